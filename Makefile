@@ -1,0 +1,30 @@
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint docs clean
+.DEFAULT_GOAL := test
+
+# torch goes in first, at the pinned version: any other order may pull a build with several GB of CUDA packages.
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check $$(grep '^torch==' constraints.txt)
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/newfound demo --out newfound-demo --force
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest
+
+docs: $(VENV)/.installed
+	$(BIN)/python docs/generate_cli.py
+
+clean:
+	rm -rf $(VENV) newfound-demo .pytest_cache .mypy_cache .ruff_cache

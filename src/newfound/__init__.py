@@ -1,0 +1,39 @@
+"""newfound: extend an intent classifier to the intents its users really have."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from newfound.data.corpus import Corpus as Corpus
+    from newfound.data.task import partition as partition
+    from newfound.encoders.encoder import load_encoder as load_encoder
+    from newfound.methods.kmeans import KMeans as KMeans
+    from newfound.model import Intent as Intent
+    from newfound.model import IntentModel as IntentModel
+    from newfound.model import load as load
+
+__version__ = "0.1.0"
+
+# Imported on first use: torch takes seconds to load, and `newfound --help` should not wait for it.
+_HOME = {
+    "Corpus": "newfound.data.corpus",
+    "Intent": "newfound.model",
+    "IntentModel": "newfound.model",
+    "KMeans": "newfound.methods.kmeans",
+    "load": "newfound.model",
+    "load_encoder": "newfound.encoders.encoder",
+    "partition": "newfound.data.task",
+}
+__all__ = ["Corpus", "Intent", "IntentModel", "KMeans", "__version__", "load", "load_encoder", "partition"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'newfound' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

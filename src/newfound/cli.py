@@ -1,0 +1,429 @@
+"""The command line: thin commands over the package. Heavy imports happen inside the commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from newfound.errors import DataError, Interrupted, NewfoundError, SettingsError
+
+if TYPE_CHECKING:
+    from newfound.data.corpus import Corpus
+    from newfound.data.validation import ReadReport
+    from newfound.methods.base import Discoverer
+    from newfound.model import Intent, IntentModel
+
+app = typer.Typer(
+    help="Extend an intent classifier to the intents its users really have.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data_app = typer.Typer(help="Benchmark data: what there is, and where it lies.", no_args_is_help=True)
+bench_app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
+
+MethodOption = Annotated[str, typer.Option("--method", help="The discovery method: kmeans.")]
+EncoderOption = Annotated[str, typer.Option("--encoder", help="minilm, mpnet, bert, a folder, or owner/name.")]
+TuneOption = Annotated[
+    str,
+    typer.Option("--tune", help="What trains: heads, last, last:K, all; auto is last on a GPU, else heads."),
+]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same device: the same result.")]
+TextColumnOption = Annotated[str, typer.Option("--text-column", help="The column that holds the utterance.")]
+LabelColumnOption = Annotated[str, typer.Option("--label-column", help="The column that holds the intent.")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, tsv, jsonl, parquet, text or rasa; by the file's extension otherwise."),
+]
+EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is at --out.")]
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from newfound import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The model folder to write.")] = Path("newfound-demo"),
+    force: ForceOption = False,
+    method: MethodOption = "kmeans",
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    seed: SeedOption = 0,
+) -> None:
+    """The whole job on the corpus and the encoder that come with newfound."""
+    from newfound.data.demo_corpus import load_demo
+    from newfound.metrics import both_protocols
+
+    _check_out(out, force)
+    task = load_demo()
+    observed = task.observed_train
+    print(
+        f"A utility company's chat logs: {len(observed.labelled()):,} labelled utterances of {len(task.known)} known "
+        f"intents,\n{len(observed.unlabelled()):,} unlabelled ones. How many new intents are in those, and which?\n"
+    )
+    fitted = _fit(method, observed, out, n_new="auto", encoder="minilm", tune=tune, device=device, seed=seed)
+    fitted.model_.save(out)
+    _print_new_intents(fitted.intents)
+    predicted = fitted.model_.predict_ids(task.test.texts)
+    scores = both_protocols(task.gold_ids(task.test), predicted, len(task.known))
+    print(f"\nIn truth there are {len(task.new)} new intents; {fitted.n_new_} were found. On {len(task.test)} held-out")
+    print("utterances, in percent (strict: a new intent must land in the right new column; docs/protocols.md):\n")
+    _print_table(
+        ("protocol", "IND ACC", "OOD ACC", "OOD F1", "ALL ACC", "ALL F1"),
+        [(name, *(f"{value:.1f}" for value in score.as_dict().values())) for name, score in scores.items()],
+    )
+    _print_next(out, "my smart meter went blank")
+
+
+@app.command()
+def discover(
+    known: Annotated[Path, typer.Argument(help="Labelled utterances of the known intents (text, label).")],
+    logs: Annotated[Path, typer.Argument(help="Unlabelled utterances (text).")],
+    out: Annotated[Path, typer.Option("--out", help="The model folder to write.")],
+    method: MethodOption = "kmeans",
+    n_new: Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")] = "auto",
+    encoder: EncoderOption = "minilm",
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    seed: SeedOption = 0,
+    text_column: TextColumnOption = "text",
+    label_column: LabelColumnOption = "label",
+    format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
+    force: ForceOption = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a stopped run with the same --out was.")
+    ] = False,
+    checkpoint_seconds: Annotated[
+        float, typer.Option("--checkpoint-seconds", help="Least time between two checkpoints.")
+    ] = 5.0,
+    with_encoder: Annotated[
+        bool, typer.Option("--with-encoder", help="Put the encoder into the model folder too.")
+    ] = False,
+) -> None:
+    """Find the new intents in logs, and make one classifier over known and new."""
+    from newfound.data.validation import read_known, read_logs
+
+    _check_out(out, force)
+    known_corpus, known_report = read_known(
+        known, text_column=text_column, label_column=label_column, format=format, encoding=encoding
+    )
+    logs_corpus, logs_report = read_logs(logs, text_column=text_column, format=format, encoding=encoding)
+    _print_warnings(known_report, logs_report)
+    fitted = _fit(
+        method,
+        known_corpus + logs_corpus,
+        out,
+        resume=resume,
+        checkpoint_seconds=checkpoint_seconds,
+        n_new=_whole_number_or_auto(n_new),
+        encoder=encoder,
+        tune=tune,
+        device=device,
+        seed=seed,
+    )
+    fitted.model_.save(out, with_encoder=with_encoder)
+    _print_new_intents(fitted.intents)
+    _print_next(out, logs_corpus.texts[0])
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    file: Annotated[str, typer.Argument(help="A file of utterances, or - for standard input, one a line.")] = "-",
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    device: DeviceOption = "auto",
+    text_column: TextColumnOption = "text",
+    format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
+) -> None:
+    """Classify utterances: one JSON line each, written as it goes."""
+    from newfound.data.validation import ReadReport, stream_texts
+
+    report = ReadReport(file)
+    texts = stream_texts(file, text_column=text_column, format=format, encoding=encoding, report=report)
+    first = next(texts, None)  # a wrong file is noticed before the model is loaded
+    if first is None:
+        raise DataError(f"{file}: no utterance in it; it needs one text a row")
+    loaded = _load_model(model, encoder, device)
+    batch = 1 if file == "-" and sys.stdin.isatty() else 256
+    for chunk in _chunks(_chain_first(first, texts), batch):
+        for prediction in loaded.classify(chunk):
+            print(json.dumps(asdict(prediction), ensure_ascii=False))
+        sys.stdout.flush()
+    _print_warnings(report)
+
+
+@app.command()
+def inspect(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    new: Annotated[bool, typer.Option("--new", help="Only the new intents.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+) -> None:
+    """Show the intents of a model: name, known or new, size, central utterances."""
+    from newfound.model import describe
+
+    about = describe(model)
+    intents = [intent for intent in about["intents"] if not (new and intent["known"])]
+    if as_json:
+        print(json.dumps({**about, "intents": intents}, indent=2, ensure_ascii=False))
+        return
+    provenance = about["provenance"]
+    print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
+    _print_table(
+        ("intent", "", "size", "central utterances"),
+        [(i["name"], "known" if i["known"] else "new", f"{i['size']:,}", _examples(i["exemplars"])) for i in intents],
+    )
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """The benchmarks, and where their utterances are."""
+    from newfound.data.benchmarks import PARTS, SETS, benchmark_names, facts, find
+
+    rows = []
+    for name, source in SETS.items():
+        found = [find(name, part) for part in PARTS]
+        where = str(found[0].parent) if all(found) and found[0] else f"not here: newfound data get {name}"
+        used = ", ".join(b for b in benchmark_names() if facts("splits")["datasets"][b] == name)
+        rows.append((name, used, where, source.credit))
+    _print_table(("data set", "benchmarks", "where", "source"), rows)
+
+
+@data_app.command("get")
+def data_get(name: Annotated[str, typer.Argument(help="banking77 or clinc150.")]) -> None:
+    """Find a data set in $NEWFOUND_DATA or the cache, or fetch it; either way verify it."""
+    from newfound.data.benchmarks import get
+
+    for part, path in get(name).items():
+        print(f"{name}/{part}: {path}, verified")
+
+
+@bench_app.command("run")
+def bench_run(
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "kmeans",
+    benchmarks: Annotated[str, typer.Option("--benchmarks")] = "GID-SD,GID-CD,GID-MD",
+    ratios: Annotated[str, typer.Option("--ratios")] = "40",
+    splits: Annotated[str, typer.Option("--splits")] = "1,2,3",
+    seeds: Annotated[str, typer.Option("--seeds")] = "0,1,2",
+    encoder: EncoderOption = "minilm",
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    out: Annotated[Path, typer.Option("--out", help="Where the result files go.")] = Path("benchmarks/results"),
+) -> None:
+    """Run the missing cells of the main experiment, then print its table. Finished cells are skipped."""
+    from newfound.bench.cells import missing, run_cell, write_result
+    from newfound.data.benchmarks import load_benchmark
+    from newfound.encoders.cache import FeatureCache
+    from newfound.encoders.encoder import default_cache_dir, load_encoder
+    from newfound.training.progress import reporter_for_terminal
+
+    cells = _cells(methods, benchmarks, ratios, splits, seeds, encoder, tune, device)
+    todo = missing(cells, out)
+    if todo:
+        for benchmark, ratio, split in {(c.benchmark, c.ratio, c.split): None for c in todo}:
+            load_benchmark(benchmark, ratio=ratio, split=split)  # missing data is noticed before anything runs
+        loaded = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
+        with reporter_for_terminal().task("cells", len(todo)) as task:
+            for cell in todo:
+                write_result(cell, run_cell(cell, loaded, device), out)
+                task.advance(f"{cell.method} {cell.benchmark} split {cell.split} seed {cell.seed}")
+    bench_table(methods, benchmarks, ratios, splits, seeds, encoder, tune, device, out)
+
+
+@bench_app.command("table")
+def bench_table(
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "kmeans",
+    benchmarks: Annotated[str, typer.Option("--benchmarks")] = "GID-SD,GID-CD,GID-MD",
+    ratios: Annotated[str, typer.Option("--ratios")] = "40",
+    splits: Annotated[str, typer.Option("--splits")] = "1,2,3",
+    seeds: Annotated[str, typer.Option("--seeds")] = "0,1,2",
+    encoder: EncoderOption = "minilm",
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    out: Annotated[Path, typer.Option("--out", help="Where the result files are.")] = Path("benchmarks/results"),
+    markdown: Annotated[bool, typer.Option("--markdown")] = False,
+) -> None:
+    """Print the main table from the result files: mean ± std over splits and seeds, both protocols."""
+    from newfound.bench.tables import as_markdown, main_rows
+
+    header, rows = main_rows(_cells(methods, benchmarks, ratios, splits, seeds, encoder, tune, device), out)
+    if markdown:
+        print(as_markdown(header, rows))
+    else:
+        _print_table(header, rows)
+
+
+def main() -> NoReturn:
+    """Entry point: errors are one line, exit code 2; `--debug` shows where they came from."""
+    try:
+        app()
+    except Interrupted as stop:
+        print(f"newfound: {stop}", file=sys.stderr)
+        sys.exit(130)
+    except NewfoundError as error:
+        if "--debug" in sys.argv:
+            raise
+        print(f"newfound: error: {_one_line(error)}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; say nothing
+        sys.exit(0)
+    sys.exit(0)
+
+
+def _fit(
+    method: str,
+    corpus: Corpus,
+    out: Path,
+    *,
+    resume: bool = False,
+    checkpoint_seconds: float = 5.0,
+    **settings: Any,
+) -> Discoverer:
+    """Fit with progress, and with checkpoints beside the model to be; they go when the fit is done."""
+    from newfound.methods import method_named
+    from newfound.training.progress import reporter_for_terminal
+    from newfound.training.run import Run
+
+    folder = out.with_name(out.name + ".run")
+    run = Run(
+        reporter=reporter_for_terminal(),
+        folder=folder,
+        resume=resume,
+        seconds_between_checkpoints=checkpoint_seconds,
+    )
+    fitted = method_named(method)(**settings)
+    try:
+        fitted.fit(corpus.texts, corpus.labels, run=run)
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped; what was reached lies in {folder}: go on with --resume") from None
+    run.finish()
+    return fitted
+
+
+def _check_out(out: Path, force: bool) -> None:
+    if not out.exists():
+        return
+    if not force:
+        raise SettingsError(f"{out} exists; choose another --out, or add --force to replace it")
+    if not (out / "model.json").is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise SettingsError(
+            f"{out} exists and is not a model folder; --force replaces models only, choose another --out"
+        )
+
+
+def _load_model(folder: Path, encoder: str | None, device: str) -> IntentModel:
+    from newfound.methods.base import pick_device
+    from newfound.model import load
+
+    return load(folder, encoder=encoder).to(pick_device(device))
+
+
+def _whole_number_or_auto(text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingsError(f"--n-new {text}: give a whole number, or auto") from None
+
+
+def _cells(
+    methods: str, benchmarks: str, ratios: str, splits: str, seeds: str, encoder: str, tune: str, device: str
+) -> list[Any]:
+    from newfound.bench.cells import plan, resolved
+
+    cells = plan(
+        methods=methods.split(","),
+        benchmarks=benchmarks.split(","),
+        ratios=_numbers(ratios, "--ratios"),
+        splits=_numbers(splits, "--splits"),
+        seeds=_numbers(seeds, "--seeds"),
+        encoder=encoder,
+        tune=tune,
+    )
+    return [resolved(cell, device) for cell in cells]
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
+
+
+def _chain_first(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:
+    while chunk := list(islice(items, size)):
+        yield chunk
+
+
+def _print_warnings(*reports: ReadReport) -> None:
+    for report in reports:
+        for warning in report.warnings():
+            print(f"newfound: warning: {warning}", file=sys.stderr)
+
+
+def _print_new_intents(intents: Iterable[Intent]) -> None:
+    rows = [(i.name, f"{i.size:,}", _examples(i.exemplars)) for i in intents if not i.known]
+    rows.sort(key=lambda row: -int(row[1].replace(",", "")))
+    print()
+    _print_table(("new intent", "size", "central utterances"), rows)
+
+
+def _examples(texts: Iterable[str], count: int = 2, width: int = 80) -> str:
+    shown = [text if len(text) <= width else text[: width - 1] + "…" for text in islice(texts, count)]
+    return "\n".join(shown)
+
+
+def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*header, header_style="bold", show_edge=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(field) for field in row))  # utterances are data: no markup in them is obeyed
+    Console().print(table)
+
+
+def _print_next(out: Path, example: str) -> None:
+    quoted = example.replace("\\", "").replace('"', "").replace("$", "").replace("`", "")
+    print(
+        f"\nWrote the model to {out}/. Next:\n"
+        f'  echo "{quoted[:60]}" | newfound predict {out}\n'
+        f"  newfound inspect {out} --new"
+    )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""GID-SD, GID-CD and GID-MD: the class lists are facts shipped here; the utterances are found or fetched.
+
+An utterance set is looked for in `$NEWFOUND_DATA`, then in the user's cache, then on the web at a pinned
+revision. Whatever the source, its rows are checked against a checksum that ignores their order.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from newfound.data.corpus import Corpus
+from newfound.data.places import cache_dir
+from newfound.data.task import DiscoveryTask, make_task, partition
+from newfound.errors import DataError
+
+PARTS = ("train", "dev", "test")
+RATIOS = (20, 40, 60)
+SPLITS = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class UtteranceSet:
+    """Where the utterances of one data set come from, and under which terms."""
+
+    name: str
+    credit: str
+    url: str
+
+    def url_of(self, part: str) -> str:
+        return self.url.format(part=part)
+
+
+_TEXTOIR = "https://raw.githubusercontent.com/thuiar/TEXTOIR"
+SETS = {
+    "banking77": UtteranceSet(
+        "banking77",
+        "Casanueva et al. 2020, CC-BY-4.0; the 9,003 / 1,000 division of the GID literature",
+        _TEXTOIR + "/ad5822ed8402f9f406a184ad2fdc0355f3d43a9f/data/banking/{part}.tsv",
+    ),
+    "clinc150": UtteranceSet(
+        "clinc150",
+        "Larson et al. 2019, CC-BY-3.0; 120 / 15 / 15 per intent",
+        _TEXTOIR + "/31e9ed79caecc2fe5e6ff67304d3a0760b7b8112/data/clinc/{part}.tsv",
+    ),
+}
+
+
+@cache
+def facts(name: str) -> Any:
+    """`splits` (class lists) or `checksums`."""
+    return json.loads(resources.files("newfound.data").joinpath(f"facts/{name}.json").read_text("utf-8"))
+
+
+def benchmark_names() -> tuple[str, ...]:
+    return tuple(sorted(facts("splits")["datasets"]))
+
+
+def find(name: str, part: str) -> Path | None:
+    """The file of one part on this machine, if it is there."""
+    _known_set(name)
+    roots = [Path(os.environ["NEWFOUND_DATA"]).expanduser()] if os.environ.get("NEWFOUND_DATA") else []
+    for root in [*roots, cache_dir() / "data"]:
+        path = root / name / f"{part}.csv"
+        if path.is_file():
+            return path
+    return None
+
+
+def get(name: str, fetch: Callable[[str], bytes] | None = None) -> dict[str, Path]:
+    """Make sure that every part of an utterance set is on this machine, and say where."""
+    source = _known_set(name)
+    paths = {}
+    for part in PARTS:
+        path = find(name, part)
+        if path is None:
+            path = _download(source, part, fetch or _fetch)
+        read_part(name, part, path)
+        paths[part] = path
+    return paths
+
+
+def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
+    """The utterances of one part, verified. Rows are kept as they are, repeats and contradictions included."""
+    path = path or find(name, part)
+    if path is None:
+        raise DataError(
+            f"{name}/{part}.csv is not on this machine; run `newfound data get {name}`, or set NEWFOUND_DATA to a "
+            f"folder that holds {name}/{part}.csv"
+        )
+    corpus = _parse(path.read_bytes(), ",")
+    if _checksum(corpus) != facts("checksums")[name][part]["sha256"]:
+        raise DataError(
+            f"{path}: its rows are not those of {name}/{part}; delete it and run `newfound data get {name}`"
+        )
+    return corpus
+
+
+def _known_set(name: str) -> UtteranceSet:
+    if name not in SETS:
+        raise DataError(f"no data set {name!r}; one of {', '.join(SETS)}")
+    return SETS[name]
+
+
+def _parse(content: bytes, delimiter: str) -> Corpus:
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""), delimiter=delimiter))
+    return Corpus.of((row["text"] for row in rows), (row.get("label") or None for row in rows))
+
+
+def _checksum(corpus: Corpus) -> str:
+    rows = sorted(f"{label or ''}\t{text}\n" for text, label in zip(corpus.texts, corpus.labels, strict=True))
+    return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def _download(source: UtteranceSet, part: str, fetch: Callable[[str], bytes]) -> Path:
+    corpus = _parse(fetch(source.url_of(part)), "\t")
+    if _checksum(corpus) != facts("checksums")[source.name][part]["sha256"]:
+        raise DataError(f"{source.url_of(part)}: not the rows this project expects; nothing was kept")
+    folder = cache_dir() / "data" / source.name
+    folder.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)])
+    with tempfile.NamedTemporaryFile("wb", dir=folder, delete=False) as temporary:
+        temporary.write(text.getvalue().encode())
+    target = folder / f"{part}.csv"
+    Path(temporary.name).replace(target)
+    return target
+
+
+def _fetch(url: str) -> bytes:
+    from urllib.error import URLError
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(url, timeout=60) as answer:
+            content: bytes = answer.read()
+            return content
+    except (URLError, OSError) as error:
+        raise DataError(
+            f"{url}: could not be fetched ({error}); set NEWFOUND_DATA to a folder that holds the files"
+        ) from None
+
+
+def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
+    """GID-SD, GID-CD or GID-MD at an OOD ratio of 20, 40 or 60 percent; splits 1 to 3 are the published ones."""
+    splits = facts("splits")
+    if name not in splits["datasets"]:
+        raise DataError(f"no benchmark {name!r}; one of {', '.join(benchmark_names())}")
+    try:
+        new = splits["ood_classes"][name][str(ratio)][str(split)]
+    except KeyError:
+        raise DataError(f"{name} has no split {split} at ratio {ratio}; published are {_published(name)}") from None
+    return _task(f"{name}/{ratio}/{split}", splits["datasets"][name], new)
+
+
+def fresh_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
+    """A partition of a data set that nobody published: the place to tune, since splits 1 to 3 are for the end."""
+    train = read_part(dataset, "train")
+    _, new = partition(train, ood_ratio, seed)
+    return _task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new)
+
+
+def _task(name: str, dataset: str, new: tuple[str, ...] | list[str]) -> DiscoveryTask:
+    parts = {part: read_part(dataset, part) for part in PARTS}
+    known = set(parts["train"].intents) - set(new)
+    return make_task(name, sorted(known), new, **parts)
+
+
+def _published(name: str) -> str:
+    by_ratio = facts("splits")["ood_classes"][name]
+    return "; ".join(f"ratio {ratio}: {', '.join(sorted(by_ratio[ratio]))}" for ratio in sorted(by_ratio))

@@ -1,0 +1,314 @@
+"""Files to rows: one streaming reader per format. Each yields `Row`s and knows the line a row came from.
+
+Readers only parse. What makes a set of rows usable (labels that contradict each other, one class only, ...)
+is decided in `newfound.data.validation`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from newfound.errors import DataError
+
+CSV_FIELD_LIMIT = 2**30  # the csv module's own limit of 128 KiB would fail on a long line instead of truncating it
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    text: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns to read; `label=None` reads texts alone."""
+
+    text: str = "text"
+    label: str | None = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open file with the name that errors show."""
+
+    name: str
+    stream: BinaryIO
+    encoding: str = "utf-8"
+
+    def lines(self) -> Iterator[str]:
+        """Decoded lines without their line end; a byte-order mark is dropped."""
+        if self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+            yield from self._whole_text().splitlines()
+            return
+        for number, raw in enumerate(self.stream, start=1):
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            yield self._decode(raw, number).rstrip("\r\n")
+
+    def _whole_text(self) -> str:
+        # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.
+        try:
+            return self.stream.read().decode(self.encoding)
+        except UnicodeError as error:
+            raise DataError(f"{self.name}: not readable as {self.encoding} ({error})") from None
+
+    def _decode(self, raw: bytes, number: int) -> str:
+        try:
+            return raw.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            byte = raw[error.start]
+            raise DataError(
+                f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
+                "UTF-8, or name its encoding, for instance --encoding cp1252"
+            ) from None
+        except LookupError:
+            raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
+
+
+Reader = Callable[[Source, Columns], Iterator[Row]]
+
+
+def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
+    return _read_delimited(source, columns, ",")
+
+
+def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
+    return _read_delimited(source, columns, "\t")
+
+
+def _read_delimited(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
+    csv.field_size_limit(CSV_FIELD_LIMIT)
+    # csv needs the line ends back: a quoted field may contain one.
+    reader = csv.reader((line + "\n" for line in source.lines()), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, None)
+        if header is None:
+            raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
+        text_at, label_at = _find_columns(source.name, [name.strip() for name in header], columns)
+        start = reader.line_num + 1
+        for fields in reader:
+            line, start = start, reader.line_num + 1
+            if not fields:
+                continue
+            if len(fields) != len(header):
+                raise DataError(
+                    f"{source.name}, line {line}: {len(fields)} fields where the header has {len(header)}; "
+                    "put quotes around a text that contains the delimiter"
+                )
+            yield Row(line, fields[text_at], fields[label_at] if label_at is not None else None)
+    except csv.Error as error:
+        raise DataError(f"{source.name}, line {reader.line_num}: {error}; check the quotes there") from None
+
+
+def _find_columns(name: str, header: list[str], columns: Columns) -> tuple[int, int | None]:
+    def position(column: str, option: str) -> int:
+        try:
+            return header.index(column)
+        except ValueError:
+            found = ", ".join(header[:8]) or "nothing"
+            raise DataError(
+                f"{name}, line 1: no column {column!r} (found: {found}); name the right one with {option}"
+            ) from None
+
+    text_at = position(columns.text, "--text-column")
+    if columns.label is None:
+        return text_at, None
+    return text_at, position(columns.label, "--label-column")
+
+
+def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
+    for number, line in enumerate(source.lines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"{source.name}, line {number}: not JSON ({error}); write one object a line") from None
+        if not isinstance(record, dict):
+            raise DataError(f"{source.name}, line {number}: expected a JSON object with {columns.text!r}")
+        yield _row_of_mapping(source.name, number, record, columns)
+
+
+def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Columns) -> Row:
+    if columns.text not in record:
+        found = ", ".join(map(str, list(record)[:8])) or "nothing"
+        raise DataError(f"{name}, line {line}: no {columns.text!r} (found: {found}); use --text-column")
+    text = record[columns.text]
+    if text is None:
+        text = ""
+    if not isinstance(text, str):
+        raise DataError(f"{name}, line {line}: {columns.text!r} is not a string but {type(text).__name__}")
+    if columns.label is None:
+        return Row(line, text, None)
+    if columns.label not in record:
+        raise DataError(f"{name}, line {line}: no {columns.label!r}; use --label-column")
+    label = record[columns.label]
+    return Row(line, text, None if label is None else str(label))
+
+
+def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise DataError(f"{source.name}: reading Parquet needs pyarrow; pip install 'newfound[parquet]'") from None
+    try:
+        table = pq.ParquetFile(source.stream)
+    except (pa.ArrowInvalid, pa.ArrowIOError) as error:
+        raise DataError(f"{source.name}: not a Parquet file ({str(error).splitlines()[0]})") from None
+    text_at, label_at = _find_columns(source.name, list(table.schema_arrow.names), columns)
+    names = table.schema_arrow.names
+    wanted = [names[text_at]] + ([names[label_at]] if label_at is not None else [])
+    line = 0
+    for batch in table.iter_batches(batch_size=8192, columns=wanted):
+        for record in batch.to_pylist():
+            line += 1
+            yield _row_of_mapping(source.name, line, record, columns)
+
+
+def read_text(source: Source, columns: Columns) -> Iterator[Row]:
+    if columns.label is not None:
+        raise DataError(
+            f"{source.name}: a plain text file has no labels; give CSV, TSV, JSONL, Parquet or Rasa YAML for the "
+            "known intents"
+        )
+    for number, line in enumerate(source.lines(), start=1):
+        yield Row(number, line, None)
+
+
+def read_rasa(source: Source, columns: Columns) -> Iterator[Row]:
+    """Rasa NLU YAML (`nlu:` with `intent` and `examples`); entity marks are reduced to their surface text."""
+    import yaml
+
+    name = source.name
+    try:
+        document = yaml.load("\n".join(source.lines()), Loader=_loader_with_lines(yaml))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise DataError(f"{name}{where}: not valid YAML ({getattr(error, 'problem', error)})") from None
+    if not isinstance(document, dict) or not isinstance(document.get("nlu"), list):
+        raise DataError(f"{name}: no `nlu:` list; this reader takes Rasa NLU training data (version 2 or 3)")
+    for block in document["nlu"]:
+        if not isinstance(block, dict) or "intent" not in block:
+            continue  # synonyms, lookups and regexes are no utterances
+        yield from _rasa_examples(name, block, with_label=columns.label is not None)
+
+
+def _loader_with_lines(yaml: Any) -> Any:
+    """A safe loader that notes, for every block scalar, the line it starts on."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        pass
+
+    def construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
+        mapping: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+        for key, value in node.value:
+            if key.value == "examples":
+                mapping["__line__"] = value.start_mark.line + 1
+        return mapping
+
+    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
+    return Loader
+
+
+def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterator[Row]:
+    label = str(block["intent"]) if with_label else None
+    start = int(block.get("__line__", 1))
+    examples = block.get("examples", "")
+    if isinstance(examples, list):
+        texts = [(start + i, str(e.get("text", "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
+    else:
+        lines = enumerate(str(examples).splitlines(), start=start + 1)
+        texts = [(number, line.strip()[1:]) for number, line in lines if line.strip().startswith("-")]
+        stray = [n for n, line in enumerate(str(examples).splitlines(), start + 1) if _is_stray(line)]
+        if stray:
+            raise DataError(
+                f"{name}, line {stray[0]}: an example of intent {block['intent']!r} does not start with '-'"
+            )
+    for number, text in texts:
+        yield Row(number, _without_entity_marks(text.strip()), label)
+
+
+def _is_stray(line: str) -> bool:
+    return bool(line.strip()) and not line.strip().startswith(("-", "#"))
+
+
+def _without_entity_marks(text: str) -> str:
+    """`fly to [Paris](city)` and `fly to [Paris]{"entity": "city"}` both read `fly to Paris`."""
+    import re
+
+    return re.sub(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})", r"\1", text)
+
+
+READERS: dict[str, Reader] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": read_jsonl,
+    "parquet": read_parquet,
+    "text": read_text,
+    "rasa": read_rasa,
+}
+
+FORMAT_OF_EXTENSION = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".txt": "text",
+    ".log": "text",
+    ".yml": "rasa",
+    ".yaml": "rasa",
+}
+
+
+def format_of(name: str, chosen: str | None = None) -> str:
+    """The format by option or by extension."""
+    if chosen is not None:
+        if chosen not in READERS:
+            raise DataError(f"unknown format {chosen!r}; one of {', '.join(READERS)}")
+        return chosen
+    extension = Path(name).suffix.lower()
+    if extension not in FORMAT_OF_EXTENSION:
+        raise DataError(
+            f"{name}: cannot tell the format from {extension or 'no'!r} extension; add --format csv "
+            f"(or {', '.join(list(READERS)[1:])})"
+        )
+    return FORMAT_OF_EXTENSION[extension]
+
+
+def open_rows(
+    path: str | Path, columns: Columns, *, format: str | None = None, encoding: str = "utf-8"
+) -> Iterator[Row]:
+    """Stream the rows of a file, or of standard input for `-` (plain text unless `format` says otherwise)."""
+    if str(path) == "-":
+        source = Source("standard input", sys.stdin.buffer, encoding)
+        yield from READERS[format_of("-.txt", format)](source, columns)
+        return
+    path = Path(path)
+    reader = READERS[format_of(str(path), format)]
+    try:
+        stream = path.open("rb")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    with stream:
+        yield from reader(Source(str(path), stream, _sniff_utf16(path, encoding)), columns)
+
+
+def _sniff_utf16(path: Path, encoding: str) -> str:
+    """Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark; honour it."""
+    with path.open("rb") as file:
+        mark = file.read(2)
+    return "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") and encoding == "utf-8" else encoding

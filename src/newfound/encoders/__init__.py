@@ -1,0 +1,1 @@
+"""Text to vectors: loading, the frozen trunk and the trainable tail, and the feature cache."""

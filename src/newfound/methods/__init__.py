@@ -1,0 +1,15 @@
+"""The methods, by the name that the CLI and the benchmarks use. Each is one file."""
+
+from __future__ import annotations
+
+from newfound.errors import SettingsError
+from newfound.methods.base import Discoverer
+from newfound.methods.kmeans import KMeans
+
+METHODS: dict[str, type[Discoverer]] = {"kmeans": KMeans}
+
+
+def method_named(name: str) -> type[Discoverer]:
+    if name not in METHODS:
+        raise SettingsError(f"no method {name!r}; one of {', '.join(METHODS)}")
+    return METHODS[name]

@@ -1,0 +1,202 @@
+"""`Discoverer`: what every method is to its user, a scikit-learn estimator over texts and partial labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator
+from torch import Tensor
+
+from newfound.data.corpus import Corpus
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import Encoder, default_cache_dir, load_encoder
+from newfound.errors import DataError, SettingsError
+from newfound.estimate import estimate_n_new
+from newfound.methods.job import Job
+from newfound.model import Intent, IntentModel
+from newfound.network import IntentNetwork
+from newfound.training.run import Run
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Discoverer(BaseEstimator):  # type: ignore[misc]
+    """Base of the methods: settings that all share, and the way from texts to a fitted `IntentModel`.
+
+    n_new          how many new intents to look for, or "auto" to estimate it
+    encoder        a short name (minilm, mpnet, bert), a folder, owner/name on the hub, or a loaded `Encoder`
+    tune           heads, last, last:K or all: how much of the encoder trains; "auto" is last on a GPU, else heads
+    trunk_dropout  keep dropout in the frozen layers, as the released code does (nothing is cached then)
+    device         auto, cpu or cuda
+    """
+
+    n_new: int | Literal["auto"] = "auto"
+    encoder: str | Encoder = "minilm"
+    tune: str = "auto"
+    trunk_dropout: bool = False
+    device: str = "auto"
+    seed: int = 0
+
+    def fit(self, texts: Sequence[str], labels: Sequence[str | None], *, run: Run | None = None) -> Self:
+        """Discover new intents among the texts whose label is None, and fit one classifier over known and new."""
+        started = time.perf_counter()
+        corpus = Corpus.of(texts, labels)
+        run = run or Run()
+        self.check_settings(corpus)
+        device = pick_device(self.device)
+        job = self._job(corpus, device, run)
+        encoded = time.perf_counter()
+        network, temperature = self._discover(job)
+        self.history_ = job.history
+        self.n_new_ = job.n_new
+        self.model_ = self._model(corpus, job, network, temperature)
+        self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
+        self.model_.provenance["timings"] = self.timings_
+        return self
+
+    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
+        """The method itself: a trained network, and the temperature of its softmax."""
+        raise NotImplementedError
+
+    def check_settings(self, corpus: Corpus) -> None:
+        """Refuse what cannot work, before anything is loaded or trained."""
+        known, unlabelled = len(corpus.labelled()), len(corpus.unlabelled())
+        if not known:
+            raise DataError("no labelled utterance; give the known intents a few examples each")
+        if len(corpus.intents) < 2:
+            raise DataError(f"only one known intent ({corpus.intents[0]!r}); at least two are needed")
+        if not unlabelled:
+            raise DataError("no unlabelled utterance; there is nothing to discover new intents in")
+        if self.n_new == "auto":
+            return
+        if isinstance(self.n_new, bool) or not isinstance(self.n_new, int) or self.n_new < 1:
+            raise SettingsError(f"n_new={self.n_new!r} must be a whole number from 1, or 'auto'")
+        if self.n_new > unlabelled:
+            raise SettingsError(f"n_new={self.n_new} is more than the {unlabelled} unlabelled utterances; lower it")
+
+    def _job(self, corpus: Corpus, device: torch.device, run: Run) -> Job:
+        encoder = self.encoder
+        if isinstance(encoder, str):
+            encoder = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
+        encoder.to(device)
+        tune = encoder.tune(resolve_tune(self.tune, device))
+        run.begin(self._identity(corpus, encoder))
+        with run.reporter.task("encoding", len(corpus)) as task:
+            features = encoder.features(corpus.texts, tune, trunk_dropout=self.trunk_dropout)
+            task.advance(steps=len(corpus))
+        ids = {intent: i for i, intent in enumerate(corpus.intents)}
+        y = torch.tensor([-1 if label is None else ids[label] for label in corpus.labels])
+        dtype = torch.bfloat16 if device.type == "cuda" and tune.layers else None
+        return Job(
+            encoder=encoder,
+            tune=tune,
+            features=features.to(device, dtype),
+            lengths=features.data.lengths,
+            y=y,
+            n_known=len(ids),
+            n_new=self._n_new(encoder, corpus, y, run),
+            seed=self.seed,
+            device=device,
+            run=run,
+            trunk_dropout=self.trunk_dropout,
+        )
+
+    def _n_new(self, encoder: Encoder, corpus: Corpus, y: Tensor, run: Run) -> int:
+        if self.n_new != "auto":
+            return self.n_new
+        vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
+        n_new = estimate_n_new(vectors[y.numpy() >= 0], y[y >= 0].numpy(), vectors[y.numpy() < 0], seed=self.seed)
+        run.reporter.note(f"estimated number of new intents: {n_new}")
+        return n_new
+
+    def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
+        settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}
+        return {
+            "method": type(self).__name__,
+            "settings": settings,
+            "data": corpus.fingerprint(),
+            "encoder": encoder.weights_hash(),
+        }
+
+    def _model(self, corpus: Corpus, job: Job, network: IntentNetwork, temperature: float) -> IntentModel:
+        x = job.embed(network)
+        with torch.inference_mode():
+            predicted = network.classifier(x).argmax(1).cpu()
+        intents = describe_intents(corpus, job, x.cpu(), network.classifier.weight.detach().cpu(), predicted)
+        identity = self._identity(corpus, job.encoder)
+        provenance = {
+            **{key: identity[key] for key in ("method", "settings")},
+            "data": {
+                "fingerprint": identity["data"],
+                "labelled": len(job.known_rows),
+                "unlabelled": len(job.unlabelled_rows),
+            },
+            "device": str(job.device),
+        }
+        return IntentModel.build(job.encoder, job.tune, network, intents, temperature, provenance)
+
+    # What a fitted method can do is what its model can do.
+
+    @property
+    def intents(self) -> tuple[Intent, ...]:
+        return self._fitted().intents
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        return self._fitted().predict(texts)
+
+    def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return self._fitted().predict_proba(texts)
+
+    def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return self._fitted().transform(texts)
+
+    def save(self, folder: str | Path) -> None:
+        self._fitted().save(folder)
+
+    def _fitted(self) -> IntentModel:
+        if not hasattr(self, "model_"):
+            raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
+        return self.model_
+
+
+def pick_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name not in ("cpu", "cuda"):
+        raise SettingsError(f"device={name!r} is not one of auto, cpu, cuda")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device='cuda', but torch sees no GPU here; use --device cpu")
+    return torch.device(name)
+
+
+def resolve_tune(tune: str, device: torch.device) -> str:
+    if tune != "auto":
+        return tune
+    return "last" if device.type == "cuda" else "heads"
+
+
+def describe_intents(
+    corpus: Corpus, job: Job, x: Tensor, weight: Tensor, predicted: Tensor, exemplars: int = 5
+) -> list[Intent]:
+    """Name, size and most central utterances of every intent, known ones first."""
+    from newfound.naming import plain_name
+
+    closeness = torch.nn.functional.normalize(x, dim=-1) @ torch.nn.functional.normalize(weight, dim=-1).T
+    names = list(corpus.intents)
+    intents = []
+    for c in range(len(weight)):
+        known = c < job.n_known
+        rows = (job.y == c).nonzero() if known else ((predicted == c) & (job.y < 0)).nonzero()
+        rows = rows.squeeze(1)
+        central = rows[closeness[rows, c].argsort(descending=True, stable=True)].tolist()
+        texts = list(dict.fromkeys(corpus.texts[i] for i in central))[:exemplars]
+        if not known:
+            names.append(plain_name(texts[0] if texts else "", taken=names))
+        intents.append(Intent(names[c], known, len(rows), tuple(texts)))
+    return intents

@@ -1,0 +1,172 @@
+"""Scores. Ids 0..N-1 are known intents, N..N+M-1 the new ones; predicted ids from N on are clusters.
+
+Two protocols stand side by side:
+
+- `paper`, as in the released code of DPL and E2E: Hungarian matching over all ids, known ones included, so an
+  OOD utterance that was predicted as a known intent can still be matched to a class. It flatters every method.
+- `strict`: a known intent must be predicted exactly; an OOD utterance must land in a new column, and only new
+  columns are matched, one to one, to the unseen classes. ALL uses that same mapping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from newfound.errors import DataError
+
+Ids = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """In percent, as the paper prints them."""
+
+    ind_acc: float
+    ood_acc: float
+    ood_f1: float
+    all_acc: float
+    all_f1: float
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+def contingency(true: Ids, predicted: Ids, n_true: int, n_predicted: int) -> Ids:
+    """[n_true, n_predicted] counts of each pair."""
+    flat = np.bincount(true * n_predicted + predicted, minlength=n_true * n_predicted)
+    return flat.reshape(n_true, n_predicted).astype(np.int64)
+
+
+def match_clusters(true: Ids, predicted: Ids) -> dict[int, int]:
+    """Predicted id -> true id, one to one, with the most agreement (Hungarian algorithm)."""
+    if not len(true):
+        return {}
+    counts = contingency(true, predicted, int(true.max()) + 1, int(predicted.max()) + 1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return {int(p): int(t) for t, p in zip(rows, columns, strict=True)}
+
+
+def _mapped(predicted: Ids, mapping: dict[int, int]) -> Ids:
+    """Ids through a mapping; -1 where there is none."""
+    return np.array([mapping.get(int(p), -1) for p in predicted], dtype=np.int64)
+
+
+def accuracy(true: Ids, predicted: Ids) -> float:
+    """Percent; NaN for no rows."""
+    return 100.0 * float(np.mean(true == predicted)) if len(true) else float("nan")
+
+
+def weighted_f1(true: Ids, predicted: Ids) -> float:
+    """F1 per true class, averaged by how many rows it has; percent."""
+    if not len(true):
+        return float("nan")
+    total = 0.0
+    for label, support in zip(*np.unique(true, return_counts=True), strict=True):
+        hits = int(np.sum((true == label) & (predicted == label)))
+        # 2PR / (P + R) without the divisions by zero of a class that was never predicted
+        total += float(support) * 2.0 * hits / (int(support) + int(np.sum(predicted == label)))
+    return 100.0 * total / len(true)
+
+
+def _check(true: Ids, predicted: Ids, n_known: int) -> None:
+    if len(true) != len(predicted):
+        raise DataError(f"{len(true)} gold ids but {len(predicted)} predictions")
+    if len(true) and (true.min() < 0 or predicted.min() < 0):
+        raise DataError("ids to be scored must be 0 or above; an unlabelled row cannot be scored")
+    if n_known < 0:
+        raise DataError(f"n_known={n_known} is negative")
+
+
+def paper_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
+    """The protocol of the released code."""
+    _check(true, predicted, n_known)
+    ood = true >= n_known
+    in_all = _mapped(predicted, match_clusters(true, predicted))
+    in_ood = _mapped(predicted[ood], match_clusters(true[ood], predicted[ood]))
+    return Scores(
+        ind_acc=accuracy(true[~ood], predicted[~ood]),
+        ood_acc=accuracy(true[ood], in_ood),
+        ood_f1=weighted_f1(true[ood], in_ood),
+        all_acc=accuracy(true, in_all),
+        all_f1=weighted_f1(true, in_all),
+    )
+
+
+def strict_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
+    """Known intents exactly; only new columns are matched, and only to unseen classes."""
+    _check(true, predicted, n_known)
+    ood = true >= n_known
+    landed = ood & (predicted >= n_known)
+    matched = match_clusters(true[landed] - n_known, predicted[landed] - n_known)
+    mapping = {p + n_known: t + n_known for p, t in matched.items()}
+    mapping |= {i: i for i in range(n_known)}
+    in_all = _mapped(predicted, mapping)
+    return Scores(
+        ind_acc=accuracy(true[~ood], in_all[~ood]),
+        ood_acc=accuracy(true[ood], in_all[ood]),
+        ood_f1=weighted_f1(true[ood], in_all[ood]),
+        all_acc=accuracy(true, in_all),
+        all_f1=weighted_f1(true, in_all),
+    )
+
+
+def both_protocols(true: Ids, predicted: Ids, n_known: int) -> dict[str, Scores]:
+    return {
+        "paper": paper_scores(true, predicted, n_known),
+        "strict": strict_scores(true, predicted, n_known),
+    }
+
+
+def clustering_scores(true: Ids, predicted: Ids) -> dict[str, float]:
+    """Agreement that needs no matching: normalised mutual information and adjusted Rand index, in percent."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    return {
+        "nmi": 100.0 * float(normalized_mutual_info_score(true, predicted)),
+        "ari": 100.0 * float(adjusted_rand_score(true, predicted)),
+    }
+
+
+def silhouette(vectors: Vectors, labels: Ids) -> float:
+    """Mean silhouette coefficient, Euclidean; 0 where there are not at least two clusters."""
+    names, label = np.unique(labels, return_inverse=True)
+    n, k = len(labels), len(names)
+    if k < 2:
+        return 0.0
+    x = np.asarray(vectors, dtype=np.float64)
+    square = (x**2).sum(1)
+    distance = np.sqrt(np.maximum(square[:, None] + square[None] - 2 * x @ x.T, 0.0))
+    np.fill_diagonal(distance, 0.0)
+    member = np.zeros((n, k))
+    member[np.arange(n), label] = 1.0
+    size = member.sum(0)  # [k]
+    to_cluster = distance @ member  # [n, k] summed distances
+    own = size[label]
+    inside = to_cluster[np.arange(n), label] / np.maximum(own - 1, 1)
+    outside = to_cluster / size
+    outside[np.arange(n), label] = np.inf
+    nearest = outside.min(1)
+    widest = np.maximum(inside, nearest)
+    score = np.divide(nearest - inside, widest, out=np.zeros(n), where=widest > 0)
+    return float(np.where(own > 1, score, 0.0).mean())
+
+
+def compactness(vectors: Vectors, labels: Ids) -> float:
+    """Inter-class over intra-class distance (paper, section 5.2): higher means clearer boundaries.
+
+    Intra: mean Euclidean distance of a sample to its class centre. Inter: mean distance between class centres.
+    """
+    x = np.asarray(vectors, dtype=np.float64)
+    names, label = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        return float("nan")
+    centres = np.stack([x[label == c].mean(0) for c in range(len(names))])
+    intra = np.linalg.norm(x - centres[label], axis=1).mean()
+    pairwise = np.linalg.norm(centres[:, None] - centres[None], axis=-1)
+    inter = pairwise.sum() / (len(names) * (len(names) - 1))
+    return float(inter / intra) if intra > 0 else float("inf")

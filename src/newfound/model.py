@@ -1,0 +1,315 @@
+"""`IntentModel`: the fitted classifier over known and new intents, the one thing every method returns.
+
+On disk it is a folder: `model.json` (what it is) and `weights.safetensors` (what was trained). The pretrained
+encoder is found again by name and checked by hash, or lies in the folder itself (`with_encoder=True`).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+import newfound
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Tune, load_encoder
+from newfound.encoders.registry import RELEASES
+from newfound.errors import EncoderError, ModelError, SettingsError
+from newfound.files import folder_atomically, to_json
+from newfound.network import IntentNetwork, embed
+
+FORMAT = "newfound-model"
+FORMAT_VERSION = 1
+ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", "encoder"
+MOST_ABOUT_BYTES = 64 * 2**20
+TEXTS_PER_BATCH = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One intent of a fitted model."""
+
+    name: str
+    known: bool
+    size: int  # training utterances: labelled ones of a known intent, discovered ones of a new intent
+    exemplars: tuple[str, ...]  # the most central of them
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    text: str
+    intent: str
+    known: bool
+    probability: float
+
+
+class IntentModel:
+    """Classifies utterances into known and new intents."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        tune: Tune,
+        network: IntentNetwork,
+        intents: Sequence[Intent],
+        temperature: float,
+        provenance: dict[str, Any],
+    ) -> None:
+        self.encoder = encoder
+        self.tune = tune
+        self.network = network.eval()
+        self.intents = tuple(intents)
+        self.temperature = temperature
+        self.provenance = provenance
+
+    @classmethod
+    def build(
+        cls,
+        encoder: Encoder,
+        tune: Tune,
+        network: IntentNetwork,
+        intents: Sequence[Intent],
+        temperature: float,
+        provenance: dict[str, Any],
+    ) -> IntentModel:
+        """A freshly fitted model: the provenance gains versions and the time."""
+        made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
+        return cls(encoder, tune, network, intents, temperature, {**provenance, **made})
+
+    @property
+    def n_known(self) -> int:
+        return sum(intent.known for intent in self.intents)
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.classifier.weight.device
+
+    def to(self, device: torch.device | str) -> IntentModel:
+        self.encoder.to(device)
+        self.network.to(device)
+        return self
+
+    def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Embeddings [n, d]."""
+        pieces = [self._vectors(batch).cpu().numpy() for batch in _batches(texts)]
+        return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
+
+    def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Probabilities [n, intents], in the order of `intents`."""
+        pieces = [self._probabilities(batch).cpu().numpy() for batch in _batches(texts)]
+        return np.concatenate(pieces) if pieces else np.empty((0, len(self.intents)), np.float32)
+
+    def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Positions in `intents`: known ones first."""
+        best: npt.NDArray[np.int64] = self.predict_proba(texts).argmax(1).astype(np.int64)
+        return best
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        return [self.intents[i].name for i in self.predict_ids(texts)]
+
+    def classify(self, texts: Sequence[str]) -> list[Prediction]:
+        """Predictions with their probability, one per text."""
+        probabilities = self.predict_proba(texts)
+        best = probabilities.argmax(1)
+        return [
+            Prediction(text, self.intents[i].name, self.intents[i].known, float(row[i]))
+            for text, i, row in zip(texts, best, probabilities, strict=True)
+        ]
+
+    def _vectors(self, texts: Sequence[str]) -> Tensor:
+        if isinstance(texts, str):
+            raise SettingsError("give a list of texts, not one string")
+        cache, self.encoder.cache = (
+            self.encoder.cache,
+            None,
+        )  # what users ask is not training data: keep none of it
+        try:
+            features = self.encoder.features(texts, self.tune)
+        finally:
+            self.encoder.cache = cache
+        return embed(self.network, features.to(self.device), features.data.lengths)
+
+    @torch.inference_mode()
+    def _probabilities(self, texts: Sequence[str]) -> Tensor:
+        logits = self.network.classifier(self._vectors(texts).float())
+        probabilities: Tensor = (logits / self.temperature).softmax(-1)
+        return probabilities
+
+    def save(self, folder: str | Path, *, with_encoder: bool = False) -> None:
+        """Write the model as a folder, in place of an earlier one; `with_encoder` makes it self-contained."""
+        from safetensors.torch import save_file
+
+        tensors = {f"tail.{name}": t.cpu().contiguous() for name, t in self.network.tail.trained().items()}
+        tensors["classifier.weight"] = self.network.classifier.weight.detach().cpu().contiguous()
+        about = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "encoder": {
+                "name": self.encoder.name,
+                "weights": self.encoder.weights_hash(),
+                "pooling": self.encoder.pooling,
+                "max_length": self.encoder.max_length,
+                "included": with_encoder,
+            },
+            "tune": {"layers": self.tune.layers, "everything": self.tune.everything},
+            "temperature": self.temperature,
+            "intents": [asdict(intent) for intent in self.intents],
+            "provenance": self.provenance,
+        }
+        with folder_atomically(Path(folder)) as target:
+            (target / ABOUT_FILE).write_bytes(to_json(about))
+            save_file(tensors, target / WEIGHTS_FILE)
+            if with_encoder:
+                self.encoder.save(target / ENCODER_FOLDER)
+
+
+def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
+    """Read a saved model. Nothing in the folder is executed; whatever does not fit is refused by name.
+
+    `encoder` says where the pretrained encoder lies if it is neither a short name nor in the folder.
+    """
+    folder = Path(folder)
+    about = _read_about(folder)
+    loaded = _find_encoder(folder, about, encoder)
+    try:
+        tune = Tune(int(about["tune"]["layers"]), bool(about["tune"]["everything"]))
+        intents = [
+            Intent(str(i["name"]), bool(i["known"]), int(i["size"]), tuple(map(str, i["exemplars"])))
+            for i in about["intents"]
+        ]
+        temperature = float(about["temperature"])
+        provenance = dict(about["provenance"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{folder / ABOUT_FILE}: damaged ({type(error).__name__}: {error}); fit it again") from None
+    if not 0 <= tune.layers <= loaded.depth or len(intents) < 2 or not 0 < temperature < float("inf"):
+        raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
+    network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents))
+    _fill(network, _read_weights(folder))
+    return IntentModel(loaded, tune, network, intents, temperature, provenance)
+
+
+def describe(folder: str | Path) -> dict[str, Any]:
+    """The contents of `model.json`, checked for what a reader needs; no weights and no encoder are loaded."""
+    about = _read_about(Path(folder))
+    try:
+        shown = {"name", "known", "size", "exemplars"}
+        whole = all(shown <= set(i) and isinstance(i["size"], int) for i in about["intents"])
+        about["encoder"]["name"], about["provenance"]["method"], about["provenance"]["created"]
+    except (KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise ModelError(f"{Path(folder) / ABOUT_FILE}: damaged; restore it or fit the model again")
+    return about
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such model folder; make one with `newfound discover ... --out {folder}`")
+    path = _inside(folder, ABOUT_FILE)
+    try:
+        if path.stat().st_size > MOST_ABOUT_BYTES:
+            raise ModelError(f"{path}: larger than any model description; this is not a newfound model")
+        about = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: damaged ({_reason(error)}); restore it or fit the model again") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ModelError(f"{path}: not a description of a newfound model")
+    if about.get("version") != FORMAT_VERSION:
+        raise ModelError(
+            f"{path}: of format version {about.get('version')}, this newfound reads {FORMAT_VERSION}; update newfound"
+        )
+    return about
+
+
+def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:
+    described = about.get("encoder")
+    if not isinstance(described, dict) or not isinstance(described.get("name"), str):
+        raise ModelError(f"{folder / ABOUT_FILE}: damaged (no encoder in it); fit the model again")
+    if isinstance(given, Encoder):
+        found = given
+    else:
+        name = given or _encoder_place(folder, described)
+        pooling = described.get("pooling")
+        try:
+            found = load_encoder(name, pooling=pooling, max_length=int(described.get("max_length", MAX_LENGTH)))
+        except (EncoderError, ValueError, TypeError) as error:
+            raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
+    if found.weights_hash() != described.get("weights"):
+        raise ModelError(f"{folder}: encoder {found.name!r} is not the one this model was fitted on; pass --encoder")
+    return found
+
+
+def _encoder_place(folder: Path, described: dict[str, Any]) -> str:
+    """Where a model file may send us: into its own folder, to an official release, or to a local folder."""
+    name: str = described["name"]
+    if described.get("included"):
+        return str(_inside(folder, ENCODER_FOLDER))
+    if name in RELEASES or Path(name).expanduser().is_dir():
+        return name
+    raise ModelError(f"{folder}: was fitted on the encoder {name!r}; say where it is with --encoder")
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A member of the folder that exists and is not a link to somewhere else."""
+    path = folder / name
+    if not path.exists():
+        raise ModelError(f"{path}: missing; the model folder is damaged, restore it or fit the model again")
+    if path.resolve().parent != folder.resolve():
+        raise ModelError(f"{path}: leads out of the model folder; refused")
+    return path
+
+
+def _read_weights(folder: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = _inside(folder, WEIGHTS_FILE)
+    try:
+        tensors: dict[str, Tensor] = load_file(path)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelError(f"{path}: damaged ({_reason(error)}); restore it or fit the model again") from None
+    return tensors
+
+
+@torch.no_grad()
+def _fill(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
+    """Copy saved tensors into the network: exactly the expected names and shapes, and finite numbers."""
+    wanted = {f"tail.{name}": t for name, t in network.tail.trained().items()}
+    wanted["classifier.weight"] = network.classifier.weight
+    if set(wanted) != set(tensors):
+        odd = sorted(set(wanted) ^ set(tensors))
+        raise ModelError(f"{WEIGHTS_FILE}: does not belong to this model.json ({len(odd)} tensors differ, as {odd[0]})")
+    for name, target in wanted.items():
+        if target.shape != tensors[name].shape or not tensors[name].isfinite().all():
+            raise ModelError(f"{WEIGHTS_FILE}: tensor {name} has a wrong shape or is not finite; fit the model again")
+        target.copy_(tensors[name])
+
+
+def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
+    if isinstance(texts, str):
+        raise SettingsError("give a list of texts, not one string")
+    return [texts[i : i + TEXTS_PER_BATCH] for i in range(0, len(texts), TEXTS_PER_BATCH)]
+
+
+def _reason(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+
+
+def versions() -> dict[str, str]:
+    """Of everything that can move a result."""
+    found = {"newfound": newfound.__version__, "python": platform.python_version()}
+    for package in ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # pragma: no cover - they are dependencies
+            found[package] = "absent"
+    return found

@@ -1,0 +1,1 @@
+"""Seeding, schedule, the step loop, checkpoints and progress. Knows nothing of any one method."""

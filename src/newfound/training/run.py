@@ -1,0 +1,107 @@
+"""`Run`: where one fit reports its progress and keeps its checkpoints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from newfound.errors import SettingsError
+from newfound.files import to_json, write_atomically
+from newfound.training.progress import Reporter, Silent
+
+IDENTITY_FILE = "run.json"
+
+
+@dataclass(slots=True)
+class StageState:
+    """All that a stage needs to go on: tensors by name, the next epoch, the history so far."""
+
+    epoch: int = 0
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    history: list[dict[str, float]] = field(default_factory=list)
+    best_score: float | None = None
+    best_epoch: int | None = None
+
+
+class Run:
+    """Context of one fit. Without a folder nothing is kept; with one, a killed fit can be resumed."""
+
+    def __init__(
+        self,
+        *,
+        reporter: Reporter | None = None,
+        folder: Path | None = None,
+        resume: bool = False,
+        seconds_between_checkpoints: float = 5.0,
+    ) -> None:
+        self.reporter: Reporter = reporter or Silent()
+        self.folder = folder
+        self._resume = resume
+        self._every = seconds_between_checkpoints
+        self._last = time.monotonic()
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Claim the folder for a fit with this identity; resuming another fit's checkpoints is refused."""
+        if self.folder is None:
+            return
+        path = self.folder / IDENTITY_FILE
+        content = to_json(dict(identity))
+        if self._resume and path.is_file():
+            earlier = json.loads(path.read_bytes())
+            if earlier != json.loads(content):
+                changed = sorted(k for k in {*earlier, *identity} if earlier.get(k) != json.loads(content).get(k))
+                raise SettingsError(
+                    f"{self.folder}: was begun with other {', '.join(changed)}; repeat that command, or leave out "
+                    "--resume to start anew"
+                )
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        write_atomically(path, content)
+
+    def restore(self, stage: str) -> StageState | None:
+        """The last checkpoint of a stage, if this run resumes and there is one."""
+        path = self._path(stage)
+        if path is None or not self._resume or not path.is_file():
+            return None
+        from safetensors import safe_open
+
+        with safe_open(path, framework="pt") as file:
+            about = json.loads(file.metadata()["state"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        return StageState(tensors=tensors, **about)
+
+    def due(self) -> bool:
+        """Whether enough time has passed for the next checkpoint."""
+        return self.folder is not None and time.monotonic() - self._last >= self._every
+
+    def keep(self, stage: str, state: StageState) -> None:
+        """Write a checkpoint: one file, one rename."""
+        path = self._path(stage)
+        if path is None:
+            return
+        from safetensors.torch import save
+
+        about = {
+            "epoch": state.epoch,
+            "history": state.history,
+            "best_score": state.best_score,
+            "best_epoch": state.best_epoch,
+        }
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.tensors.items()}
+        write_atomically(path, save(tensors, metadata={"state": json.dumps(about)}))
+        self._last = time.monotonic()
+
+    def finish(self) -> None:
+        """The result is safe elsewhere: checkpoints are no longer needed."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _path(self, stage: str) -> Path | None:
+        return None if self.folder is None else self.folder / f"{stage}.safetensors"

@@ -1,0 +1,192 @@
+"""The step loop. A method gives a step (rows of the corpus -> losses); the loop does the rest.
+
+On a GPU the whole step (forward, backward, optimiser) is captured once as a CUDA graph and replayed: nothing in
+an epoch waits for the host. On a CPU the same step runs as it is, on batches without padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor, nn
+
+from newfound.encoders.encoder import Bounds
+from newfound.training.run import Run, StageState
+from newfound.training.schedule import Schedule
+from newfound.training.seeding import epoch_batches, seed_torch
+
+Losses = dict[str, Tensor]
+Step = Callable[[Tensor, Bounds], Losses]
+History = list[dict[str, float]]
+WARM_UP_STEPS = 3  # before a capture: lets libraries choose kernels and allocate their workspaces
+
+
+class Trainer:
+    """Trains the parameters of a module for one stage of a method."""
+
+    def __init__(self, stage: str, module: nn.Module, schedule: Schedule, *, seed: int, device: torch.device, run: Run):
+        self.stage = stage
+        self.module = module
+        self.schedule = schedule
+        self.seed = seed
+        self.device = device
+        self.run = run
+        self._names = [name for name, p in module.named_parameters() if p.requires_grad]
+        parameters = [p for p in module.parameters() if p.requires_grad]
+        on_gpu = device.type == "cuda"
+        self._rate = torch.tensor(schedule.lr, device=device) if on_gpu else None
+        self._optimizer = torch.optim.SGD(
+            parameters,
+            lr=schedule.lr if self._rate is None else self._rate,
+            momentum=schedule.momentum,
+            weight_decay=schedule.weight_decay,
+            fused=on_gpu,
+        )
+        for p in parameters:  # present from the start: a graph and a checkpoint both need them to exist
+            self._optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
+
+    def fit(
+        self,
+        rows: Tensor,
+        lengths: Tensor,
+        step: Step,
+        *,
+        after_epoch: Callable[[int], dict[str, float]] | None = None,
+        score: Callable[[], float] | None = None,
+        title: str | None = None,
+    ) -> History:
+        """Train on the corpus rows `rows` (CPU); `lengths` are the token counts of all rows of the corpus.
+
+        `score`, if given, is asked after every epoch, and the module ends in the state that had the highest.
+        """
+        state = self.run.restore(self.stage)
+        if state is None:
+            state = StageState()
+        else:
+            self._load(state)
+        plan = [
+            epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
+            for epoch in range(state.epoch, self.schedule.epochs)
+        ]
+        advance = (
+            self._captured(step, plan, lengths) if self.device.type == "cuda" and plan else self._eager(step, lengths)
+        )
+        with self.run.reporter.task(title or self.stage, self.schedule.epochs) as task:
+            if state.epoch:
+                task.advance(steps=state.epoch)
+            for epoch, batches in enumerate(plan, start=state.epoch):
+                self._set_rate(self.schedule.rate(epoch))
+                seed_torch(self.seed, self.stage, "dropout", epoch)
+                self.module.train()
+                record = {"epoch": float(epoch), **advance(batches)}
+                if after_epoch is not None:
+                    record |= after_epoch(epoch)
+                if score is not None:
+                    record["score"] = self._note_best(state, epoch, score())
+                state.history.append(record)
+                state.epoch = epoch + 1
+                if self.run.due() or (state.epoch == self.schedule.epochs and self.run.folder is not None):
+                    self.run.keep(self.stage, self._saved(state))
+                task.advance(f"loss {record['loss']:.3f}")
+        self._restore_best(state)
+        return state.history
+
+    def _eager(self, step: Step, lengths: Tensor) -> Callable[[Tensor], dict[str, float]]:
+        def run_epoch(batches: Tensor) -> dict[str, float]:
+            totals: Losses = {}
+            for rows in batches:
+                losses = self._one_step(step, rows.to(self.device), Bounds.of(lengths, rows[None]))
+                totals = {name: totals.get(name, 0.0) + value for name, value in losses.items()}
+            return {name: float(total) / len(batches) for name, total in totals.items()}
+
+        return run_epoch
+
+    def _one_step(self, step: Step, rows: Tensor, bounds: Bounds) -> Losses:
+        with self._autocast():
+            losses = step(rows, bounds)
+        self._optimizer.zero_grad(set_to_none=True)
+        losses["loss"].backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        return {name: value.detach() for name, value in losses.items()}
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if self.device.type == "cuda":
+            # The cast cache would hold tensors of one capture beyond it.
+            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
+        return nullcontext()
+
+    def _captured(self, step: Step, plan: list[Tensor], lengths: Tensor) -> Callable[[Tensor], dict[str, float]]:
+        """The step as a CUDA graph over fixed buffers; bounds hold for every batch of the plan."""
+        every = torch.cat(plan)
+        tight = Bounds.of(lengths, every)
+        bounds = Bounds(-(-tight.slots // 64) * 64, tight.longest)
+        rows = plan[0][0].to(self.device)
+        before = {name: t.clone() for name, t in self._tensors().items()}
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UP_STEPS):
+                losses = self._one_step(step, rows, bounds)
+        torch.cuda.current_stream().wait_stream(side)
+        totals = {name: torch.zeros((), device=self.device) for name in losses}
+        graph = torch.cuda.CUDAGraph()
+        self._optimizer.zero_grad(set_to_none=True)
+        with torch.cuda.graph(graph):
+            for name, value in self._one_step(step, rows, bounds).items():
+                totals[name] += value.float()
+        for name, tensor in self._tensors().items():  # the warm-up has trained; take that back
+            tensor.copy_(before[name])
+
+        def run_epoch(batches: Tensor) -> dict[str, float]:
+            on_device = batches.to(self.device, non_blocking=True)
+            for total in totals.values():
+                total.zero_()
+            for batch in on_device:
+                rows.copy_(batch)
+                graph.replay()
+            return {name: float(total) / len(batches) for name, total in totals.items()}
+
+        return run_epoch
+
+    def _set_rate(self, rate: float) -> None:
+        if self._rate is not None:
+            self._rate.fill_(rate)
+        else:
+            for group in self._optimizer.param_groups:
+                group["lr"] = rate
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Everything that training changes: parameters, buffers and momentum. Live tensors, not copies."""
+        tensors = {f"module.{name}": t for name, t in self._trained_state().items()}
+        for name, p in zip(self._names, self._optimizer.param_groups[0]["params"], strict=True):
+            tensors[f"momentum.{name}"] = self._optimizer.state[p]["momentum_buffer"]
+        return tensors
+
+    def _trained_state(self) -> dict[str, Tensor]:
+        frozen = {name for name, p in self.module.named_parameters() if not p.requires_grad}
+        return {name: t for name, t in self.module.state_dict().items() if name not in frozen}
+
+    def _note_best(self, state: StageState, epoch: int, score: float) -> float:
+        if state.best_score is None or score > state.best_score:
+            state.best_score, state.best_epoch = score, epoch
+            for name, tensor in self._trained_state().items():
+                state.tensors[f"best.{name}"] = tensor.clone()
+        return score
+
+    def _restore_best(self, state: StageState) -> None:
+        best = {name: t for name, t in state.tensors.items() if name.startswith("best.")}
+        for name, tensor in self._trained_state().items():
+            if best:
+                tensor.copy_(best[f"best.{name}"])
+
+    def _saved(self, state: StageState) -> StageState:
+        best = {name: t for name, t in state.tensors.items() if name.startswith("best.")}
+        return StageState(state.epoch, {**self._tensors(), **best}, state.history, state.best_score, state.best_epoch)
+
+    def _load(self, state: StageState) -> None:
+        with torch.no_grad():
+            for name, tensor in self._tensors().items():
+                tensor.copy_(state.tensors[name])
+        state.tensors = {name: t.to(self.device) for name, t in state.tensors.items() if name.startswith("best.")}
