@@ -24,7 +24,7 @@ test: lint
 	$(BIN)/pytest
 
 docs: $(VENV)/.installed
-	$(BIN)/python docs/generate_cli.py
+	$(BIN)/typer newfound.cli utils docs --name newfound --title newfound --output docs/cli.md
 
 clean:
 	rm -rf $(VENV) newfound-demo .pytest_cache .mypy_cache .ruff_cache

@@ -309,7 +309,7 @@ def load_encoder(
 
         try:
             st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except Exception as error:  # a damaged folder fails in as many ways as it has files
             raise EncoderError(f"{folder}: cannot be loaded as an encoder ({_first_line(error)})") from None
     return Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache)
 

@@ -1,0 +1,130 @@
+"""A tiny random encoder, so that almost every test runs offline in milliseconds; and where the real data lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+TINY = {
+    "vocab_size": 200,
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 80,
+}
+WORDS = """
+a the my your card money bill pay lost found open close account help where when how why is was not new old meter water
+gas power light visit move house solar car charge refund back late early today please thanks bad good send get stop
+start change cancel book read write call leak smell brown slow fast high low
+""".split()
+
+
+def tiny_backbone(family: str):
+    """A random transformer of the family, the same every time."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    match family:
+        case "bert":
+            model = transformers.BertModel(transformers.BertConfig(**TINY))
+        case "roberta":
+            model = transformers.RobertaModel(transformers.RobertaConfig(**TINY, pad_token_id=1))
+        case "xlm-roberta":
+            model = transformers.XLMRobertaModel(transformers.XLMRobertaConfig(**TINY, pad_token_id=1))
+        case "mpnet":
+            model = transformers.MPNetModel(transformers.MPNetConfig(**TINY, pad_token_id=1))
+        case "distilbert":
+            config = transformers.DistilBertConfig(
+                vocab_size=200, dim=32, n_layers=3, n_heads=4, hidden_dim=48, max_position_embeddings=80
+            )
+            model = transformers.DistilBertModel(config)
+        case _:
+            raise AssertionError(family)
+    for parameter in model.parameters():  # the default start is so small that layers hardly differ
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.15)
+    return model.eval()
+
+
+def write_tiny_encoder(folder: Path, family: str = "bert") -> Path:
+    """An encoder folder that sentence-transformers loads: random weights, a word-level tokenizer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    pad = 1 if family in ("roberta", "xlm-roberta", "mpnet") else 0
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    if pad == 1:
+        special[0], special[1] = special[1], special[0]
+    vocabulary = {token: i for i, token in enumerate([*special, *WORDS])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
+    )
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, mask_token="[MASK]", model_max_length=64, **names)
+    tiny_backbone(family).save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(tmp_path_factory) -> Path:
+    return write_tiny_encoder(tmp_path_factory.mktemp("encoders") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tiny_folder):
+    from newfound.encoders.encoder import load_encoder
+
+    return load_encoder(str(tiny_folder))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory, monkeypatch):
+    """No test reads or writes the user's cache."""
+    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+THEMES = {
+    "pay": ["pay", "bill", "money", "late", "please", "today", "send", "card", "account"],
+    "meter": ["meter", "read", "write", "high", "low", "new", "old", "visit", "book", "call"],
+    "leak": ["leak", "water", "brown", "smell", "gas", "stop", "help", "fast", "bad", "slow"],
+    "move": ["move", "house", "new", "old", "account", "open", "close", "change", "when", "where"],
+    "solar": ["solar", "power", "light", "car", "charge", "refund", "back", "get", "start", "good"],
+}
+
+
+def themed_corpus(per_theme: int = 30, unlabelled: tuple[str, ...] = ("move", "solar"), seed: int = 0):
+    """Word bags around five themes; the themes in `unlabelled` carry no label."""
+    import numpy as np
+
+    from newfound.data.corpus import Corpus
+
+    rng = np.random.default_rng(seed)
+    texts, labels = [], []
+    for theme, words in THEMES.items():
+        for _ in range(per_theme):
+            texts.append(" ".join(rng.choice(words, size=int(rng.integers(3, 9)))))
+            labels.append(None if theme in unlabelled else theme)
+    return Corpus.of(texts, labels)
+
+
+@pytest.fixture(scope="session")
+def themed():
+    return themed_corpus()
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The real benchmark data beside the checkout, or in $NEWFOUND_DATA."""
+    for place in (os.environ.get("NEWFOUND_DATA"), Path(__file__).parents[2] / "shared" / "data"):
+        if place and (Path(place) / "banking77" / "train.csv").is_file():
+            return Path(place)
+    pytest.skip("the benchmark data are not on this machine (set NEWFOUND_DATA)")

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newfound.data.readers import Columns, Source, format_of, open_rows, read_csv, read_jsonl, read_rasa
+from newfound.data.validation import LONGEST_TEXT, ReadReport, read_known, read_logs, stream_texts
+from newfound.errors import DataError
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def rows_of(path, **kwargs):
+    return list(open_rows(path, Columns(), **kwargs))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", 'text,label\n"pay, now",pay\nleak,leak\n'),
+        ("a.tsv", "label\ttext\npay\tpay, now\nleak\tleak\n"),
+        ("a.jsonl", '{"text": "pay, now", "label": "pay"}\n\n{"text": "leak", "label": "leak", "x": 1}\n'),
+        (
+            "a.yml",
+            'version: "3.1"\nnlu:\n- intent: pay\n  examples: |\n    - pay, [now](when)\n'
+            '- intent: leak\n  examples: |\n    - [leak]{"entity": "fault"}\n- synonym: x\n  examples: |\n    - y\n',
+        ),
+    ],
+)
+def test_every_text_format_reads_the_same_rows(tmp_path, name, content):
+    rows = rows_of(write(tmp_path / name, content))
+    assert [(row.text, row.label) for row in rows] == [("pay, now", "pay"), ("leak", "leak")]
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"text": ["pay", "leak"], "label": ["p", "l"]}), tmp_path / "a.parquet")
+    assert [(r.line, r.text, r.label) for r in rows_of(tmp_path / "a.parquet")] == [(1, "pay", "p"), (2, "leak", "l")]
+    with pytest.raises(DataError, match="not a Parquet file"):
+        rows_of(write(tmp_path / "b.parquet", "text,label\n"))
+
+
+def test_plain_text_is_for_logs_only(tmp_path):
+    path = write(tmp_path / "a.txt", "one\n\ntwo\n")
+    corpus, report = read_logs(path)
+    assert corpus.texts == ("one", "two")
+    assert report.empty == 1
+    with pytest.raises(DataError, match="has no labels"):
+        read_known(path)
+
+
+def test_lines_are_counted_through_quoted_line_ends(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,label\n"two\nlines",a\nplain,b\n')
+    assert [row.line for row in rows_of(path)] == [2, 4]
+
+
+def test_byte_order_marks(tmp_path):
+    assert rows_of(write(tmp_path / "a.csv", b"\xef\xbb\xbftext,label\nx,a\n"))[0].text == "x"
+    assert rows_of(write(tmp_path / "b.csv", "text,label\nä,a\n".encode("utf-16")))[0].text == "ä"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("utterance,label\nx,a\n", r"line 1: no column 'text' \(found: utterance, label\); .*--text-column"),
+        ("text,intent\nx,a\n", "--label-column"),
+        ("text,label\nx,a\ny\n", "line 3: 1 fields where the header has 2"),
+        ("text,label\nx,a\n ,b\n", "line 3: the text is empty"),
+        ("text,label\nx,a\ny, \n", "line 3: the label is empty"),
+        ("text,label\nx,a\ny,a\n", "only one intent"),
+        ("text,label\n", "no labelled utterance"),
+        ("text,label\nsame,a\nother,b\nsame,b\n", "line 4: 'same' is labelled 'b', but 'a' on line 2"),
+        (b"text,label\nok,a\ncaf\xe9,b\n", "line 3: byte 0xe9 is not UTF-8; .*--encoding"),
+        ('text,label\nx,a\n"never closed,b\n', "check the quotes"),
+    ],
+)
+def test_bad_known_files_name_the_line_and_the_remedy(tmp_path, content, message):
+    with pytest.raises(DataError, match=message):
+        read_known(write(tmp_path / "known.csv", content))
+
+
+def test_encoding_option_reads_what_utf8_cannot(tmp_path):
+    path = write(tmp_path / "k.csv", b"text,label\ncaf\xe9,a\ntea,b\n")
+    assert read_known(path, encoding="cp1252")[0].texts == ("café", "tea")
+    with pytest.raises(DataError, match="unknown encoding"):
+        read_known(path, encoding="klingon")
+
+
+def test_duplicates_are_kept_and_counted(tmp_path):
+    corpus, report = read_logs(write(tmp_path / "l.csv", "text\nx\nx\ny\nx\n"))
+    assert corpus.texts == ("x", "x", "y", "x")
+    assert report.warnings() == [f"{tmp_path / 'l.csv'}: 2 rows repeats of an earlier text, kept (first: line 3)"]
+
+
+def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
+    corpus, report = read_logs(write(tmp_path / "l.csv", "text\n" + "word " * 40_000 + "\nshort\n"))
+    assert [len(text) for text in corpus.texts] == [LONGEST_TEXT, 5]
+    assert report.truncated == 1
+    assert "1 row longer than 2,000 characters, cut there (first: line 2)" in report.warnings()[0]
+
+
+def test_rows_stream(tmp_path):
+    """Reading stops where the reader stops: a fault further down is never reached."""
+    path = write(tmp_path / "l.csv", b"text\nfirst\nsecond\n\xff\xff\n")
+    texts = stream_texts(path, report=ReadReport("l"))
+    assert next(texts) == "first"
+    with pytest.raises(DataError, match="line 4"):
+        list(texts)
+
+
+def test_bad_json_and_yaml(tmp_path):
+    with pytest.raises(DataError, match="line 2: not JSON"):
+        rows_of(write(tmp_path / "a.jsonl", '{"text": "x", "label": "a"}\nnope\n'))
+    with pytest.raises(DataError, match="line 1: expected a JSON object"):
+        rows_of(write(tmp_path / "b.jsonl", "[1]\n"))
+    with pytest.raises(DataError, match="is not a string but int"):
+        rows_of(write(tmp_path / "c.jsonl", '{"text": 3, "label": "a"}\n'))
+    with pytest.raises(DataError, match="not valid YAML"):
+        rows_of(write(tmp_path / "a.yml", "nlu: [unclosed\n"))
+    with pytest.raises(DataError, match="no `nlu:` list"):
+        rows_of(write(tmp_path / "b.yml", "version: 1\n"))
+    with pytest.raises(DataError, match=r"line 5: an example of intent 'a' does not start with '-'"):
+        rows_of(write(tmp_path / "c.yml", "nlu:\n- intent: a\n  examples: |\n    - one\n    two\n"))
+
+
+def test_yaml_cannot_build_objects(tmp_path):
+    with pytest.raises(DataError):
+        rows_of(write(tmp_path / "a.yml", "nlu: !!python/object/apply:os.system ['true']\n"))
+
+
+def test_unknown_files_and_formats(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        rows_of(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match="--format"):
+        format_of("data.xlsx")
+    with pytest.raises(DataError, match="unknown format"):
+        format_of("data.csv", "xml")
+    assert rows_of(write(tmp_path / "odd", "text,label\nx,a\n"), format="csv")[0].label == "a"
+
+
+field = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30)
+
+
+@given(st.lists(st.tuples(field, field), min_size=1, max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_csv_and_jsonl_give_back_what_was_written(pairs):
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([("text", "label"), *pairs])
+    lines = "".join(json.dumps({"text": t, "label": label}) + "\n" for t, label in pairs)
+    for reader, content in ((read_csv, text.getvalue()), (read_jsonl, lines)):
+        rows = list(reader(Source("x", io.BytesIO(content.encode())), Columns()))
+        assert [(row.text, row.label) for row in rows] == pairs
+
+
+def test_rasa_list_examples():
+    content = "nlu:\n- intent: greet\n  examples:\n  - text: hello\n  - text: hi there\n"
+    rows = list(read_rasa(Source("x", io.BytesIO(content.encode())), Columns()))
+    assert [(row.text, row.label) for row in rows] == [("hello", "greet"), ("hi there", "greet")]

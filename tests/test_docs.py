@@ -1,0 +1,44 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_cli_page_is_up_to_date(tmp_path):
+    page = tmp_path / "cli.md"
+    done = subprocess.run(
+        [sys.executable, "-m", "typer", "newfound.cli", "utils", "docs", "--name", "newfound", "--title", "newfound"]
+        + ["--output", str(page)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert page.read_text() == (ROOT / "docs" / "cli.md").read_text(), "run `make docs`"
+
+
+TABLES = re.findall(r"<!-- newfound (bench table .*?) -->\n(.*?)<!-- end -->", (ROOT / "README.md").read_text(), re.S)
+
+
+@pytest.mark.parametrize(("command", "table"), TABLES, ids=[command for command, _ in TABLES])
+def test_tables_in_the_readme_are_generated(command, table, capsys, monkeypatch):
+    from newfound.cli import app
+
+    monkeypatch.chdir(ROOT)
+    app(shlex.split(command), standalone_mode=False)
+    assert capsys.readouterr().out == table
+
+
+def test_the_readme_names_the_two_commands():
+    readme = (ROOT / "README.md").read_text()
+    assert "make demo" in readme
+    assert "make test" in readme
+    assert TABLES
