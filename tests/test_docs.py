@@ -16,8 +16,10 @@ ROOT = Path(__file__).parents[1]
 def test_cli_page_is_up_to_date(tmp_path):
     page = tmp_path / "cli.md"
     done = subprocess.run(
-        [sys.executable, "-m", "typer", "newfound.cli", "utils", "docs", "--name", "newfound", "--title", "newfound"]
-        + ["--output", str(page)],
+        [
+            *(sys.executable, "-m", "typer", "newfound.cli", "utils", "docs"),
+            *("--name", "newfound", "--title", "newfound", "--output", str(page)),
+        ],
         capture_output=True,
         text=True,
     )
