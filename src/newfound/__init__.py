@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from newfound.data.corpus import Corpus as Corpus
     from newfound.data.task import partition as partition
     from newfound.encoders.encoder import load_encoder as load_encoder
+    from newfound.methods.dpl import DPL as DPL
+    from newfound.methods.e2e import E2E as E2E
     from newfound.methods.kmeans import KMeans as KMeans
     from newfound.model import Intent as Intent
     from newfound.model import IntentModel as IntentModel
@@ -18,6 +20,8 @@ __version__ = "0.1.0"
 
 # Imported on first use: torch takes seconds to load, and `newfound --help` should not wait for it.
 _HOME = {
+    "DPL": "newfound.methods.dpl",
+    "E2E": "newfound.methods.e2e",
     "Corpus": "newfound.data.corpus",
     "Intent": "newfound.model",
     "IntentModel": "newfound.model",
@@ -26,7 +30,18 @@ _HOME = {
     "load_encoder": "newfound.encoders.encoder",
     "partition": "newfound.data.task",
 }
-__all__ = ["Corpus", "Intent", "IntentModel", "KMeans", "__version__", "load", "load_encoder", "partition"]
+__all__ = [
+    "DPL",
+    "E2E",
+    "Corpus",
+    "Intent",
+    "IntentModel",
+    "KMeans",
+    "__version__",
+    "load",
+    "load_encoder",
+    "partition",
+]
 
 
 def __getattr__(name: str) -> Any:

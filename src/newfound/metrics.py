@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.optimize import linear_sum_assignment
+from torch import Tensor
 
 from newfound.errors import DataError
 
@@ -56,6 +58,11 @@ def _mapped(predicted: Ids, mapping: dict[int, int]) -> Ids:
     return np.array([mapping.get(int(p), -1) for p in predicted], dtype=np.int64)
 
 
+def map_clusters(true: Ids, predicted: Ids) -> Ids:
+    """Predicted ids renamed to the true ids they match best; -1 for a cluster that matches none."""
+    return _mapped(predicted, match_clusters(true, predicted))
+
+
 def accuracy(true: Ids, predicted: Ids) -> float:
     """Percent; NaN for no rows."""
     return 100.0 * float(np.mean(true == predicted)) if len(true) else float("nan")
@@ -86,8 +93,8 @@ def paper_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """The protocol of the released code."""
     _check(true, predicted, n_known)
     ood = true >= n_known
-    in_all = _mapped(predicted, match_clusters(true, predicted))
-    in_ood = _mapped(predicted[ood], match_clusters(true[ood], predicted[ood]))
+    in_all = map_clusters(true, predicted)
+    in_ood = map_clusters(true[ood], predicted[ood])
     return Scores(
         ind_acc=accuracy(true[~ood], predicted[~ood]),
         ood_acc=accuracy(true[ood], in_ood),
@@ -132,28 +139,27 @@ def clustering_scores(true: Ids, predicted: Ids) -> dict[str, float]:
     }
 
 
-def silhouette(vectors: Vectors, labels: Ids) -> float:
+def silhouette(vectors: Vectors | Tensor, labels: Ids | Tensor) -> float:
     """Mean silhouette coefficient, Euclidean; 0 where there are not at least two clusters."""
-    names, label = np.unique(labels, return_inverse=True)
-    n, k = len(labels), len(names)
-    if k < 2:
-        return 0.0
-    x = np.asarray(vectors, dtype=np.float64)
-    square = (x**2).sum(1)
-    distance = np.sqrt(np.maximum(square[:, None] + square[None] - 2 * x @ x.T, 0.0))
-    np.fill_diagonal(distance, 0.0)
-    member = np.zeros((n, k))
-    member[np.arange(n), label] = 1.0
+    x, label = torch.as_tensor(vectors), torch.as_tensor(labels)
+    return float(silhouette_on_device(x, label.to(x.device), int(label.max()) + 1)) if len(label) else 0.0
+
+
+def silhouette_on_device(x: Tensor, label: Tensor, clusters: int) -> Tensor:
+    """The same as a scalar tensor, without waiting for the host: x [n, d], label [n] below `clusters`."""
+    x = x.double() if x.device.type == "cpu" else x.float()
+    distance = torch.cdist(x, x, compute_mode="use_mm_for_euclid_dist")  # [n, n]
+    distance.fill_diagonal_(0.0)
+    member = torch.nn.functional.one_hot(label, clusters).to(x.dtype)  # [n, k]
     size = member.sum(0)  # [k]
     to_cluster = distance @ member  # [n, k] summed distances
     own = size[label]
-    inside = to_cluster[np.arange(n), label] / np.maximum(own - 1, 1)
-    outside = to_cluster / size
-    outside[np.arange(n), label] = np.inf
-    nearest = outside.min(1)
-    widest = np.maximum(inside, nearest)
-    score = np.divide(nearest - inside, widest, out=np.zeros(n), where=widest > 0)
-    return float(np.where(own > 1, score, 0.0).mean())
+    inside = to_cluster.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
+    outside = torch.where((size > 0) & (member == 0), to_cluster / size.clamp(min=1), torch.inf)
+    nearest = outside.amin(1)
+    score = (nearest - inside) / torch.maximum(inside, nearest).clamp(min=1e-12)
+    score = torch.where((own > 1) & nearest.isfinite(), score, 0.0)
+    return score.mean()
 
 
 def compactness(vectors: Vectors, labels: Ids) -> float:

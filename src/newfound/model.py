@@ -148,8 +148,7 @@ class IntentModel:
         """Write the model as a folder, in place of an earlier one; `with_encoder` makes it self-contained."""
         from safetensors.torch import save_file
 
-        tensors = {f"tail.{name}": t.cpu().contiguous() for name, t in self.network.tail.trained().items()}
-        tensors["classifier.weight"] = self.network.classifier.weight.detach().cpu().contiguous()
+        tensors = {name: t.cpu().contiguous() for name, t in self.network.classifier_branch().items()}
         about = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -161,6 +160,7 @@ class IntentModel:
                 "included": with_encoder,
             },
             "tune": {"layers": self.tune.layers, "everything": self.tune.everything},
+            "dense": self.network.dense is not None,
             "temperature": self.temperature,
             "intents": [asdict(intent) for intent in self.intents],
             "provenance": self.provenance,
@@ -182,6 +182,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     loaded = _find_encoder(folder, about, encoder)
     try:
         tune = Tune(int(about["tune"]["layers"]), bool(about["tune"]["everything"]))
+        dense = bool(about["dense"])
         intents = [
             Intent(str(i["name"]), bool(i["known"]), int(i["size"]), tuple(map(str, i["exemplars"])))
             for i in about["intents"]
@@ -192,7 +193,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         raise ModelError(f"{folder / ABOUT_FILE}: damaged ({type(error).__name__}: {error}); fit it again") from None
     if not 0 <= tune.layers <= loaded.depth or len(intents) < 2 or not 0 < temperature < float("inf"):
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
-    network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents))
+    network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
     _fill(network, _read_weights(folder))
     return IntentModel(loaded, tune, network, intents, temperature, provenance)
 
@@ -283,8 +284,7 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
 @torch.no_grad()
 def _fill(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
     """Copy saved tensors into the network: exactly the expected names and shapes, and finite numbers."""
-    wanted = {f"tail.{name}": t for name, t in network.tail.trained().items()}
-    wanted["classifier.weight"] = network.classifier.weight
+    wanted = network.classifier_branch()
     if set(wanted) != set(tensors):
         odd = sorted(set(wanted) ^ set(tensors))
         raise ModelError(f"{WEIGHTS_FILE}: does not belong to this model.json ({len(odd)} tensors differ, as {odd[0]})")

@@ -26,27 +26,51 @@ class CosineClassifier(nn.Module):
 
 
 class IntentNetwork(nn.Module):
-    """Features of a corpus -> pooled vectors -> logits over known and new intents."""
+    """Features of a corpus -> vectors -> logits over known and new intents.
 
-    def __init__(self, tail: Tail, width: int, n_intents: int) -> None:
+    `dense` adds the released code's layer after the pooling (linear, tanh); `dropout` drops units of the vector in
+    training, which makes two passes over one utterance two views of it.
+    """
+
+    def __init__(self, tail: Tail, width: int, n_intents: int, *, dense: bool = False, dropout: float = 0.0) -> None:
         super().__init__()
         self.tail = tail
+        self.dense = nn.Linear(width, width) if dense else None
+        self.dropout = nn.Dropout(dropout)
         self.classifier = CosineClassifier(width, n_intents)
 
     def forward(self, features: Features, rows: Tensor, bounds: Bounds) -> Tensor:
-        """Pooled vectors [B, d]; heads are applied to them by whoever needs them."""
+        """Vectors [B, d]; heads are applied to them by whoever needs them."""
         x: Tensor = self.tail(features, rows, bounds)
-        return x
+        if self.dense is not None:
+            x = torch.tanh(self.dense(x))
+        dropped: Tensor = self.dropout(x)
+        return dropped
+
+    def two_views(self, features: Features, rows: Tensor, bounds: Bounds) -> tuple[Tensor, Tensor]:
+        """The same utterances twice, in one pass: dropout makes the two views, each [B, d]."""
+        x = self(features, torch.cat([rows, rows]), Bounds(2 * bounds.slots, bounds.longest))
+        one, two = x.chunk(2)
+        return one, two
+
+    def classifier_branch(self) -> dict[str, Tensor]:
+        """What inference needs of the training: the trained tail, the dense layer and the classifier."""
+        state = {f"tail.{name}": t for name, t in self.tail.trained().items()}
+        if self.dense is not None:
+            state |= {f"dense.{name}": t for name, t in self.dense.state_dict().items()}
+        state["classifier.weight"] = self.classifier.weight.detach()
+        return state
 
 
 @torch.inference_mode()
 def embed(network: IntentNetwork, features: Features, lengths: Tensor) -> Tensor:
-    """Pooled vectors [n, d] of a whole corpus, on its device, without dropout; `lengths` lie on the CPU."""
+    """Vectors [n, d] of a whole corpus, on its device, without dropout; `lengths` lie on the CPU."""
     network.eval()
     device = features.data.flat.device
-    if network.tail.stack is None:
+    if network.tail.stack is None and network.dense is None:
         return features.data.flat
     vectors = torch.empty(len(features), network.classifier.weight.shape[1], device=device)
-    for batch in batches_by_length(lengths, TOKENS_PER_BATCH[device.type]):
-        vectors[batch.to(device)] = network(features, batch.to(device), Bounds.of(lengths, batch[None]))
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
+        for batch in batches_by_length(lengths, TOKENS_PER_BATCH[device.type]):
+            vectors[batch.to(device)] = network(features, batch.to(device), Bounds.of(lengths, batch[None])).float()
     return vectors

@@ -151,7 +151,7 @@ class Encoder:
         self.tokenizer: Any = sentence_transformer.tokenizer
         self.pooling = pooling or _pooling_of(sentence_transformer)
         self.normalize = any(type(module).__name__ == "Normalize" for module in sentence_transformer)
-        self.max_length = min(max_length, int(sentence_transformer.max_seq_length or max_length))
+        self.max_length = min(max_length, self._longest())
         self.depth = int(getattr(self.model.config, "num_hidden_layers", 0))
         self.width = int(self.model.config.hidden_size)
         if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
@@ -165,6 +165,15 @@ class Encoder:
     def to(self, device: torch.device | str) -> Encoder:
         self._st.to(device)
         return self
+
+    def variant(self, *, pooling: Pooling | None = None, max_length: int = MAX_LENGTH) -> Encoder:
+        """The same weights with another pooling or length; itself where nothing differs."""
+        if pooling in (None, self.pooling) and min(max_length, self._longest()) == self.max_length:
+            return self
+        return Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
+
+    def _longest(self) -> int:
+        return int(self._st.max_seq_length or MAX_LENGTH)
 
     def weights_hash(self) -> str:
         """SHA-256 of the weights in memory, the tokenizer and the pooling: what a saved model must find again."""

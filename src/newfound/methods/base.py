@@ -16,10 +16,10 @@ from torch import Tensor
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, default_cache_dir, load_encoder
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, default_cache_dir, load_encoder
 from newfound.errors import DataError, SettingsError
 from newfound.estimate import estimate_n_new
-from newfound.methods.job import Job
+from newfound.methods.job import Job, Rows, Watch
 from newfound.model import Intent, IntentModel
 from newfound.network import IntentNetwork
 from newfound.training.run import Run
@@ -33,6 +33,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     encoder        a short name (minilm, mpnet, bert), a folder, owner/name on the hub, or a loaded `Encoder`
     tune           heads, last, last:K or all: how much of the encoder trains; "auto" is last on a GPU, else heads
     trunk_dropout  keep dropout in the frozen layers, as the released code does (nothing is cached then)
+    pooling        mean, cls or padded-mean (as released); None is the encoder's own
+    max_length     tokens kept of an utterance
     device         auto, cpu or cuda
     """
 
@@ -40,21 +42,36 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     encoder: str | Encoder = "minilm"
     tune: str = "auto"
     trunk_dropout: bool = False
+    pooling: Pooling | None = None
+    max_length: int = MAX_LENGTH
     device: str = "auto"
     seed: int = 0
 
-    def fit(self, texts: Sequence[str], labels: Sequence[str | None], *, run: Run | None = None) -> Self:
-        """Discover new intents among the texts whose label is None, and fit one classifier over known and new."""
+    def fit(
+        self,
+        texts: Sequence[str],
+        labels: Sequence[str | None],
+        *,
+        validation: Corpus | None = None,
+        run: Run | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
+
+        validation  utterances for choosing a checkpoint, labelled or not (the training data themselves otherwise)
+        run         where progress is shown and checkpoints are kept
+        watch       what to record for an analysis
+        """
         started = time.perf_counter()
         corpus = Corpus.of(texts, labels)
-        run = run or Run()
         self.check_settings(corpus)
         device = pick_device(self.device)
-        job = self._job(corpus, device, run)
+        job = self._job(corpus, validation, device, run or Run(), watch or Watch())
         encoded = time.perf_counter()
         network, temperature = self._discover(job)
-        self.history_ = job.history
+        self.history_, self.snapshots_ = job.history, job.snapshots
         self.n_new_ = job.n_new
+        self.parameters_ = _count_parameters(job.encoder, network)
         self.model_ = self._model(corpus, job, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
@@ -80,32 +97,40 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         if self.n_new > unlabelled:
             raise SettingsError(f"n_new={self.n_new} is more than the {unlabelled} unlabelled utterances; lower it")
 
-    def _job(self, corpus: Corpus, device: torch.device, run: Run) -> Job:
-        encoder = self.encoder
-        if isinstance(encoder, str):
-            encoder = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
-        encoder.to(device)
+    def _job(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch) -> Job:
+        encoder = self._encoder().to(device)
         tune = encoder.tune(resolve_tune(self.tune, device))
         run.begin(self._identity(corpus, encoder))
-        with run.reporter.task("encoding", len(corpus)) as task:
-            features = encoder.features(corpus.texts, tune, trunk_dropout=self.trunk_dropout)
-            task.advance(steps=len(corpus))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
-        y = torch.tensor([-1 if label is None else ids[label] for label in corpus.labels])
-        dtype = torch.bfloat16 if device.type == "cuda" and tune.layers else None
+
+        def rows(part: Corpus) -> Rows:
+            features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
+            dtype = torch.bfloat16 if device.type == "cuda" and tune.layers else None
+            y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
+            return Rows(features.to(device, dtype), features.data.lengths, y)
+
+        with run.reporter.task("encoding", len(corpus)) as task:
+            train = rows(corpus)
+            task.advance(steps=len(corpus))
         return Job(
             encoder=encoder,
             tune=tune,
-            features=features.to(device, dtype),
-            lengths=features.data.lengths,
-            y=y,
+            train=train,
+            validation=train if validation is None or not len(validation) else rows(validation),
             n_known=len(ids),
-            n_new=self._n_new(encoder, corpus, y, run),
+            n_new=self._n_new(encoder, corpus, train.y, run),
             seed=self.seed,
             device=device,
             run=run,
             trunk_dropout=self.trunk_dropout,
+            watch=watch,
         )
+
+    def _encoder(self) -> Encoder:
+        if isinstance(self.encoder, Encoder):
+            return self.encoder.variant(pooling=self.pooling, max_length=self.max_length)
+        cache = FeatureCache(default_cache_dir())
+        return load_encoder(self.encoder, pooling=self.pooling, max_length=self.max_length, cache=cache)
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, y: Tensor, run: Run) -> int:
         if self.n_new != "auto":
@@ -126,6 +151,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
 
     def _model(self, corpus: Corpus, job: Job, network: IntentNetwork, temperature: float) -> IntentModel:
         x = job.embed(network)
+        network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
         with torch.inference_mode():
             predicted = network.classifier(x).argmax(1).cpu()
         intents = describe_intents(corpus, job, x.cpu(), network.classifier.weight.detach().cpu(), predicted)
@@ -163,6 +189,29 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "model_"):
             raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_
+
+
+def check_positive(method: Discoverer, *settings: str) -> None:
+    """Refuse a setting that is zero or below; None (a default to be filled in) passes."""
+    for setting in settings:
+        value = getattr(method, setting)
+        if value is not None and not value > 0:
+            raise SettingsError(f"{setting}={value} must be above 0")
+
+
+def check_choice(method: Discoverer, setting: str, *choices: str) -> None:
+    value = getattr(method, setting)
+    if value not in choices:
+        raise SettingsError(f"{setting}={value!r} is not one of {', '.join(choices)}")
+
+
+def _count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int]:
+    """Trainable, total (with the frozen encoder) and what inference runs of the trainable ones."""
+    trainable = sum(p.numel() for p in network.parameters() if p.requires_grad)
+    tail = sum(t.numel() for t in network.tail.trained().values())
+    whole = sum(p.numel() for p in encoder.model.parameters())
+    inference = sum(t.numel() for t in network.classifier_branch().values())
+    return {"trainable": trainable, "total": whole - tail + trainable, "inference": inference}
 
 
 def pick_device(name: str) -> torch.device:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import torch
-from torch import Tensor
-
 from newfound.methods.base import Discoverer
 from newfound.methods.job import Job
-from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
+from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.network import IntentNetwork
 from newfound.training.schedule import Schedule
-from newfound.training.seeding import derive
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,18 +36,10 @@ class KMeans(Discoverer):
         pretrain(job, network, warm_up, temperature=temperature)
 
         x = job.embed(network)  # [n, d]
-        y = job.y.clone()
-        y[job.unlabelled_rows] = job.n_known + self._cluster(x[job.unlabelled_rows.to(x.device)], job)
+        y = cluster(x, job, restarts=self.restarts)
 
         start_classifier(network, x, y)
         joint = Schedule(epochs=self.epochs, lr=self.lr, batch_size=self.batch_size)
         columns = job.n_known + job.n_new
         train_on_labels(job, network, y, joint, stage="joint training", columns=columns, temperature=temperature)
         return network, temperature
-
-    def _cluster(self, x: Tensor, job: Job) -> Tensor:
-        from sklearn.cluster import KMeans as Lloyd
-
-        points = torch.nn.functional.normalize(x.float(), dim=-1).cpu().numpy()
-        lloyd = Lloyd(job.n_new, n_init=self.restarts, random_state=derive(job.seed, "k-means") % 2**32)
-        return torch.from_numpy(lloyd.fit_predict(points).astype(np.int64))

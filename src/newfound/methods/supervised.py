@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound.assignment import class_means
 from newfound.encoders.encoder import Bounds
 from newfound.methods.job import Job
 from newfound.network import IntentNetwork
 from newfound.training.schedule import Schedule
+from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
 
 TEMPERATURE = 0.1  # the released code's
@@ -18,6 +21,18 @@ FROZEN_TEMPERATURE = 0.05  # vectors that cannot move need a sharper softmax: +3
 
 def default_temperature(job: Job) -> float:
     return TEMPERATURE if job.tune.layers else FROZEN_TEMPERATURE
+
+
+def cluster(x: Tensor, job: Job, restarts: int = 10) -> Tensor:
+    """Ids of all rows: known labels as they are, k-means clusters of x [n, d] for the unlabelled rows (CPU)."""
+    from sklearn.cluster import KMeans as Lloyd
+
+    rows = job.unlabelled_rows
+    points = F.normalize(x[rows.to(x.device)].float(), dim=-1).cpu().numpy()
+    lloyd = Lloyd(job.n_new, n_init=restarts, random_state=derive(job.seed, "k-means"))
+    ids = job.y.clone()
+    ids[rows] = job.n_known + torch.from_numpy(lloyd.fit_predict(points).astype(np.int64))
+    return ids
 
 
 def train_on_labels(
@@ -43,8 +58,10 @@ def train_on_labels(
 
 
 def pretrain(job: Job, network: IntentNetwork, schedule: Schedule, *, temperature: float) -> None:
-    """IND pre-training: the tail learns the known intents. With nothing of the encoder to train, it is skipped."""
-    if job.tune.layers:
+    """IND pre-training: the network learns the known intents. Over a frozen encoder their means say as much."""
+    if not job.tune.layers:
+        start_classifier(network, job.embed(network), job.y)
+    else:
         train_on_labels(
             job, network, job.y, schedule, stage="pre-training", columns=job.n_known, temperature=temperature
         )
@@ -54,8 +71,5 @@ def pretrain(job: Job, network: IntentNetwork, schedule: Schedule, *, temperatur
 def start_classifier(network: IntentNetwork, x: Tensor, y: Tensor) -> None:
     """Set every column of the classifier to the mean direction of the rows labelled with it."""
     weight = network.classifier.weight
-    y = y.to(x.device)
-    member = F.one_hot(y.clamp(min=0), len(weight)).to(x.dtype) * (y >= 0)[:, None]  # [n, N + M]
-    means = member.T @ F.normalize(x, dim=-1)
-    filled = member.sum(0) > 0  # a column without rows keeps its random start
-    weight[filled] = F.normalize(means[filled], dim=-1).to(weight.dtype)
+    means, filled = class_means(x, y.to(x.device), len(weight))
+    weight[filled] = means[filled].to(weight.dtype)  # a column without rows keeps its random start

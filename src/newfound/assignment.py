@@ -1,0 +1,99 @@
+"""Who belongs where: sample-prototype alignment, label disambiguation and the prototypes' moving average.
+
+Shapes: B samples in a batch, N known and M new intents, D dimensions of the embedding. Known intents come first.
+Labels are ids; -1 marks an unlabelled sample. Nothing here waits for the host, so that a step can be captured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+CLOSED = -1e30  # stands for log 0 where an infinity would turn into NaN
+
+
+@torch.no_grad()
+def sinkhorn(
+    logits: Tensor, among: Tensor, *, epsilon: float = 0.05, iterations: int = 3, prior: Tensor | None = None
+) -> Tensor:
+    """Sinkhorn-Knopp: soft assignments whose columns are filled in proportion to a prior (uniform by default).
+
+    logits [..., B, M] -> assignments [..., B, M]: rows of `among` [B] sum to one, all other rows are zero. It works
+    on logarithms in float32, shifted by the maximum: finite for any finite logits, half precision included.
+    """
+    log_q = logits.float() / epsilon
+    log_q = log_q - log_q.amax(dim=(-2, -1), keepdim=True)
+    columns = log_q.shape[-1]
+    log_prior = torch.full_like(log_q[..., :1, :], -math.log(columns)) if prior is None else prior.float().log()
+    outside = torch.where(among, 0.0, CLOSED)[:, None]  # [B, 1]
+    for _ in range(iterations):
+        log_q = log_q - torch.logsumexp(log_q + outside, dim=-2, keepdim=True) + log_prior
+        log_q = log_q - torch.logsumexp(log_q, dim=-1, keepdim=True)
+    return log_q.exp() * among[:, None]
+
+
+@torch.no_grad()
+def align(
+    new_logits: Tensor, y: Tensor, n_known: int, *, epsilon: float, iterations: int, prior: Tensor | None = None
+) -> Tensor:
+    """Equation 1: q_i is the one-hot label of a known sample, and the calibrated OOD logits of an unlabelled one.
+
+    new_logits [..., B, M] of the joint classifier, y [B] -> q [..., B, N + M].
+    """
+    unlabelled = y < 0
+    q_new = sinkhorn(new_logits, unlabelled, epsilon=epsilon, iterations=iterations, prior=prior)
+    q_known = one_hot_or_zero(y, n_known).expand(*q_new.shape[:-1], n_known)
+    return torch.cat([q_known, q_new], dim=-1)
+
+
+@torch.no_grad()
+def disambiguate(z: Tensor, mu: Tensor, y: Tensor, n_known: int) -> Tensor:
+    """Equations 5 and 6: the label of a known sample; for an unlabelled one, the nearest prototype of a new intent.
+
+    z [B, D], mu [N + M, D], y [B] -> ids [B].
+    """
+    nearest = n_known + (z @ mu[n_known:].T).argmax(dim=-1)
+    return torch.where(y >= 0, y, nearest)
+
+
+@torch.no_grad()
+def move_prototypes(
+    mu: Tensor, z: Tensor, ids: Tensor, gamma: float, *, normalize: Literal["batch", "sample"] = "batch"
+) -> Tensor:
+    """Equation 4: mu_c <- Normalize(gamma mu_c + (1 - gamma) z_i), sample after sample in the order of the batch.
+
+    mu [C, D], z [B, D], ids [B] -> mu [C, D]. With `normalize="batch"` (the released code) the length is restored
+    once, at the end. The sequence is then linear: a sample that n later samples of its class follow enters with
+    weight (1 - gamma) gamma^n, so one matrix product gives exactly the sequential result. With "sample" (the
+    paper's equation) every update normalises, and there is no way around the sequence.
+    """
+    if normalize == "sample":
+        return _move_one_by_one(mu, z, ids, gamma)
+    member = F.one_hot(ids, len(mu)).to(mu.dtype)  # [B, C]
+    count = member.sum(0)  # [C]
+    later = count[ids] - (member.cumsum(0) * member).sum(1)  # [B] samples of the same class that follow
+    weight = member * ((1 - gamma) * gamma**later)[:, None]  # [B, C]
+    return F.normalize(gamma ** count[:, None] * mu + weight.T @ z.to(mu.dtype), dim=-1)
+
+
+def _move_one_by_one(mu: Tensor, z: Tensor, ids: Tensor, gamma: float) -> Tensor:
+    mu, z = mu.clone(), z.to(mu.dtype)
+    for i in range(len(z)):
+        c = ids[i : i + 1]
+        mu.index_copy_(0, c, F.normalize(gamma * mu.index_select(0, c) + (1 - gamma) * z[i : i + 1], dim=-1))
+    return mu
+
+
+def one_hot_or_zero(y: Tensor, classes: int) -> Tensor:
+    """[B] -> [B, classes] in float32; a row without a label is all zero."""
+    return F.one_hot(y.clamp(min=0), classes).float() * (y >= 0)[:, None]
+
+
+def class_means(x: Tensor, ids: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """Mean direction of each class [classes, D], and which classes have any sample; ids of -1 count nowhere."""
+    member = one_hot_or_zero(ids, classes)
+    return F.normalize(member.T @ F.normalize(x.float(), dim=-1), dim=-1), member.sum(0) > 0

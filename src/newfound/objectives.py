@@ -1,0 +1,67 @@
+"""The paper's losses as functions of embeddings. None of them knows a model; each returns a mean over samples.
+
+Shapes: B samples, C = N + M intents, D dimensions. Embeddings z and prototypes mu have unit length.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+CLOSED = -1e30  # stands for log 0 where an infinity would turn into NaN
+
+
+def cross_entropy(logits: Tensor, target: Tensor, tau: float) -> Tensor:
+    """Soft cross-entropy at a temperature: logits [..., C], target [..., C] -> mean over the leading dimensions."""
+    return -(target * F.log_softmax(logits.float() / tau, dim=-1)).sum(-1).mean()
+
+
+def prototypical_contrastive(z: Tensor, mu: Tensor, q: Tensor, tau: float) -> Tensor:
+    """Equation 2, L_PCL: pull z_i [B, D] to the prototypes mu_j [C, D] by its confidence q_i [B, C] in them."""
+    return cross_entropy(z @ mu.T, q, tau)
+
+
+def instance_contrastive(
+    z: Tensor, z_hat: Tensor, tau: float, *, denominator: Literal["paper", "code"] = "code"
+) -> Tensor:
+    """Equation 3, L_ins: pull the two views of a sample together, push samples apart; z, z_hat [B, D].
+
+    "paper": the denominator is as printed, the other samples of the same view. "code": as released, everything but
+    the sample itself in both views (so the positive pair stands in it too). Both views take the part of z in turn.
+    """
+    if denominator == "code":
+        both = torch.cat([z, z_hat])  # [2B, D]
+        similarity = (both @ both.T).float() / tau
+        positive = torch.arange(len(both), device=z.device).roll(len(z))
+        return F.cross_entropy(_without_self(similarity), positive)
+    positive_pairs = (z * z_hat).float().sum(-1) / tau  # [B]
+    losses = [
+        torch.logsumexp(_without_self((view @ view.T).float() / tau), dim=-1) - positive_pairs for view in (z, z_hat)
+    ]
+    return torch.cat(losses).mean()
+
+
+def supervised_contrastive(z: Tensor, ids: Tensor, tau: float) -> Tensor:
+    """L_SCL of the ablation: pull samples with the same (pseudo-)label together; z [B, D], ids [B].
+
+    A sample without a partner contributes nothing.
+    """
+    similarity = _without_self((z @ z.T).float() / tau)
+    log_p = F.log_softmax(similarity, dim=-1)
+    partner = (ids[:, None] == ids[None]).float()
+    partner.fill_diagonal_(0.0)
+    partners = partner.sum(1)  # [B]
+    per_sample = -(partner * log_p.masked_fill(partner == 0, 0.0)).sum(1) / partners.clamp(min=1)
+    return per_sample.sum() / (partners > 0).sum().clamp(min=1)
+
+
+def swapped_prediction(logits: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor], tau: float) -> Tensor:
+    """Each view learns the other's target: logits and targets [..., C] of view 1 and view 2."""
+    return (cross_entropy(logits[0], targets[1], tau) + cross_entropy(logits[1], targets[0], tau)) / 2
+
+
+def _without_self(similarity: Tensor) -> Tensor:
+    return similarity.masked_fill(torch.eye(len(similarity), dtype=torch.bool, device=similarity.device), CLOSED)
