@@ -12,7 +12,7 @@ from conftest import THEMES, themed_corpus
 from newfound import KMeans, load
 from newfound.errors import DataError, ModelError, SettingsError
 
-FAST = {"pretrain_epochs": 3, "epochs": 4, "batch_size": 64}
+FAST = {"pretrain_epochs": 3, "epochs": 4, "batch_size": 64, "device": "cpu"}
 
 
 @pytest.fixture(scope="module", params=["heads", "last"])

@@ -75,7 +75,7 @@ def move_prototypes(
         return _move_one_by_one(mu, z, ids, gamma)
     member = F.one_hot(ids, len(mu)).to(mu.dtype)  # [B, C]
     count = member.sum(0)  # [C]
-    later = count[ids] - (member.cumsum(0) * member).sum(1)  # [B] samples of the same class that follow
+    later = (ids[:, None] == ids[None]).triu(1).sum(1)  # [B] samples of the same class that follow
     weight = member * ((1 - gamma) * gamma**later)[:, None]  # [B, C]
     return F.normalize(gamma ** count[:, None] * mu + weight.T @ z.to(mu.dtype), dim=-1)
 

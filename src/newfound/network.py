@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.encoders.encoder import TOKENS_PER_BATCH, Bounds, Features, Tail, batches_by_length
+from newfound.encoders.encoder import TOKENS_PER_BATCH, Features, Tail, batches_by_length
+from newfound.encoders.ragged import Bounds
 
 
 class CosineClassifier(nn.Module):
@@ -49,7 +50,7 @@ class IntentNetwork(nn.Module):
 
     def two_views(self, features: Features, rows: Tensor, bounds: Bounds) -> tuple[Tensor, Tensor]:
         """The same utterances twice, in one pass: dropout makes the two views, each [B, d]."""
-        x = self(features, torch.cat([rows, rows]), Bounds(2 * bounds.slots, bounds.longest))
+        x = self(features, torch.cat([rows, rows]), bounds.twice())
         one, two = x.chunk(2)
         return one, two
 

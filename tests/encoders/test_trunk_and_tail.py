@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import tiny_backbone, write_tiny_encoder
-from newfound.encoders.encoder import Bounds, Features, batches_by_length, load_encoder
+from newfound.encoders.encoder import Features, batches_by_length, load_encoder
 from newfound.encoders.layers import FAMILIES, relative_bias
-from newfound.encoders.ragged import Ragged, fold, pack, unfold
+from newfound.encoders.ragged import Bounds, Ragged, fold, in_batch_order, pack, unfold
 from newfound.errors import EncoderError, SettingsError
 
 TEXTS = ["pay my bill", "leak", "where is the new meter and why was it not read today please", "move house", "gas"]
@@ -98,7 +98,7 @@ def test_surplus_slots_and_a_wider_grid_change_nothing(tiny_encoder):
     exact = Bounds.of(features.data.lengths, rows[None])
     with torch.no_grad():
         tight = tail(features, rows, exact)
-        loose = tail(features, rows, Bounds(exact.slots + 57, exact.longest + 24))
+        loose = tail(features, rows, Bounds(exact.slots + 57, ((1, 40), (2, 24))))
     assert torch.allclose(tight, loose, atol=1e-6)
 
 
@@ -138,24 +138,39 @@ def test_unknown_tune_and_family(tiny_encoder):
         tiny_encoder.model.config.model_type = "bert"
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(0, 2**32 - 1))
-@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(0, 2**32 - 1))
+@settings(max_examples=80, deadline=None)
 def test_unfold_and_fold_are_inverse_and_so_are_their_gradients(lengths, seed):
     rng = np.random.default_rng(seed)
     offsets = torch.tensor([0, *np.cumsum(lengths)])
     rows = torch.from_numpy(rng.permutation(len(lengths))[: max(1, len(lengths) // 2)])
     tokens = sum(lengths[i] for i in rows.tolist())
-    packing = pack(offsets, rows, tokens + 3, 16)
+    exact = Bounds.of(torch.tensor(lengths), rows[None])
+    assert exact.slots == tokens
+    assert sum(count for count, _ in exact.grids) == len(rows)
+    packing = pack(offsets, rows, Bounds(tokens + 3, exact.grids))
     flat = torch.arange(int(offsets[-1])).float()[:, None]
     packed = flat[packing.token].requires_grad_()
-    grid = unfold(packed, packing)
-    for b, row in enumerate(rows.tolist()):
-        expected = flat[offsets[row] : offsets[row + 1], 0]
-        assert grid[b, : len(expected), 0].tolist() == expected.tolist()
-        assert grid[b, len(expected) :].abs().sum() == 0
-    assert torch.equal(fold(grid, packing)[:tokens], packed[:tokens])
-    grid.sum().backward()
+    grids = unfold(packed, packing)
+    unfolded = [row for grid in grids for row in grid]
+    for place, i in enumerate(packing.order.tolist()):
+        expected = flat[offsets[rows[i]] : offsets[rows[i] + 1], 0]
+        assert unfolded[place][: len(expected), 0].tolist() == expected.tolist()
+        assert unfolded[place][len(expected) :].abs().sum() == 0
+    assert torch.equal(fold(grids, packing)[:tokens], packed[:tokens])
+    by_place = torch.stack([row.sum(0) for row in unfolded])
+    own = torch.tensor([[float(flat[offsets[r] : offsets[r + 1]].sum())] for r in rows.tolist()])
+    assert torch.equal(in_batch_order(by_place, packing), own)
+    sum(grid.sum() for grid in grids).backward()
     assert packed.grad[:, 0].tolist() == [1.0] * tokens + [0.0] * 3
+
+
+def test_bounds_by_hand():
+    """Lengths 50, 9, 8, 3 ... : one row may need 56 cells, the next three 16, the rest 8; two copies double it."""
+    lengths = torch.tensor([3] * 12 + [8, 9, 9, 50])
+    bounds = Bounds.of(lengths, torch.arange(16)[None])
+    assert bounds == Bounds(12 * 3 + 8 + 18 + 50, ((1, 56), (3, 16), (12, 8)))
+    assert bounds.twice().grids == ((2, 112 // 2), (6, 16), (24, 8))
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=200), st.integers(10, 300))

@@ -23,13 +23,12 @@ from torch import Tensor, nn
 
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.layers import Stack, family_of
-from newfound.encoders.ragged import Packing, Ragged, pack, unfold
+from newfound.encoders.ragged import Bounds, Packing, Ragged, in_batch_order, pack, unfold
 from newfound.encoders.registry import locate
 from newfound.errors import EncoderError, SettingsError
 
 Pooling = Literal["mean", "cls", "padded-mean"]
 MAX_LENGTH = 128
-GRID_MULTIPLE = 8  # attention kernels want lengths that are multiples of eight
 TOKENS_PER_BATCH = {"cpu": 4_096, "cuda": 131_072}
 
 
@@ -69,21 +68,6 @@ class Features:
         return Features(self.data.to(device, dtype), None if self.keys is None else self.keys.to(device))
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Upper bounds on a batch: packed tokens and the longest row. A captured graph needs them fixed."""
-
-    slots: int
-    longest: int
-
-    @classmethod
-    def of(cls, lengths: Tensor, batches: Tensor) -> Bounds:
-        """Bounds that hold for every batch [steps, B] of row numbers; `lengths` lie on the CPU."""
-        tokens = lengths[batches]
-        longest = -int(tokens.max()) // GRID_MULTIPLE * -GRID_MULTIPLE
-        return cls(int(tokens.sum(1).max()), longest)
-
-
 class Tail(nn.Module):
     """The trainable end of an encoder: its last layers (perhaps none, perhaps all) and its pooling.
 
@@ -102,7 +86,7 @@ class Tail(nn.Module):
         """Pooled vectors [B, d] of the utterances `rows` [B]."""
         if self.stack is None:
             return features.data.flat[rows]
-        packing = pack(features.data.offsets, rows, bounds.slots, bounds.longest)
+        packing = pack(features.data.offsets, rows, bounds)
         keys = _keys(features, packing, rows)
         x = features.data.flat[packing.token]
         if self.trunk is not None:
@@ -116,20 +100,32 @@ class Tail(nn.Module):
 
 
 def _keys(features: Features, packing: Packing, rows: Tensor) -> Tensor:
+    """[cells] which tokens attention may look at: all but stored padding."""
     if features.keys is None:
         return packing.filled
-    at = torch.arange(packing.filled.shape[1], device=rows.device)
-    return at < features.keys[rows][:, None]
+    real = features.keys[rows][packing.order]  # [B]
+    is_real = packing.position < real[_row_of_slot(packing)]  # [T]
+    return packing.filled & is_real[packing.slot]
+
+
+def _row_of_slot(packing: Packing) -> Tensor:
+    """[T] place, in the sorted order, of the row that a packed slot belongs to."""
+    begins = (packing.position == 0) & packing.used
+    return (begins.cumsum(0) - 1).clamp(min=0, max=len(packing.order) - 1)
 
 
 def pooled(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Tensor:
     """[T, d] -> [B, d]. `padded-mean` is a mean too: there the padding was encoded and is part of the row."""
-    grid = unfold(h, packing)  # [B, L, d]
+    grids, filled = unfold(h, packing), packing.split(packing.filled)
     if pooling == "cls":
-        z = grid[:, 0]
+        z = torch.cat([grid[:, 0] for grid in grids])
     else:
-        z = grid.sum(1) / packing.filled.sum(1, keepdim=True).clamp(min=1)
-    return F.normalize(z.float(), dim=-1) if normalize else z.float()
+        sums = [
+            grid.sum(1, dtype=torch.float32) / f.sum(1, keepdim=True) for grid, f in zip(grids, filled, strict=True)
+        ]
+        z = torch.cat(sums)
+    z = in_batch_order(z.float(), packing)
+    return F.normalize(z, dim=-1) if normalize else z
 
 
 class Encoder:
@@ -282,13 +278,14 @@ class Encoder:
             there = torch.tensor(rows)[batch]
             bounds = Bounds.of(tokens.data.lengths, there[None])
             there = there.to(self.device)
-            packing = pack(on_device.data.offsets, there, bounds.slots, bounds.longest)
+            packing = pack(on_device.data.offsets, there, bounds)
             h = trunk(on_device.data.flat[packing.token], packing, _keys(on_device, packing, there))
             if pool:
                 out.flat[batch] = pooled(h, packing, self.pooling, self.normalize).cpu()
             else:
-                h = h.cpu()
-                for i, piece in zip(batch.tolist(), h.split(lengths[batch].tolist()), strict=True):
+                sorted_batch = batch[packing.order.cpu()]
+                pieces = torch.split(h.cpu(), lengths[sorted_batch].tolist())
+                for i, piece in zip(sorted_batch.tolist(), pieces, strict=True):
                     out.row(i).copy_(piece)
         return out
 

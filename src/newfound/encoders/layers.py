@@ -122,27 +122,27 @@ def family_of(model: Any) -> Family:
 
 
 def layer_forward(
-    parts: LayerParts, h: Tensor, packing: Packing, *, heads: int, mask: Tensor, training: bool
+    parts: LayerParts, h: Tensor, packing: Packing, *, heads: int, masks: list[Tensor], training: bool
 ) -> Tensor:
-    """One post-norm layer; `h` is [T, d] packed, `mask` an additive attention mask that broadcasts to [B, H, L, L]."""
-    q, k, v = (_split_heads(unfold(p(h), packing), heads) for p in (parts.query, parts.key, parts.value))
-    a = F.scaled_dot_product_attention(
-        q, k, v, attn_mask=mask.to(q.dtype), dropout_p=parts.attention_dropout if training else 0.0
-    )  # [B, H, L, d/H]
-    a = parts.out(fold(a.transpose(1, 2).flatten(2), packing))  # [T, d]
+    """One post-norm layer; `h` is [T, d] packed, `masks` an additive attention mask for each grid."""
+    qkv = torch.cat([parts.query(h), parts.key(h), parts.value(h)], dim=-1)  # [T, 3d]
+    attended = []
+    for grid, mask in zip(unfold(qkv, packing), masks, strict=True):
+        rows, width, _ = grid.shape
+        q, k, v = grid.view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)  # each [rows, H, width, d/H]
+        a = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask.to(q.dtype), dropout_p=parts.attention_dropout if training else 0.0
+        )
+        attended.append(a.transpose(1, 2).flatten(2))
+    a = parts.out(fold(attended, packing))  # [T, d]
     h = parts.attention_norm(h + F.dropout(a, parts.out_dropout, training))
     f = parts.narrow(parts.activation(parts.widen(h)))
     out: Tensor = parts.output_norm(h + F.dropout(f, parts.feed_dropout, training))
     return out
 
 
-def _split_heads(x: Tensor, heads: int) -> Tensor:
-    rows, longest, width = x.shape
-    return x.view(rows, longest, heads, width // heads).transpose(1, 2)
-
-
 def key_mask(filled: Tensor, dtype: torch.dtype) -> Tensor:
-    """[B, L] -> additive [B, 1, 1, L]: attention sees no key beyond the end of a row."""
+    """[rows, width] -> additive [rows, 1, 1, width]: attention sees no key beyond the end of a row."""
     # A large finite number, not -inf: a surplus row of a padded batch must not turn into NaN.
     closed = torch.finfo(dtype).min / 2
     return torch.where(filled, 0.0, closed).to(dtype)[:, None, None, :]
@@ -179,14 +179,18 @@ class Stack(nn.Module):
         self.relative_attention_bias: nn.Embedding | None = None if bias is None else take(bias)
 
     def forward(self, x: Tensor, packing: Packing, keys: Tensor) -> Tensor:
-        """Token ids [T] or hidden states [T, d] to hidden states [T, d]; `keys` [B, L] are open to attention."""
+        """Token ids [T] or hidden states [T, d] to hidden states [T, d]; `keys` [cells] are open to attention."""
         if self.embeddings is not None:
             position = packing.position + self._first_position
             x = self.embeddings(input_ids=x[None], position_ids=position[None])[0]
-        mask = key_mask(keys, torch.float32)
-        if self.relative_attention_bias is not None:
-            mask = mask + relative_bias(self.relative_attention_bias, keys.shape[1])
+        masks = [self._mask(grid) for grid in packing.split(keys)]
         for layer in self.layers:
             parts = self._parts(layer)
-            x = layer_forward(parts, x, packing, heads=self._heads, mask=mask, training=self.training)
+            x = layer_forward(parts, x, packing, heads=self._heads, masks=masks, training=self.training)
         return x
+
+    def _mask(self, keys: Tensor) -> Tensor:
+        mask = key_mask(keys, torch.float32)
+        if self.relative_attention_bias is None:
+            return mask
+        return mask + relative_bias(self.relative_attention_bias, keys.shape[1])

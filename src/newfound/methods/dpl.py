@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from newfound.assignment import align, class_means, disambiguate, move_prototypes
 from newfound.data.corpus import Corpus
-from newfound.encoders.encoder import Bounds
+from newfound.encoders.ragged import Bounds
 from newfound.errors import SettingsError
 from newfound.methods.base import Discoverer, check_choice, check_positive
 from newfound.methods.job import Job

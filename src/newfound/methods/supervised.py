@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.assignment import class_means
-from newfound.encoders.encoder import Bounds
+from newfound.encoders.ragged import Bounds
 from newfound.methods.job import Job
 from newfound.network import IntentNetwork
 from newfound.training.schedule import Schedule
@@ -61,10 +61,26 @@ def pretrain(job: Job, network: IntentNetwork, schedule: Schedule, *, temperatur
     """IND pre-training: the network learns the known intents. Over a frozen encoder their means say as much."""
     if not job.tune.layers:
         start_classifier(network, job.embed(network), job.y)
-    else:
-        train_on_labels(
-            job, network, job.y, schedule, stage="pre-training", columns=job.n_known, temperature=temperature
-        )
+        return
+    key = _pretraining_key(job, network, schedule, temperature)
+    if job.run.memory is not None and key in job.run.memory:
+        _copy(job.run.memory[key], network.classifier_branch())
+        return
+    train_on_labels(job, network, job.y, schedule, stage="pre-training", columns=job.n_known, temperature=temperature)
+    if job.run.memory is not None:
+        job.run.memory[key] = {name: t.clone() for name, t in network.classifier_branch().items()}
+
+
+def _pretraining_key(job: Job, network: IntentNetwork, schedule: Schedule, temperature: float) -> str:
+    """Everything that the result of pre-training depends on; methods differ only in what comes after it."""
+    shared = [job.run.identity.get(name) for name in ("data", "encoder")]
+    shape = [network.dense is not None, network.dropout.p, job.n_known, job.n_new, job.trunk_dropout]
+    return repr([*shared, job.tune, job.seed, str(job.device), *shape, schedule, temperature])
+
+
+def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
+    for name, tensor in target.items():
+        tensor.copy_(source[name])
 
 
 @torch.no_grad()

@@ -31,7 +31,10 @@ class StageState:
 
 
 class Run:
-    """Context of one fit. Without a folder nothing is kept; with one, a killed fit can be resumed."""
+    """Context of one fit. Without a folder nothing is kept; with one, a killed fit can be resumed.
+
+    `memory`, a dictionary handed to several fits of one process, lets them share a stage that they have in common.
+    """
 
     def __init__(
         self,
@@ -40,15 +43,19 @@ class Run:
         folder: Path | None = None,
         resume: bool = False,
         seconds_between_checkpoints: float = 5.0,
+        memory: dict[str, dict[str, Tensor]] | None = None,
     ) -> None:
         self.reporter: Reporter = reporter or Silent()
         self.folder = folder
         self._resume = resume
         self._every = seconds_between_checkpoints
         self._last = time.monotonic()
+        self.memory = memory
+        self.identity: dict[str, Any] = {}
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Claim the folder for a fit with this identity; resuming another fit's checkpoints is refused."""
+        self.identity = dict(identity)
         if self.folder is None:
             return
         path = self.folder / IDENTITY_FILE

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor, nn
 
-from newfound.encoders.encoder import Bounds
+from newfound.encoders.ragged import Bounds
 from newfound.training.run import Run, StageState
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import epoch_batches, seed_torch
@@ -119,9 +119,7 @@ class Trainer:
 
     def _captured(self, step: Step, plan: list[Tensor], lengths: Tensor) -> Callable[[Tensor], dict[str, float]]:
         """The step as a CUDA graph over fixed buffers; bounds hold for every batch of the plan."""
-        every = torch.cat(plan)
-        tight = Bounds.of(lengths, every)
-        bounds = Bounds(-(-tight.slots // 64) * 64, tight.longest)
+        bounds = Bounds.of(lengths, torch.cat(plan)).rounded(64)
         rows = plan[0][0].to(self.device)
         before = {name: t.clone() for name, t in self._tensors().items()}
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
