@@ -26,6 +26,7 @@ from newfound.encoders.layers import Stack, family_of
 from newfound.encoders.ragged import Bounds, Packing, Ragged, in_batch_order, pack, unfold
 from newfound.encoders.registry import locate
 from newfound.errors import EncoderError, SettingsError
+from newfound.training.seeding import seed_torch
 
 Pooling = Literal["mean", "cls", "padded-mean"]
 MAX_LENGTH = 128
@@ -59,13 +60,23 @@ class Features:
 
     data: Ragged
     keys: Tensor | None = None  # [rows] leading tokens that attention may see, where padding was stored as well
+    noisy: Tensor | None = None  # [views, tokens, d] hidden states with dropout in the trunk, for training
 
     def __len__(self) -> int:
         return len(self.data)
 
     def to(self, device: torch.device, dtype: torch.dtype | None = None) -> Features:
         dtype = dtype if self.data.flat.is_floating_point() else None
-        return Features(self.data.to(device, dtype), None if self.keys is None else self.keys.to(device))
+        keys = None if self.keys is None else self.keys.to(device)
+        return Features(self.data.to(device, dtype), keys, None if self.noisy is None else self.noisy.to(device, dtype))
+
+    def tokens(self, packing: Packing, *, training: bool) -> Tensor:
+        """The packed tokens of a batch; in training, each row from a random one of its noisy views."""
+        if not training or self.noisy is None:
+            return self.data.flat[packing.token]
+        views, per_view = self.noisy.shape[:2]
+        view = torch.randint(views, packing.order.shape, device=packing.order.device)  # [B]
+        return self.noisy.flatten(0, 1)[view[_row_of_slot(packing)] * per_view + packing.token]
 
 
 class Tail(nn.Module):
@@ -88,7 +99,7 @@ class Tail(nn.Module):
             return features.data.flat[rows]
         packing = pack(features.data.offsets, rows, bounds)
         keys = _keys(features, packing, rows)
-        x = features.data.flat[packing.token]
+        x = features.tokens(packing, training=self.training)
         if self.trunk is not None:
             with torch.no_grad():
                 x = self.trunk(x, packing, keys)
@@ -239,6 +250,24 @@ class Encoder:
         )
         return Features(data, tokens.keys if tokens is not None and tune.layers else None)
 
+    def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, views: int, seed: int) -> Features:
+        """The features with `views` stochastic ones beside them: the trunk run with its dropout on, once per view.
+
+        Dropout in the frozen layers is part of what makes two views of an utterance differ. Drawing from a few
+        stored runs keeps that and costs nothing in a training step.
+        """
+        trunk = self._trunk(tune)
+        if trunk is None or not tune.layers or tune.everything or not views:
+            return features
+        tokens = self.tokenize(texts)
+        noisy = []
+        for view in range(views):
+            seed_torch(seed, "trunk view", view)
+            run = self._run_trunk(trunk.train(), tokens, list(range(len(texts))), pool=False, there=True)
+            noisy.append(run.flat.to(features.data.flat.dtype))
+        trunk.eval()
+        return Features(features.data, features.keys, torch.stack(noisy))
+
     def _is_splittable(self) -> bool:
         try:
             family_of(self.model)
@@ -264,29 +293,32 @@ class Encoder:
             "dtype": "float32",
         }
 
-    @torch.inference_mode()
-    def _run_trunk(self, trunk: Stack | None, tokens: Features, rows: list[int], *, pool: bool) -> Ragged:
-        """Hidden states (or pooled vectors) of the given rows, in batches of like lengths."""
+    @torch.no_grad()
+    def _run_trunk(
+        self, trunk: Stack | None, tokens: Features, rows: list[int], *, pool: bool, there: bool = False
+    ) -> Ragged:
+        """Hidden states (or pooled vectors) of the given rows, in batches of like lengths; `there`: on the device."""
         assert trunk is not None
+        device = self.device if there else torch.device("cpu")
         lengths = tokens.data.lengths[rows]
-        out = Ragged(
-            torch.empty(len(rows) if pool else int(lengths.sum()), self.width),
-            torch.arange(len(rows) + 1) if pool else torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)]),
+        ends = (
+            torch.arange(len(rows) + 1) if pool else torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
         )
+        out = Ragged(torch.empty(int(ends[-1]), self.width, device=device), ends.to(device))
         on_device = tokens.to(self.device)
         for batch in batches_by_length(lengths, TOKENS_PER_BATCH[self.device.type]):
-            there = torch.tensor(rows)[batch]
-            bounds = Bounds.of(tokens.data.lengths, there[None])
-            there = there.to(self.device)
-            packing = pack(on_device.data.offsets, there, bounds)
-            h = trunk(on_device.data.flat[packing.token], packing, _keys(on_device, packing, there))
+            numbers = torch.tensor(rows)[batch]
+            bounds = Bounds.of(tokens.data.lengths, numbers[None])
+            numbers = numbers.to(self.device)
+            packing = pack(on_device.data.offsets, numbers, bounds)
+            with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=there and self.device.type == "cuda"):
+                h = trunk(on_device.data.flat[packing.token], packing, _keys(on_device, packing, numbers))
             if pool:
-                out.flat[batch] = pooled(h, packing, self.pooling, self.normalize).cpu()
+                out.flat[batch] = pooled(h, packing, self.pooling, self.normalize).to(device)
             else:
-                sorted_batch = batch[packing.order.cpu()]
-                pieces = torch.split(h.cpu(), lengths[sorted_batch].tolist())
-                for i, piece in zip(sorted_batch.tolist(), pieces, strict=True):
-                    out.row(i).copy_(piece)
+                first = out.offsets[batch.to(device)][packing.order.to(device)]  # [B] where each row goes, by place
+                row = _row_of_slot(packing).to(device)
+                out.flat[first[row] + packing.position.to(device)] = h.to(device, out.flat.dtype)
         return out
 
 

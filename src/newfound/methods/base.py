@@ -32,7 +32,9 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     n_new          how many new intents to look for, or "auto" to estimate it
     encoder        a short name (minilm, mpnet, bert), a folder, owner/name on the hub, or a loaded `Encoder`
     tune           heads, last, last:K or all: how much of the encoder trains; "auto" is last on a GPU, else heads
-    trunk_dropout  keep dropout in the frozen layers, as the released code does (nothing is cached then)
+    trunk_views    stored runs of the frozen layers with dropout, from which training draws; 0: one without
+                   dropout; "auto" is 16 on a GPU and 4 on a CPU
+    trunk_dropout  run the frozen layers with fresh dropout in every step, as the released code does (slower)
     pooling        mean, cls or padded-mean (as released); None is the encoder's own
     max_length     tokens kept of an utterance
     device         auto, cpu or cuda
@@ -41,6 +43,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     n_new: int | Literal["auto"] = "auto"
     encoder: str | Encoder = "minilm"
     tune: str = "auto"
+    trunk_views: int | Literal["auto"] = "auto"
     trunk_dropout: bool = False
     pooling: Pooling | None = None
     max_length: int = MAX_LENGTH
@@ -102,15 +105,19 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         tune = encoder.tune(resolve_tune(self.tune, device))
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
+        views = self.trunk_views if self.trunk_views != "auto" else 16 if device.type == "cuda" else 4
 
-        def rows(part: Corpus) -> Rows:
+        def rows(part: Corpus, views: int = 0) -> Rows:
             features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
-            dtype = torch.bfloat16 if device.type == "cuda" and tune.layers else None
+            lengths = features.data.lengths
+            features = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
+            if views and not self.trunk_dropout:
+                features = encoder.with_noise(features, part.texts, tune, views=views, seed=self.seed)
             y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
-            return Rows(features.to(device, dtype), features.data.lengths, y)
+            return Rows(features, lengths, y)
 
         with run.reporter.task("encoding", len(corpus)) as task:
-            train = rows(corpus)
+            train = rows(corpus, views)
             task.advance(steps=len(corpus))
         return Job(
             encoder=encoder,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.assignment import class_means
+from newfound.clustering import kmeans
 from newfound.encoders.ragged import Bounds
 from newfound.methods.job import Job
 from newfound.network import IntentNetwork
@@ -25,13 +25,11 @@ def default_temperature(job: Job) -> float:
 
 def cluster(x: Tensor, job: Job, restarts: int = 10) -> Tensor:
     """Ids of all rows: known labels as they are, k-means clusters of x [n, d] for the unlabelled rows (CPU)."""
-    from sklearn.cluster import KMeans as Lloyd
-
     rows = job.unlabelled_rows
-    points = F.normalize(x[rows.to(x.device)].float(), dim=-1).cpu().numpy()
-    lloyd = Lloyd(job.n_new, n_init=restarts, random_state=derive(job.seed, "k-means"))
+    points = F.normalize(x[rows.to(x.device)].float(), dim=-1)
+    found = kmeans(points, job.n_new, restarts=restarts, seed=derive(job.seed, "k-means"))
     ids = job.y.clone()
-    ids[rows] = job.n_known + torch.from_numpy(lloyd.fit_predict(points).astype(np.int64))
+    ids[rows] = job.n_known + found.labels.cpu()
     return ids
 
 
@@ -74,7 +72,8 @@ def pretrain(job: Job, network: IntentNetwork, schedule: Schedule, *, temperatur
 def _pretraining_key(job: Job, network: IntentNetwork, schedule: Schedule, temperature: float) -> str:
     """Everything that the result of pre-training depends on; methods differ only in what comes after it."""
     shared = [job.run.identity.get(name) for name in ("data", "encoder")]
-    shape = [network.dense is not None, network.dropout.p, job.n_known, job.n_new, job.trunk_dropout]
+    views = None if job.features.noisy is None else len(job.features.noisy)
+    shape = [network.dense is not None, network.dropout.p, job.n_known, job.n_new, job.trunk_dropout, views]
     return repr([*shared, job.tune, job.seed, str(job.device), *shape, schedule, temperature])
 
 

@@ -1,0 +1,89 @@
+"""k-means on the device: k-means++ starts, all restarts at once, deterministic for a seed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    labels: Tensor  # [n]
+    centres: Tensor  # [k, d]
+    inertia: float  # summed squared distance to the own centre
+
+
+def kmeans(x: Tensor, k: int, *, restarts: int = 10, seed: int = 0, iterations: int = 100) -> Clustering:
+    """Lloyd's algorithm from `restarts` k-means++ starts [R]; the one with the lowest inertia is returned.
+
+    A restart ends when no label changes. x is [n, d], with n >= k >= 1.
+    """
+    x = x.float()
+    generator = torch.Generator(x.device).manual_seed(seed)
+    centres = _plus_plus(x, k, restarts, generator)  # [R, k, d]
+    labels = torch.full((restarts, len(x)), -1, device=x.device)
+    for _ in range(iterations):
+        nearest, distance = _assign(x, centres)  # [R, n] each
+        if torch.equal(nearest, labels):
+            break
+        labels = nearest
+        centres = _means(x, labels, centres, distance)
+    labels, distance = _assign(x, centres)
+    inertia = distance.sum(1)
+    best = int(inertia.argmin())
+    return Clustering(labels[best], centres[best], float(inertia[best]))
+
+
+def _plus_plus(x: Tensor, k: int, restarts: int, generator: torch.Generator) -> Tensor:
+    """Greedy k-means++ (Arthur and Vassilvitskii 2007): of a few candidates drawn by squared distance, the best."""
+    trials = 2 + int(math.log(k))
+    square = (x**2).sum(1)  # [n]
+    first = torch.randint(len(x), (restarts,), device=x.device, generator=generator)
+    chosen = [x[first]]
+    nearest = _squared(x, square, x[first][:, None])[:, 0]  # [R, n] squared distance to the nearest centre
+    for _ in range(1, k):
+        # Where every point is a centre already (repeated texts), any point is as good as another.
+        weight = torch.where(nearest.sum(1, keepdim=True) > 0, nearest, 1.0)
+        candidates = torch.multinomial(weight, trials, replacement=True, generator=generator)  # [R, trials]
+        closer = torch.minimum(nearest[:, None], _squared(x, square, x[candidates]))  # [R, trials, n]
+        best = closer.sum(-1).argmin(1)  # [R]
+        rows = torch.arange(restarts, device=x.device)
+        chosen.append(x[candidates[rows, best]])
+        nearest = closer[rows, best]
+    return torch.stack(chosen, dim=1)
+
+
+def _squared(x: Tensor, square: Tensor, points: Tensor) -> Tensor:
+    """Squared distances [R, p, n] of points [R, p, d] to all x [n, d]."""
+    return (square + (points**2).sum(-1, keepdim=True) - 2 * points @ x.T).clamp(min=0)
+
+
+def _assign(x: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
+    """Nearest centre and squared distance to it, [R, n] each; restart by restart, to keep memory low."""
+    square = (x**2).sum(1)
+    found = [((c**2).sum(1) - 2 * x @ c.T).min(dim=1) for c in centres]
+    labels = torch.stack([nearest.indices for nearest in found])
+    distance = torch.stack([nearest.values for nearest in found])
+    return labels, (distance + square).clamp(min=0)
+
+
+def _means(x: Tensor, labels: Tensor, centres: Tensor, distance: Tensor) -> Tensor:
+    """New centres [R, k, d]; an empty cluster moves to the point that is farthest from its own centre."""
+    k = centres.shape[1]
+    moved = []
+    for label, far in zip(labels, distance, strict=True):
+        count = torch.bincount(label, minlength=k)  # [k]
+        if x.device.type == "cpu":
+            total = torch.zeros(k, x.shape[1]).index_add_(0, label, x)
+        else:  # on a GPU index_add_ sums in no fixed order; a matrix product does
+            total = F.one_hot(label, k).to(x.dtype).T @ x
+        mean = total / count.clamp(min=1)[:, None]
+        empty = (count == 0).nonzero().squeeze(1)
+        if len(empty):
+            mean[empty] = x[far.topk(len(empty)).indices]
+        moved.append(mean)
+    return torch.stack(moved)
