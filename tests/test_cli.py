@@ -75,6 +75,7 @@ def test_discover_writes_a_model_and_says_what_to_do_next(model):
     assert sorted(p.name for p in folder.iterdir()) == ["model.json", "weights.safetensors"]
     assert "new intent" in done.stdout
     assert "newfound predict" in done.stdout
+    assert "newfound inspect" in done.stdout
     assert not (folder.parent / "m.run").exists()
 
 
@@ -84,7 +85,8 @@ def test_predict_reads_a_file_or_stdin_and_writes_json_lines(model):
     assert piped.returncode == 0, piped.stderr
     lines = [json.loads(line) for line in piped.stdout.splitlines()]
     assert [line["text"] for line in lines] == ["pay my bill money", "leak <b>water</b> é smell"]
-    assert all(set(line) == {"text", "intent", "known", "probability"} for line in lines)
+    assert [line["line"] for line in lines] == [1, 3], "an empty line is skipped, and the numbers say so"
+    assert all(set(line) == {"line", "text", "intent", "known", "probability"} for line in lines)
     assert "1 row empty, skipped" in piped.stderr
     from_file = newfound("predict", folder, folder.parent / "logs.csv")
     assert len(from_file.stdout.splitlines()) == 16
@@ -157,6 +159,10 @@ def test_bad_files_get_one_line_exit_2_and_no_output(files, tiny_folder, case):
         (["--device", "tpu"], "auto, cpu, cuda"),
         (["--encoder", "./nowhere"], "no encoder './nowhere'"),
         (["--format", "xml"], "unknown format"),
+        (["--seed", "-1"], "whole number from 0"),
+        (["--seed", "x"], "Invalid value for '--seed'"),
+        (["--nonsense"], "No such option"),
+        (["--out", "--n-new"], "looks like an option"),
     ],
 )
 def test_bad_options_get_one_line_exit_2_and_no_output(files, tiny_folder, options, message):
@@ -169,9 +175,61 @@ def test_absent_files_and_existing_targets(files, tiny_folder):
     assert_one_clear_line(discover(files, tiny_folder, known="absent.csv"), "no such file")
     (files / "m").mkdir()
     (files / "m" / "precious").write_text("mine")
-    assert_one_clear_line(discover(files, tiny_folder), "exists; choose another --out")
-    assert_one_clear_line(discover(files, tiny_folder, "--force"), "is not a model folder")
+    assert_one_clear_line(discover(files, tiny_folder, "--force"), "holds something else (precious)")
     assert (files / "m" / "precious").read_text() == "mine"
+    (files / "m").rename(files / "m.run")
+    assert_one_clear_line(discover(files, tiny_folder, "--n-new", 2), "holds something else")
+    assert (files / "m.run" / "precious").read_text() == "mine"
+
+
+def test_an_existing_model_is_replaced_only_when_asked(files, tiny_folder):
+    for options, code in (([], 0), ([], 2), (["--force"], 0)):
+        done = discover(files, tiny_folder, "--n-new", 2, *options)
+        assert done.returncode == code, done.stderr
+    assert_one_clear_line(discover(files, tiny_folder), "exists; choose another --out")
+
+
+def test_a_place_that_cannot_be_written_is_noticed_at_once(files, tiny_folder):
+    done = newfound("discover", files / "known.csv", files / "logs.csv", "--out", files / "known.csv" / "m")
+    assert_one_clear_line(done, "cannot be written")
+    assert_one_clear_line(newfound("discover", files / "known.csv"), "Missing")
+
+
+def test_version_and_debug_stand_anywhere():
+    assert newfound("--version").stdout.strip().count(".") == 2
+    assert "Traceback" in newfound("inspect", "absent", "--debug").stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(model):
+    folder, _ = model
+    command = f"{sys.executable} -m newfound inspect {folder} --json | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_predictions_come_as_lines_arrive(model):
+    folder, _ = model
+    process = subprocess.Popen(
+        [sys.executable, "-m", "newfound", "predict", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    for text in ("pay the bill", "leak of gas"):
+        process.stdin.write(text + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["text"] == text, "answered before the input ends"
+    process.stdin.close()
+    assert process.wait() == 0
+
+
+def test_control_codes_in_utterances_do_not_reach_the_terminal(files, tiny_folder):
+    (files / "logs.csv").write_text(LOGS.replace("solar", "\x1b[2Jsolar [red]x[/red]"))
+    assert discover(files, tiny_folder, "--n-new", 2).returncode == 0
+    shown = newfound("inspect", files / "m").stdout
+    assert "\x1b" not in shown
+    assert "[red]" in shown
 
 
 def test_damaged_models_get_one_line(model, tmp_path):
@@ -183,11 +241,6 @@ def test_damaged_models_get_one_line(model, tmp_path):
     for command in (["predict", damaged], ["inspect", damaged]):
         assert_one_clear_line(newfound(*command, stdin="x\n"), "model.json: damaged")
     assert_one_clear_line(newfound("predict", folder, stdin=""), "no utterance in it")
-
-
-def test_debug_shows_the_traceback():
-    done = newfound("--debug", "inspect", "absent")
-    assert "Traceback" in done.stderr
 
 
 def test_data_commands(tmp_path, shared_data):
@@ -253,8 +306,19 @@ def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
         time.sleep(0.005)
     process.kill()
     process.wait()
-    done = subprocess.run(_long_run(long_run, tiny_folder, "--resume", "--seed", "9"), capture_output=True, text=True)
-    assert_one_clear_line(done, "was begun with other settings")
+    for options, message in (
+        (["--resume", "--seed", "9"], "was begun with other seed"),
+        ([], "holds an unfinished run; add --resume"),
+    ):
+        done = subprocess.run(_long_run(long_run, tiny_folder, *options), capture_output=True, text=True)
+        assert_one_clear_line(done, message)
+    checkpoint = long_run / "m.run" / "pre-training.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:100])
+    done = subprocess.run(_long_run(long_run, tiny_folder, "--resume"), capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "the checkpoint is damaged; start anew with --force" in done.stderr
+    done = subprocess.run(_long_run(long_run, tiny_folder, "--force"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(

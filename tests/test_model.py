@@ -43,6 +43,8 @@ def test_predictions_agree_with_each_other(fitted, themed):
     assert fitted.predict([]) == []
     with pytest.raises(SettingsError, match="a list of texts"):
         fitted.predict("one string")
+    with pytest.raises(SettingsError, match="a list of texts"):
+        fitted.predict([None])
 
 
 def test_a_saved_model_predicts_identically(fitted, themed, tmp_path, tiny_folder):
@@ -100,6 +102,10 @@ def _edit(folder, change):
         (lambda m: _edit(m, lambda a: a.pop("intents")), "damaged"),
         (lambda m: _edit(m, lambda a: a.pop("encoder")), "no encoder in it"),
         (lambda m: _edit(m, lambda a: a["intents"].pop()), "wrong shape"),
+        (lambda m: _edit(m, lambda a: a["intents"][0].update(exemplars=5)), "damaged"),
+        (lambda m: _edit(m, lambda a: a["intents"][0].update(size="1")), "damaged"),
+        (lambda m: _edit(m, lambda a: a["encoder"].update(max_length=-5)), "damaged"),
+        (lambda m: _edit(m, lambda a: a["encoder"].update(pooling=["x"])), "damaged"),
         (lambda m: _edit(m, lambda a: a.update(temperature=0)), "do not fit together"),
         (lambda m: _edit(m, lambda a: a["tune"].update(layers=99)), "do not fit together"),
         (lambda m: _edit(m, lambda a: a["tune"].update(layers=1)), "does not belong to this model.json"),
@@ -115,6 +121,29 @@ def test_damaged_and_hostile_folders_are_refused(saved, damage, message):
     damage(saved)
     with pytest.raises(ModelError, match=message):
         load(saved)
+
+
+def test_saving_never_replaces_what_it_does_not_know(fitted, tmp_path):
+    precious = tmp_path / "precious.csv"
+    precious.write_text("mine")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "model.json").write_text('{"format": "another tool"}')
+    for target in (precious, other):
+        with pytest.raises(SettingsError, match="holds something else"):
+            fitted.save(target, overwrite=True)
+    fitted.save(tmp_path / "m")
+    with pytest.raises(SettingsError, match="exists"):
+        fitted.save(tmp_path / "m")
+    fitted.save(tmp_path / "m", overwrite=True)
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    with pytest.raises(SettingsError, match=r"notes\.txt"):
+        fitted.save(tmp_path / "m", overwrite=True)
+    (tmp_path / "link").symlink_to(tmp_path / "m")
+    with pytest.raises(SettingsError, match="is a link"):
+        fitted.save(tmp_path / "link", overwrite=True)
+    assert precious.read_text() == "mine"
+    assert (tmp_path / "m" / "weights.safetensors").stat().st_mode & 0o777 == 0o644
 
 
 def test_links_out_of_the_folder_are_refused(saved, tmp_path):
@@ -155,6 +184,7 @@ def test_estimators_keep_scikit_learns_contract(tiny_encoder):
         (["a", "b"] * 3, {}, DataError, "no unlabelled utterance"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 3}, SettingsError, "more than the 2 unlabelled"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 0}, SettingsError, "whole number from 1"),
+        (["a", "b"] * 2 + [None] * 2, {"seed": -1}, SettingsError, "whole number from 0"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 2.5}, SettingsError, "whole number from 1"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 1, "device": "tpu"}, SettingsError, "auto, cpu, cuda"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 1, "tune": "most"}, SettingsError, "is not one of heads"),

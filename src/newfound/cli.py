@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from queue import Queue
+from shutil import which
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from newfound.data.readers import Row
 from newfound.errors import DataError, Interrupted, NewfoundError, SettingsError
+from newfound.files import check_replaceable
 
 if TYPE_CHECKING:
     from newfound.data.corpus import Corpus
     from newfound.data.validation import ReadReport
     from newfound.methods.base import Discoverer
     from newfound.model import Intent, IntentModel
+    from newfound.training.run import Run
 
 app = typer.Typer(
     help="Extend an intent classifier to the intents its users really have.",
@@ -31,7 +39,7 @@ bench_app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 
-MethodOption = Annotated[str, typer.Option("--method", help="The discovery method: kmeans.")]
+MethodOption = Annotated[str, typer.Option("--method", help="The discovery method: dpl, e2e or kmeans.")]
 EncoderOption = Annotated[str, typer.Option("--encoder", help="minilm, mpnet, bert, a folder, or owner/name.")]
 TuneOption = Annotated[
     str,
@@ -49,16 +57,22 @@ EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' char
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is at --out.")]
 
 
-@app.callback()
-def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         from newfound import __version__
 
         print(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -74,20 +88,23 @@ def demo(
     from newfound.data.demo_corpus import load_demo
     from newfound.metrics import both_protocols
 
-    _check_out(out, force)
+    check_replaceable(out, force)
     task = load_demo()
     observed = task.observed_train
     print(
         f"A utility company's chat logs: {len(observed.labelled()):,} labelled utterances of {len(task.known)} known "
         f"intents,\n{len(observed.unlabelled()):,} unlabelled ones. How many new intents are in those, and which?\n"
     )
-    fitted = _fit(method, observed, out, n_new="auto", encoder="minilm", tune=tune, device=device, seed=seed)
-    fitted.model_.save(out)
+    fitted, run = _fit(
+        method, observed, out, force=force, n_new="auto", encoder="minilm", tune=tune, device=device, seed=seed
+    )
+    fitted.model_.save(out, overwrite=force)
+    run.finish()
     _print_new_intents(fitted.intents)
     predicted = fitted.model_.predict_ids(task.test.texts)
     scores = both_protocols(task.gold_ids(task.test), predicted, len(task.known))
     print(f"\nIn truth there are {len(task.new)} new intents; {fitted.n_new_} were found. On {len(task.test)} held-out")
-    print("utterances, in percent (strict: a new intent must land in the right new column; docs/protocols.md):\n")
+    print("utterances, in percent (what the protocols mean: docs/protocols.md):\n")
     _print_table(
         ("protocol", "IND ACC", "OOD ACC", "OOD F1", "ALL ACC", "ALL F1"),
         [(name, *(f"{value:.1f}" for value in score.as_dict().values())) for name, score in scores.items()],
@@ -109,6 +126,9 @@ def discover(
     text_column: TextColumnOption = "text",
     label_column: LabelColumnOption = "label",
     format: FormatOption = None,
+    logs_format: Annotated[
+        str | None, typer.Option("--logs-format", help="The format of the logs, where it is another.")
+    ] = None,
     encoding: EncodingOption = "utf-8",
     force: ForceOption = False,
     resume: Annotated[
@@ -124,16 +144,17 @@ def discover(
     """Find the new intents in logs, and make one classifier over known and new."""
     from newfound.data.validation import read_known, read_logs
 
-    _check_out(out, force)
+    check_replaceable(out, force)
     known_corpus, known_report = read_known(
         known, text_column=text_column, label_column=label_column, format=format, encoding=encoding
     )
-    logs_corpus, logs_report = read_logs(logs, text_column=text_column, format=format, encoding=encoding)
+    logs_corpus, logs_report = read_logs(logs, text_column=text_column, format=logs_format or format, encoding=encoding)
     _print_warnings(known_report, logs_report)
-    fitted = _fit(
+    fitted, run = _fit(
         method,
         known_corpus + logs_corpus,
         out,
+        force=force,
         resume=resume,
         checkpoint_seconds=checkpoint_seconds,
         n_new=_whole_number_or_auto(n_new),
@@ -142,7 +163,8 @@ def discover(
         device=device,
         seed=seed,
     )
-    fitted.model_.save(out, with_encoder=with_encoder)
+    fitted.model_.save(out, overwrite=force, with_encoder=with_encoder)
+    run.finish()
     _print_new_intents(fitted.intents)
     _print_next(out, logs_corpus.texts[0])
 
@@ -158,18 +180,17 @@ def predict(
     encoding: EncodingOption = "utf-8",
 ) -> None:
     """Classify utterances: one JSON line each, written as it goes."""
-    from newfound.data.validation import ReadReport, stream_texts
+    from newfound.data.validation import ReadReport, stream_rows
 
-    report = ReadReport(file)
-    texts = stream_texts(file, text_column=text_column, format=format, encoding=encoding, report=report)
-    first = next(texts, None)  # a wrong file is noticed before the model is loaded
+    report = ReadReport("standard input" if file == "-" else file)
+    rows = stream_rows(file, text_column=text_column, format=format, encoding=encoding, report=report)
+    first = next(rows, None)  # a wrong file is noticed before the model is loaded
     if first is None:
-        raise DataError(f"{file}: no utterance in it; it needs one text a row")
+        raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     loaded = _load_model(model, encoder, device)
-    batch = 1 if file == "-" and sys.stdin.isatty() else 256
-    for chunk in _chunks(_chain_first(first, texts), batch):
-        for prediction in loaded.classify(chunk):
-            print(json.dumps(asdict(prediction), ensure_ascii=False))
+    for batch in _ready_batches(chain([first], rows), 256):
+        for row, prediction in zip(batch, loaded.classify([row.text for row in batch]), strict=True):
+            print(json.dumps({"line": row.line, **asdict(prediction)}, ensure_ascii=False))
         sys.stdout.flush()
     _print_warnings(report)
 
@@ -185,13 +206,14 @@ def inspect(
 
     about = describe(model)
     intents = [intent for intent in about["intents"] if not (new and intent["known"])]
+    intents.sort(key=lambda intent: (not intent["known"], -intent["size"]))
     if as_json:
         print(json.dumps({**about, "intents": intents}, indent=2, ensure_ascii=False))
         return
     provenance = about["provenance"]
     print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
     _print_table(
-        ("intent", "", "size", "central utterances"),
+        ("intent", "kind", "size", "central utterances"),
         [(i["name"], "known" if i["known"] else "new", f"{i['size']:,}", _examples(i["exemplars"])) for i in intents],
     )
 
@@ -275,21 +297,28 @@ def bench_table(
 
 
 def main() -> NoReturn:
-    """Entry point: errors are one line, exit code 2; `--debug` shows where they came from."""
+    """Entry point: errors are one line, exit code 2; `--debug`, anywhere, shows where they came from."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        app()
-    except Interrupted as stop:
-        print(f"newfound: {stop}", file=sys.stderr)
+        code = app(arguments, standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
+        print(f"newfound: {stop or 'stopped'}", file=sys.stderr)
         sys.exit(130)
-    except NewfoundError as error:
-        if "--debug" in sys.argv:
+    except BrokenPipeError:
+        # The reader of our output has gone. Python would flush it again at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if "--debug" in sys.argv or not _is_users(error):
             raise
         print(f"newfound: error: {_one_line(error)}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; say nothing
-        sys.exit(0)
-    sys.exit(0)
+
+
+def _is_users(error: Exception) -> bool:
+    """Bad input, a bad call or a full disk: something the user can mend; the rest are bugs and show themselves."""
+    return isinstance(error, NewfoundError | OSError) or hasattr(error, "format_message")
 
 
 def _fit(
@@ -297,40 +326,33 @@ def _fit(
     corpus: Corpus,
     out: Path,
     *,
+    force: bool,
     resume: bool = False,
     checkpoint_seconds: float = 5.0,
     **settings: Any,
-) -> Discoverer:
-    """Fit with progress, and with checkpoints beside the model to be; they go when the fit is done."""
+) -> tuple[Discoverer, Run]:
+    """Fit with progress, and with checkpoints beside the model to be; they stay until the model is saved."""
     from newfound.methods import method_named
     from newfound.training.progress import reporter_for_terminal
     from newfound.training.run import Run
 
-    folder = out.with_name(out.name + ".run")
+    fitted = method_named(method)(**settings)
     run = Run(
         reporter=reporter_for_terminal(),
-        folder=folder,
+        folder=out.with_name(out.name + ".run"),
         resume=resume,
+        anew=force and not resume,
         seconds_between_checkpoints=checkpoint_seconds,
     )
-    fitted = method_named(method)(**settings)
     try:
         fitted.fit(corpus.texts, corpus.labels, run=run)
     except KeyboardInterrupt:
-        raise Interrupted(f"stopped; what was reached lies in {folder}: go on with --resume") from None
-    run.finish()
-    return fitted
-
-
-def _check_out(out: Path, force: bool) -> None:
-    if not out.exists():
-        return
-    if not force:
-        raise SettingsError(f"{out} exists; choose another --out, or add --force to replace it")
-    if not (out / "model.json").is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise SettingsError(
-            f"{out} exists and is not a model folder; --force replaces models only, choose another --out"
-        )
+        kept = f"what was reached lies in {run.folder}: go on with --resume" if run.kept else "nothing was reached yet"
+        raise Interrupted(f"stopped; {kept}") from None
+    finally:
+        if not run.kept:
+            run.finish()
+    return fitted, run
 
 
 def _load_model(folder: Path, encoder: str | None, device: str) -> IntentModel:
@@ -373,14 +395,33 @@ def _numbers(text: str, option: str) -> list[int]:
         raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
 
 
-def _chain_first(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from rest
+def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
+    """Batches of whatever has arrived: a slow pipe is answered line by line, a file in full batches."""
+    arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * most)
 
+    def read() -> None:
+        try:
+            for item in items:
+                arrived.put(item)
+            arrived.put(None)
+        except Exception as error:
+            arrived.put(error)
 
-def _chunks(items: Iterator[str], size: int) -> Iterator[list[str]]:
-    while chunk := list(islice(items, size)):
-        yield chunk
+    Thread(target=read, daemon=True).start()
+    while True:
+        batch: list[Row] = []
+        item = arrived.get()
+        while isinstance(item, Row) and len(batch) < most - 1 and not arrived.empty():
+            batch.append(item)
+            item = arrived.get()
+        if isinstance(item, Row):
+            batch.append(item)
+        if batch:
+            yield batch
+        if isinstance(item, Exception):
+            raise item
+        if item is None:
+            return
 
 
 def _print_warnings(*reports: ReadReport) -> None:
@@ -408,21 +449,35 @@ def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> No
 
     table = Table(*header, header_style="bold", show_edge=False, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(field) for field in row))  # utterances are data: no markup in them is obeyed
+        table.add_row(*(Text(_printable(field)) for field in row))  # data: no markup or control code is obeyed
     Console().print(table)
 
 
 def _print_next(out: Path, example: str) -> None:
-    quoted = example.replace("\\", "").replace('"', "").replace("$", "").replace("`", "")
+    command = _how_we_were_called()
+    folder = shlex.quote(str(out))
     print(
         f"\nWrote the model to {out}/. Next:\n"
-        f'  echo "{quoted[:60]}" | newfound predict {out}\n'
-        f"  newfound inspect {out} --new"
+        f"  echo {shlex.quote(_printable(example)[:60])} | {command} predict {folder}\n"
+        f"  {command} inspect {folder} --new"
     )
 
 
+def _how_we_were_called() -> str:
+    """A command that will work in this shell: `newfound` may be installed in an environment that is not active."""
+    if which("newfound"):
+        return "newfound"
+    script = Path(sys.argv[0])
+    return f"{sys.executable} -m newfound" if script.name == "__main__.py" else os.path.relpath(script)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    shown = error.format_message() if hasattr(error, "format_message") else error
+    return " ".join(str(shown).split())
 
 
 if __name__ == "__main__":

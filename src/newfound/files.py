@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from newfound.errors import SettingsError
+
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write beside the target, flush to disk, then rename over it."""
@@ -27,6 +29,49 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+MODEL_FORMAT = "newfound-model"
+MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder"})
+
+
+def check_replaceable(target: Path, overwrite: bool) -> None:
+    """Refuse to write a model where something else is, or where a model is that nobody asked to replace."""
+    if target.name.startswith("-"):
+        raise SettingsError(f"--out {target}: that looks like an option; give the name of a folder")
+    if target.is_symlink():
+        raise SettingsError(f"{target} is a link; give the folder itself")
+    if target.exists():
+        foreign = _foreign_files(target)
+        if foreign:
+            raise SettingsError(f"{target} exists and holds something else ({foreign}); choose another place")
+        if not overwrite:
+            raise SettingsError(f"{target} exists; choose another --out, or add --force to replace it")
+    _check_writable(target)
+
+
+def _foreign_files(target: Path) -> str:
+    """Something in the way that no newfound model consists of."""
+    if not target.is_dir():
+        return "a file"
+    names = {path.name for path in target.iterdir()}
+    if names - MODEL_FILES:
+        return sorted(names - MODEL_FILES)[0]
+    try:
+        ours = not names or json.loads((target / "model.json").read_bytes())["format"] == MODEL_FORMAT
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    return "" if ours else "not a newfound model"
+
+
+def _check_writable(target: Path) -> None:
+    """Find out before an hour of work, not after it."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent):
+            pass
+    except OSError as error:
+        raise SettingsError(f"{target}: cannot be written ({error.strerror})") from None
+
+
 def to_json(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -38,7 +83,8 @@ def folder_atomically(target: Path) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield temporary
-        temporary.chmod(0o755)  # mkdtemp makes it private; a model folder is like any other
+        for path in (temporary, *temporary.rglob("*")):  # temporary files are private; a model is like any other file
+            path.chmod(0o755 if path.is_dir() else 0o644)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent)) / "old"
             os.replace(target, old)

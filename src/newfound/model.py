@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,12 @@ import torch
 from torch import Tensor
 
 import newfound
-from newfound.encoders.encoder import MAX_LENGTH, Encoder, Tune, load_encoder
+from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
 from newfound.errors import EncoderError, ModelError, SettingsError
-from newfound.files import folder_atomically, to_json
+from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.network import IntentNetwork, embed
 
-FORMAT = "newfound-model"
 FORMAT_VERSION = 1
 ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", "encoder"
 MOST_ABOUT_BYTES = 64 * 2**20
@@ -85,6 +84,10 @@ class IntentModel:
         made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
         return cls(encoder, tune, network, intents, temperature, {**provenance, **made})
 
+    def __repr__(self) -> str:
+        new = len(self.intents) - self.n_known
+        return f"IntentModel({self.n_known} known and {new} new intents, encoder {self.encoder.name!r})"
+
     @property
     def n_known(self) -> int:
         return sum(intent.known for intent in self.intents)
@@ -126,8 +129,6 @@ class IntentModel:
         ]
 
     def _vectors(self, texts: Sequence[str]) -> Tensor:
-        if isinstance(texts, str):
-            raise SettingsError("give a list of texts, not one string")
         cache, self.encoder.cache = (
             self.encoder.cache,
             None,
@@ -144,13 +145,14 @@ class IntentModel:
         probabilities: Tensor = (logits / self.temperature).softmax(-1)
         return probabilities
 
-    def save(self, folder: str | Path, *, with_encoder: bool = False) -> None:
-        """Write the model as a folder, in place of an earlier one; `with_encoder` makes it self-contained."""
+    def save(self, folder: str | Path, *, overwrite: bool = False, with_encoder: bool = False) -> None:
+        """Write the model as a folder; `overwrite` replaces an earlier one, `with_encoder` makes it self-contained."""
         from safetensors.torch import save_file
 
+        check_replaceable(Path(folder), overwrite)
         tensors = {name: t.cpu().contiguous() for name, t in self.network.classifier_branch().items()}
         about = {
-            "format": FORMAT,
+            "format": MODEL_FORMAT,
             "version": FORMAT_VERSION,
             "encoder": {
                 "name": self.encoder.name,
@@ -179,19 +181,16 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     """
     folder = Path(folder)
     about = _read_about(folder)
+    intents = _read_intents(folder, about)
     loaded = _find_encoder(folder, about, encoder)
     try:
         tune = Tune(int(about["tune"]["layers"]), bool(about["tune"]["everything"]))
         dense = bool(about["dense"])
-        intents = [
-            Intent(str(i["name"]), bool(i["known"]), int(i["size"]), tuple(map(str, i["exemplars"])))
-            for i in about["intents"]
-        ]
         temperature = float(about["temperature"])
         provenance = dict(about["provenance"])
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{folder / ABOUT_FILE}: damaged ({type(error).__name__}: {error}); fit it again") from None
-    if not 0 <= tune.layers <= loaded.depth or len(intents) < 2 or not 0 < temperature < float("inf"):
+    if not 0 <= tune.layers <= loaded.depth or not 0 < temperature < float("inf"):
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
     _fill(network, _read_weights(folder))
@@ -199,20 +198,32 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
 
 
 def describe(folder: str | Path) -> dict[str, Any]:
-    """The contents of `model.json`, checked for what a reader needs; no weights and no encoder are loaded."""
-    about = _read_about(Path(folder))
+    """The contents of `model.json`, checked; no weights and no encoder are loaded."""
+    folder = Path(folder)
+    about = _read_about(folder)
+    _read_intents(folder, about)
     try:
-        shown = {"name", "known", "size", "exemplars"}
-        whole = all(shown <= set(i) and isinstance(i["size"], int) for i in about["intents"])
         about["encoder"]["name"], about["provenance"]["method"], about["provenance"]["created"]
     except (KeyError, TypeError):
-        whole = False
-    if not whole:
-        raise ModelError(f"{Path(folder) / ABOUT_FILE}: damaged; restore it or fit the model again")
+        raise ModelError(f"{folder / ABOUT_FILE}: damaged; restore it or fit the model again") from None
     return about
 
 
+def _read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
+    def fits(entry: Any) -> bool:
+        kinds = {"name": str, "known": bool, "size": int, "exemplars": list}
+        whole = isinstance(entry, dict) and all(type(entry.get(key)) is kind for key, kind in kinds.items())
+        return whole and entry["size"] >= 0 and all(isinstance(text, str) for text in entry["exemplars"])
+
+    entries = about.get("intents")
+    if not isinstance(entries, list) or len(entries) < 2 or not all(map(fits, entries)):
+        raise ModelError(f"{folder / ABOUT_FILE}: damaged (its intents); restore it or fit the model again")
+    return [Intent(e["name"], e["known"], e["size"], tuple(e["exemplars"])) for e in entries]
+
+
 def _read_about(folder: Path) -> dict[str, Any]:
+    if folder.is_file():
+        raise ModelError(f"{folder}: is a file, not a model folder")
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such model folder; make one with `newfound discover ... --out {folder}`")
     path = _inside(folder, ABOUT_FILE)
@@ -222,7 +233,7 @@ def _read_about(folder: Path) -> dict[str, Any]:
         about = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: damaged ({_reason(error)}); restore it or fit the model again") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not isinstance(about, dict) or about.get("format") != MODEL_FORMAT:
         raise ModelError(f"{path}: not a description of a newfound model")
     if about.get("version") != FORMAT_VERSION:
         raise ModelError(
@@ -239,10 +250,12 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         found = given
     else:
         name = given or _encoder_place(folder, described)
-        pooling = described.get("pooling")
+        pooling, max_length = described.get("pooling"), described.get("max_length")
+        if pooling not in (None, *get_args(Pooling)) or type(max_length) is not int or not 3 <= max_length <= 10_000:
+            raise ModelError(f"{folder / ABOUT_FILE}: damaged (its encoder); restore it or fit the model again")
         try:
-            found = load_encoder(name, pooling=pooling, max_length=int(described.get("max_length", MAX_LENGTH)))
-        except (EncoderError, ValueError, TypeError) as error:
+            found = load_encoder(name, pooling=pooling, max_length=max_length)
+        except EncoderError as error:
             raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
     if found.weights_hash() != described.get("weights"):
         raise ModelError(f"{folder}: encoder {found.name!r} is not the one this model was fitted on; pass --encoder")
@@ -295,8 +308,8 @@ def _fill(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
 
 
 def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
-    if isinstance(texts, str):
-        raise SettingsError("give a list of texts, not one string")
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise SettingsError("give a list of texts: strings, and not one string alone")
     return [texts[i : i + TEXTS_PER_BATCH] for i in range(0, len(texts), TEXTS_PER_BATCH)]
 
 

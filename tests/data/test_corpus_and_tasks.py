@@ -17,6 +17,12 @@ def test_a_corpus_is_immutable_and_checks_its_lengths():
         corpus.texts = ()
     with pytest.raises(DataError, match="2 texts but 1 labels"):
         Corpus(("a", "b"), ("x",))
+    with pytest.raises(DataError, match="a text is not a string but int"):
+        Corpus.of([1])
+    for label in (1, "", True):
+        with pytest.raises(DataError, match="a label is"):
+            Corpus.of(["a"], [label])
+    assert Corpus.of(["a"], [float("nan")]).labels == (None,), "pandas writes a missing label as NaN"
 
 
 def test_labelled_and_hidden_views():
@@ -33,7 +39,7 @@ def test_fingerprint_sees_every_change():
         Corpus.of(["ab", "c"], ["x", None]),
         Corpus.of(["a", "bc"], ["x", None]),
         Corpus.of(["ab", "c"], [None, "x"]),
-        Corpus.of(["ab", "c"], ["x", ""]),
+        Corpus.of(["ab", "c"], ["x", "None"]),
         Corpus.of(["c", "ab"], [None, "x"]),
     ]
     assert len({corpus.fingerprint() for corpus in variants}) == len(variants)

@@ -3,13 +3,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import threading
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newfound.data.readers import Columns, Source, format_of, open_rows, read_csv, read_jsonl, read_rasa
-from newfound.data.validation import LONGEST_TEXT, ReadReport, read_known, read_logs, stream_texts
+from newfound.data.validation import LONGEST_TEXT, ReadReport, read_known, read_logs, stream_rows
 from newfound.errors import DataError
 
 
@@ -83,6 +85,8 @@ def test_byte_order_marks(tmp_path):
         ("text,label\nsame,a\nother,b\nsame,b\n", "line 4: 'same' is labelled 'b', but 'a' on line 2"),
         (b"text,label\nok,a\ncaf\xe9,b\n", "line 3: byte 0xe9 is not UTF-8; .*--encoding"),
         ('text,label\nx,a\n"never closed,b\n', "check the quotes"),
+        ("text,text,label\nx,y,a\n", "'text' stands there twice"),
+        (b"\x1f\x8b\x08rest", "is compressed; unpack it first"),
     ],
 )
 def test_bad_known_files_name_the_line_and_the_remedy(tmp_path, content, message):
@@ -113,10 +117,10 @@ def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
 def test_rows_stream(tmp_path):
     """Reading stops where the reader stops: a fault further down is never reached."""
     path = write(tmp_path / "l.csv", b"text\nfirst\nsecond\n\xff\xff\n")
-    texts = stream_texts(path, report=ReadReport("l"))
-    assert next(texts) == "first"
+    rows = stream_rows(path, report=ReadReport("l"))
+    assert next(rows).text == "first"
     with pytest.raises(DataError, match="line 4"):
-        list(texts)
+        list(rows)
 
 
 def test_bad_json_and_yaml(tmp_path):
@@ -126,8 +130,18 @@ def test_bad_json_and_yaml(tmp_path):
         rows_of(write(tmp_path / "b.jsonl", "[1]\n"))
     with pytest.raises(DataError, match="is not a string but int"):
         rows_of(write(tmp_path / "c.jsonl", '{"text": 3, "label": "a"}\n'))
+    with pytest.raises(DataError, match="line 1: not JSON"):
+        rows_of(write(tmp_path / "d.jsonl", '{"text": "x", "label": ' + "9" * 5000 + "}\n"))
+    with pytest.raises(DataError, match="the label is not a string but list"):
+        rows_of(write(tmp_path / "e.jsonl", '{"text": "x", "label": ["a"]}\n'))
+    with pytest.raises(DataError, match="line 1: half a character"):
+        read_logs(write(tmp_path / "f.jsonl", '{"text": "\\ud800 alone"}\n'))
     with pytest.raises(DataError, match="not valid YAML"):
         rows_of(write(tmp_path / "a.yml", "nlu: [unclosed\n"))
+    with pytest.raises(DataError, match="not valid YAML"):
+        rows_of(write(tmp_path / "d.yml", "nlu: []\nx: 2001-99-99\n"))
+    with pytest.raises(DataError, match="has no name"):
+        rows_of(write(tmp_path / "e.yml", "nlu:\n- intent:\n  examples: |\n    - one\n"))
     with pytest.raises(DataError, match="no `nlu:` list"):
         rows_of(write(tmp_path / "b.yml", "version: 1\n"))
     with pytest.raises(DataError, match=r"line 5: an example of intent 'a' does not start with '-'"):
@@ -167,3 +181,16 @@ def test_rasa_list_examples():
     content = "nlu:\n- intent: greet\n  examples:\n  - text: hello\n  - text: hi there\n"
     rows = list(read_rasa(Source("x", io.BytesIO(content.encode())), Columns()))
     assert [(row.text, row.label) for row in rows] == [("hello", "greet"), ("hi there", "greet")]
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path):
+    """A named pipe cannot be opened twice: looking at its first bytes must not eat them."""
+    pipe = tmp_path / "logs.txt"
+    os.mkfifo(pipe)
+    lines = "".join(f"utterance number {n}\n" for n in range(3000))
+    writer = threading.Thread(target=lambda: pipe.write_text(lines))
+    writer.start()
+    corpus, _ = read_logs(pipe)
+    writer.join()
+    assert len(corpus) == 3000
+    assert corpus.texts[0] == "utterance number 0"

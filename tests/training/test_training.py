@@ -140,7 +140,9 @@ def test_starting_anew_forgets_old_checkpoints(tmp_path):
     run.begin({"seed": 0})
     fit(2, run=run)
     assert list((tmp_path / "r").glob("*.safetensors"))
-    Run(folder=tmp_path / "r").begin({"seed": 0})
+    with pytest.raises(SettingsError, match="unfinished run"):
+        Run(folder=tmp_path / "r").begin({"seed": 0})
+    Run(folder=tmp_path / "r", anew=True).begin({"seed": 0})
     assert not list((tmp_path / "r").glob("*.safetensors"))
     run.finish()
     assert not (tmp_path / "r").exists()

@@ -23,11 +23,22 @@ class Corpus:
                 f"{len(self.texts)} texts but {len(self.labels)} labels: "
                 "give one label per text, None where it is unknown"
             )
+        for text in self.texts:
+            if not isinstance(text, str):
+                raise DataError(f"a text is not a string but {type(text).__name__} ({text!r})")
+        for label in self.labels:
+            if label is not None and (not isinstance(label, str) or not label):
+                raise DataError(
+                    f"a label is {label!r}; give a string that is not empty, or None for an unlabelled text"
+                )
 
     @classmethod
     def of(cls, texts: Iterable[str], labels: Iterable[str | None] | None = None) -> Corpus:
+        """Like the constructor; a NaN label, as pandas writes a missing one, is None."""
         texts = tuple(texts)
-        return cls(texts, tuple(labels) if labels is not None else (None,) * len(texts))
+        if labels is None:
+            return cls(texts, (None,) * len(texts))
+        return cls(texts, tuple(None if label != label else label for label in labels))
 
     def __len__(self) -> int:
         return len(self.texts)

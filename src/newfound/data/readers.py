@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -109,13 +110,12 @@ def _read_delimited(source: Source, columns: Columns, delimiter: str) -> Iterato
 
 def _find_columns(name: str, header: list[str], columns: Columns) -> tuple[int, int | None]:
     def position(column: str, option: str) -> int:
-        try:
-            return header.index(column)
-        except ValueError:
-            found = ", ".join(header[:8]) or "nothing"
-            raise DataError(
-                f"{name}, line 1: no column {column!r} (found: {found}); name the right one with {option}"
-            ) from None
+        if column not in header:
+            found = ", ".join(header[:8])[:120] or "nothing"
+            raise DataError(f"{name}, line 1: no column {column!r} (found: {found}); name the right one with {option}")
+        if header.count(column) > 1:
+            raise DataError(f"{name}, line 1: the column {column!r} stands there twice; rename one of them")
+        return header.index(column)
 
     text_at = position(columns.text, "--text-column")
     if columns.label is None:
@@ -129,7 +129,7 @@ def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
             continue
         try:
             record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{source.name}, line {number}: not JSON ({error}); write one object a line") from None
         if not isinstance(record, dict):
             raise DataError(f"{source.name}, line {number}: expected a JSON object with {columns.text!r}")
@@ -150,6 +150,8 @@ def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Colum
     if columns.label not in record:
         raise DataError(f"{name}, line {line}: no {columns.label!r}; use --label-column")
     label = record[columns.label]
+    if isinstance(label, bool) or not isinstance(label, str | int | None):
+        raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}")
     return Row(line, text, None if label is None else str(label))
 
 
@@ -190,7 +192,7 @@ def read_rasa(source: Source, columns: Columns) -> Iterator[Row]:
     name = source.name
     try:
         document = yaml.load("\n".join(source.lines()), Loader=_loader_with_lines(yaml))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         raise DataError(f"{name}{where}: not valid YAML ({getattr(error, 'problem', error)})") from None
@@ -220,8 +222,10 @@ def _loader_with_lines(yaml: Any) -> Any:
 
 
 def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterator[Row]:
-    label = str(block["intent"]) if with_label else None
     start = int(block.get("__line__", 1))
+    if not isinstance(block["intent"], str):
+        raise DataError(f"{name}, line {start}: the intent there has no name; write `intent: its_name`")
+    label = block["intent"] if with_label else None
     examples = block.get("examples", "")
     if isinstance(examples, list):
         texts = [(start + i, str(e.get("text", "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
@@ -280,10 +284,8 @@ def format_of(name: str, chosen: str | None = None) -> str:
         return chosen
     extension = Path(name).suffix.lower()
     if extension not in FORMAT_OF_EXTENSION:
-        raise DataError(
-            f"{name}: cannot tell the format from {extension or 'no'!r} extension; add --format csv "
-            f"(or {', '.join(list(READERS)[1:])})"
-        )
+        seen = f"the extension {extension!r}" if extension else "a name without extension"
+        raise DataError(f"{name}: cannot tell the format from {seen}; add --format (one of {', '.join(READERS)})")
     return FORMAT_OF_EXTENSION[extension]
 
 
@@ -304,11 +306,14 @@ def open_rows(
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     with stream:
-        yield from reader(Source(str(path), stream, _sniff_utf16(path, encoding)), columns)
+        yield from reader(_source(str(path), stream, encoding), columns)
 
 
-def _sniff_utf16(path: Path, encoding: str) -> str:
-    """Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark; honour it."""
-    with path.open("rb") as file:
-        mark = file.read(2)
-    return "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") and encoding == "utf-8" else encoding
+def _source(name: str, stream: BufferedReader, encoding: str) -> Source:
+    """Look at the first bytes without consuming them: a pipe can be read only once."""
+    start = stream.peek(4)
+    if start.startswith(b"\x1f\x8b"):
+        raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
+    # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
+    is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8"
+    return Source(name, stream, "utf-16" if is_utf16 else encoding)

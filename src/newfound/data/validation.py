@@ -80,17 +80,17 @@ def read_logs(
     return corpus, report
 
 
-def stream_texts(
+def stream_rows(
     path: str | Path,
     *,
     text_column: str = "text",
     format: str | None = None,
     encoding: str = "utf-8",
     report: ReadReport,
-) -> Iterator[str]:
-    """Texts one by one, for prediction over files of any size."""
+) -> Iterator[Row]:
+    """Rows with a usable text one by one, for prediction over files of any size."""
     rows = open_rows(path, Columns(text_column, None), format=format, encoding=encoding)
-    return (row.text for row in _usable_texts(rows, report))
+    return _usable_texts(rows, report)
 
 
 def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
@@ -101,6 +101,8 @@ def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         if not text:
             report.count("empty", row.line)
             continue
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise DataError(f"{report.name}, line {row.line}: half a character (a lone surrogate); remove it")
         if len(text) > LONGEST_TEXT:
             report.count("truncated", row.line)
             text = text[:LONGEST_TEXT]

@@ -93,12 +93,17 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"only one known intent ({corpus.intents[0]!r}); at least two are needed")
         if not unlabelled:
             raise DataError("no unlabelled utterance; there is nothing to discover new intents in")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise SettingsError(f"seed={self.seed!r} must be a whole number from 0")
         if self.n_new == "auto":
             return
         if isinstance(self.n_new, bool) or not isinstance(self.n_new, int) or self.n_new < 1:
             raise SettingsError(f"n_new={self.n_new!r} must be a whole number from 1, or 'auto'")
         if self.n_new > unlabelled:
             raise SettingsError(f"n_new={self.n_new} is more than the {unlabelled} unlabelled utterances; lower it")
+        distinct = len(set(corpus.unlabelled().texts))
+        if self.n_new > distinct:
+            raise SettingsError(f"n_new={self.n_new}, but only {distinct} unlabelled utterances differ; lower it")
 
     def _job(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch) -> Job:
         encoder = self._encoder().to(device)
@@ -145,6 +150,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
         n_new = estimate_n_new(vectors[y.numpy() >= 0], y[y >= 0].numpy(), vectors[y.numpy() < 0], seed=self.seed)
         run.reporter.note(f"estimated number of new intents: {n_new}")
+        if len(y[y >= 0]) < 5 * len(corpus.intents) or len(y[y < 0]) < 30:
+            run.reporter.note("with so few utterances the estimate is unreliable; give the number with --n-new")
         return n_new
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
@@ -189,8 +196,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return self._fitted().transform(texts)
 
-    def save(self, folder: str | Path) -> None:
-        self._fitted().save(folder)
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        self._fitted().save(folder, overwrite=overwrite)
 
     def _fitted(self) -> IntentModel:
         if not hasattr(self, "model_"):

@@ -42,12 +42,14 @@ class Run:
         reporter: Reporter | None = None,
         folder: Path | None = None,
         resume: bool = False,
+        anew: bool = False,
         seconds_between_checkpoints: float = 5.0,
         memory: dict[str, dict[str, Tensor]] | None = None,
     ) -> None:
         self.reporter: Reporter = reporter or Silent()
         self.folder = folder
-        self._resume = resume
+        self._resume = resume and not anew
+        self._anew = anew
         self._every = seconds_between_checkpoints
         self._last = time.monotonic()
         self.memory = memory
@@ -60,13 +62,18 @@ class Run:
             return
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
-        if self._resume and path.is_file():
-            earlier = json.loads(path.read_bytes())
-            if earlier != json.loads(content):
-                changed = sorted(k for k in {*earlier, *identity} if earlier.get(k) != json.loads(content).get(k))
+        if not path.is_file() and self.folder.exists() and any(self.folder.iterdir()):
+            raise SettingsError(f"{self.folder} holds something else; choose another --out")
+        if path.is_file() and not self._anew:
+            if not self._resume:
                 raise SettingsError(
-                    f"{self.folder}: was begun with other {', '.join(changed)}; repeat that command, or leave out "
-                    "--resume to start anew"
+                    f"{self.folder} holds an unfinished run; add --resume to go on with it, or --force to start anew"
+                )
+            changed = _changed(_read_identity(path), json.loads(content))
+            if changed:
+                raise SettingsError(
+                    f"{self.folder}: was begun with other {', '.join(changed)}; repeat that command, or start anew "
+                    "with --force"
                 )
             return
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -77,12 +84,15 @@ class Run:
         path = self._path(stage)
         if path is None or not self._resume or not path.is_file():
             return None
-        from safetensors import safe_open
+        from safetensors import SafetensorError, safe_open
 
-        with safe_open(path, framework="pt") as file:
-            about = json.loads(file.metadata()["state"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        return StageState(tensors=tensors, **about)
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = json.loads(file.metadata()["state"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            return StageState(tensors=tensors, **about)
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError):
+            raise SettingsError(f"{path}: the checkpoint is damaged; start anew with --force") from None
 
     def due(self) -> bool:
         """Whether enough time has passed for the next checkpoint."""
@@ -110,5 +120,27 @@ class Run:
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    @property
+    def kept(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return self.folder is not None and any(self.folder.glob("*.safetensors"))
+
     def _path(self, stage: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{stage}.safetensors"
+
+
+def _read_identity(path: Path) -> dict[str, Any]:
+    try:
+        identity = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        identity = None
+    if not isinstance(identity, dict):
+        raise SettingsError(f"{path}: damaged; start anew with --force")
+    return identity
+
+
+def _changed(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Names of what differs, settings by their own names."""
+    flat = [{**identity, **(identity.get("settings") or {})} for identity in (earlier, now)]
+    names = {*flat[0], *flat[1]} - {"settings"}
+    return sorted(name for name in names if flat[0].get(name) != flat[1].get(name))
