@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class Run:
                     "with --force"
                 )
             return
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.finish()
         write_atomically(path, content)
 
     def restore(self, stage: str) -> StageState | None:
@@ -116,9 +116,13 @@ class Run:
         self._last = time.monotonic()
 
     def finish(self) -> None:
-        """The result is safe elsewhere: checkpoints are no longer needed."""
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        """The result is safe elsewhere: checkpoints are no longer needed. Only what a run wrote is removed."""
+        if self.folder is None or not (self.folder / IDENTITY_FILE).is_file():
+            return
+        for path in (*self.folder.glob("*.safetensors"), self.folder / IDENTITY_FILE):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     @property
     def kept(self) -> bool:
