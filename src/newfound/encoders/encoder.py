@@ -250,7 +250,7 @@ class Encoder:
         )
         return Features(data, tokens.keys if tokens is not None and tune.layers else None)
 
-    def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, views: int, seed: int) -> Features:
+    def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, views: int) -> Features:
         """The features with `views` stochastic ones beside them: the trunk run with its dropout on, once per view.
 
         Dropout in the frozen layers is part of what makes two views of an utterance differ. Drawing from a few
@@ -262,7 +262,7 @@ class Encoder:
         tokens = self.tokenize(texts)
         noisy = []
         for view in range(views):
-            seed_torch(seed, "trunk view", view)
+            seed_torch(0, "trunk view", view)
             run = self._run_trunk(trunk.train(), tokens, list(range(len(texts))), pool=False, there=True)
             noisy.append(run.flat.to(features.data.flat.dtype))
         trunk.eval()

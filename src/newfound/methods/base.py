@@ -16,7 +16,7 @@ from torch import Tensor
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, default_cache_dir, load_encoder
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Features, Pooling, default_cache_dir, load_encoder
 from newfound.errors import DataError, SettingsError
 from newfound.estimate import estimate_n_new
 from newfound.methods.job import Job, Rows, Watch
@@ -113,11 +113,16 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         views = self.trunk_views if self.trunk_views != "auto" else 16 if device.type == "cuda" else 4
 
         def rows(part: Corpus, views: int = 0) -> Rows:
-            features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
-            lengths = features.data.lengths
-            features = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
-            if views and not self.trunk_dropout:
-                features = encoder.with_noise(features, part.texts, tune, views=views, seed=self.seed)
+            def make() -> tuple[Features, Tensor]:
+                features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
+                there = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
+                if views and not self.trunk_dropout:
+                    there = encoder.with_noise(there, part.texts, tune, views=views)
+                return there, features.data.lengths
+
+            texts = Corpus.of(part.texts).fingerprint()
+            key = repr([texts, run.identity["encoder"], tune, self.trunk_dropout, views, str(device)])
+            features, lengths = run.shared(key, make)
             y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
             return Rows(features, lengths, y)
 
@@ -169,7 +174,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         with torch.inference_mode():
             predicted = network.classifier(x).argmax(1).cpu()
         intents = describe_intents(corpus, job, x.cpu(), network.classifier.weight.detach().cpu(), predicted)
-        identity = self._identity(corpus, job.encoder)
+        identity = job.run.identity
         provenance = {
             **{key: identity[key] for key in ("method", "settings")},
             "data": {

@@ -60,13 +60,16 @@ def pretrain(job: Job, network: IntentNetwork, schedule: Schedule, *, temperatur
     if not job.tune.layers:
         start_classifier(network, job.embed(network), job.y)
         return
-    key = _pretraining_key(job, network, schedule, temperature)
-    if job.run.memory is not None and key in job.run.memory:
-        _copy(job.run.memory[key], network.classifier_branch())
-        return
-    train_on_labels(job, network, job.y, schedule, stage="pre-training", columns=job.n_known, temperature=temperature)
-    if job.run.memory is not None:
-        job.run.memory[key] = {name: t.clone() for name, t in network.classifier_branch().items()}
+
+    def train() -> dict[str, Tensor]:
+        train_on_labels(
+            job, network, job.y, schedule, stage="pre-training", columns=job.n_known, temperature=temperature
+        )
+        return {name: t.clone() for name, t in network.classifier_branch().items()}
+
+    trained = job.run.shared(_pretraining_key(job, network, schedule, temperature), train)
+    for name, tensor in network.classifier_branch().items():
+        tensor.copy_(trained[name])
 
 
 def _pretraining_key(job: Job, network: IntentNetwork, schedule: Schedule, temperature: float) -> str:
@@ -75,11 +78,6 @@ def _pretraining_key(job: Job, network: IntentNetwork, schedule: Schedule, tempe
     views = None if job.features.noisy is None else len(job.features.noisy)
     shape = [network.dense is not None, network.dropout.p, job.n_known, job.n_new, job.trunk_dropout, views]
     return repr([*shared, job.tune, job.seed, str(job.device), *shape, schedule, temperature])
-
-
-def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
-    for name, tensor in target.items():
-        tensor.copy_(source[name])
 
 
 @torch.no_grad()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import Tensor
 
@@ -17,6 +17,7 @@ from newfound.files import to_json, write_atomically
 from newfound.training.progress import Reporter, Silent
 
 IDENTITY_FILE = "run.json"
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -33,7 +34,8 @@ class StageState:
 class Run:
     """Context of one fit. Without a folder nothing is kept; with one, a killed fit can be resumed.
 
-    `memory`, a dictionary handed to several fits of one process, lets them share a stage that they have in common.
+    `memory`, a dictionary handed to several fits of one process, lets them share what they have in common: features
+    on the device, and the pre-training on the known intents.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Run:
         resume: bool = False,
         anew: bool = False,
         seconds_between_checkpoints: float = 5.0,
-        memory: dict[str, dict[str, Tensor]] | None = None,
+        memory: dict[str, Any] | None = None,
     ) -> None:
         self.reporter: Reporter = reporter or Silent()
         self.folder = folder
@@ -93,6 +95,15 @@ class Run:
             return StageState(tensors=tensors, **about)
         except (SafetensorError, OSError, ValueError, KeyError, TypeError):
             raise SettingsError(f"{path}: the checkpoint is damaged; start anew with --force") from None
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """What an earlier fit with the same memory made under this key; made now otherwise."""
+        if self.memory is None:
+            return make()
+        if key not in self.memory:
+            self.memory[key] = make()
+        found: T = self.memory[key]
+        return found
 
     def due(self) -> bool:
         """Whether enough time has passed for the next checkpoint."""
