@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -23,6 +23,7 @@ from newfound.methods.job import Job, Rows, Watch
 from newfound.model import Intent, IntentModel
 from newfound.network import IntentNetwork
 from newfound.training.run import Run
+from newfound.training.schedule import Schedule
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -38,6 +39,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     pooling        mean, cls or padded-mean (as released); None is the encoder's own
     max_length     tokens kept of an utterance
     device         auto, cpu or cuda
+    pretrain_*     training on the known intents alone (skipped with tune="heads"); the rest is the training after it:
+                   SGD with momentum, linear warm-up and cosine decay from lr to min_lr
     """
 
     n_new: int | Literal["auto"] = "auto"
@@ -49,6 +52,15 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     max_length: int = MAX_LENGTH
     device: str = "auto"
     seed: int = 0
+    pretrain_epochs: int = 100
+    pretrain_lr: float = 0.1
+    epochs: int = 100
+    lr: float = 0.1
+    min_lr: float = 0.001
+    warmup_epochs: int = 10
+    momentum: float = 0.9
+    weight_decay: float = 1.5e-4
+    batch_size: int = 512
 
     def fit(
         self,
@@ -95,6 +107,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             raise DataError("no unlabelled utterance; there is nothing to discover new intents in")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise SettingsError(f"seed={self.seed!r} must be a whole number from 0")
+        self._schedule()
+        self._pretraining()
         if self.n_new == "auto":
             return
         if isinstance(self.n_new, bool) or not isinstance(self.n_new, int) or self.n_new < 1:
@@ -104,6 +118,21 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         distinct = len(set(corpus.unlabelled().texts))
         if self.n_new > distinct:
             raise SettingsError(f"n_new={self.n_new}, but only {distinct} unlabelled utterances differ; lower it")
+
+    def _schedule(self) -> Schedule:
+        """The settings of the training after pre-training."""
+        return Schedule(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            lr=self.lr,
+            min_lr=self.min_lr,
+            warmup_epochs=self.warmup_epochs,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+        )
+
+    def _pretraining(self) -> Schedule:
+        return replace(self._schedule(), epochs=self.pretrain_epochs, lr=self.pretrain_lr, min_lr=0.001)
 
     def _job(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch) -> Job:
         encoder = self._encoder().to(device)

@@ -28,7 +28,6 @@ from newfound.objectives import (
     supervised_contrastive,
     swapped_prediction,
 )
-from newfound.training.schedule import Schedule
 from newfound.training.trainer import Losses, Trainer
 
 PROTOTYPE_WIDTH = 128
@@ -88,15 +87,6 @@ class DPL(Discoverer):
     dense: bool = False
     dropout: float = 0.1
     select: Literal["new", "all", "last"] = "last"
-    pretrain_epochs: int = 100
-    pretrain_lr: float = 0.1
-    epochs: int = 100
-    lr: float = 0.1
-    min_lr: float = 0.001
-    warmup_epochs: int = 10
-    momentum: float = 0.9
-    weight_decay: float = 1.5e-4
-    batch_size: int = 512
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "paper": {
@@ -162,8 +152,7 @@ class DPL(Discoverer):
         temperature = self.temperature or default_temperature(job)
         network = job.network(self._build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, PrototypeNetwork)
-        known = Schedule(epochs=self.pretrain_epochs, lr=self.pretrain_lr, batch_size=self.batch_size)
-        pretrain(job, network, known, temperature=temperature)
+        pretrain(job, network, self._pretraining(), temperature=temperature)
         self._start(job, network)  # line 1
         y, n_known = job.y.to(job.device), job.n_known
 
@@ -204,17 +193,6 @@ class DPL(Discoverer):
 
     def _build(self, *args: Any, **kwargs: Any) -> PrototypeNetwork:
         return PrototypeNetwork(*args, projection=self.projection, **kwargs)
-
-    def _schedule(self) -> Schedule:
-        return Schedule(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            lr=self.lr,
-            min_lr=self.min_lr,
-            warmup_epochs=self.warmup_epochs,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-        )
 
     def _start(self, job: Job, network: PrototypeNetwork) -> None:
         """Line 1: prototypes at random, at zero, or at the means of k-means clusters and known intents."""

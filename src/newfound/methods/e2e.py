@@ -22,7 +22,6 @@ from newfound.methods.job import Job
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.network import IntentNetwork
 from newfound.objectives import cross_entropy
-from newfound.training.schedule import Schedule
 from newfound.training.trainer import Losses, Trainer
 
 
@@ -71,15 +70,6 @@ class E2E(Discoverer):
     select: Literal["new", "all", "last"] = "last"
     dense: bool = False
     dropout: float = 0.1
-    pretrain_epochs: int = 100
-    pretrain_lr: float = 0.1
-    epochs: int = 100
-    lr: float = 0.1
-    min_lr: float = 0.001
-    warmup_epochs: int = 10
-    momentum: float = 0.9
-    weight_decay: float = 1.5e-4
-    batch_size: int = 512
 
     def check_settings(self, corpus: Corpus) -> None:
         super().check_settings(corpus)
@@ -97,8 +87,7 @@ class E2E(Discoverer):
 
         network = job.network(build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, MultiHeadNetwork)
-        known = Schedule(epochs=self.pretrain_epochs, lr=self.pretrain_lr, batch_size=self.batch_size)
-        pretrain(job, network, known, temperature=temperature)
+        pretrain(job, network, self._pretraining(), temperature=temperature)
         if self.start == "kmeans":
             x = job.embed(network)
             start_classifier(network, x, cluster(x, job))
@@ -124,16 +113,7 @@ class E2E(Discoverer):
             network.head_loss.zero_()
             return self._observe(job, network, epoch)
 
-        schedule = Schedule(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            lr=self.lr,
-            min_lr=self.min_lr,
-            warmup_epochs=self.warmup_epochs,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-        )
-        trainer = Trainer("discovery", network, schedule, seed=job.seed, device=job.device, run=job.run)
+        trainer = Trainer("discovery", network, self._schedule(), seed=job.seed, device=job.device, run=job.run)
         job.history["discovery"] = trainer.fit(
             torch.arange(len(job.y)),
             job.lengths,

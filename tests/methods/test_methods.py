@@ -1,0 +1,210 @@
+"""What every method owes its user, and what DPL and E2E promise in particular. All on the tiny encoder."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+from conftest import themed_corpus
+from newfound import DPL, E2E, KMeans
+from newfound.data.task import make_task
+from newfound.encoders.encoder import Encoder
+from newfound.errors import DataError, SettingsError
+from newfound.methods import METHODS
+from newfound.methods.dpl import PrototypeNetwork
+from newfound.methods.job import Watch
+from newfound.metrics import strict_scores
+from newfound.training.run import Run
+
+FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
+METHOD = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+NEURAL = pytest.mark.parametrize("method", [DPL, E2E])
+
+
+def fit(method, encoder, corpus, run=None, watch=None, validation=None, **settings):
+    fitted = method(encoder=encoder, **{**FAST, **settings})
+    return fitted.fit(corpus.texts, corpus.labels, run=run, watch=watch, validation=validation)
+
+
+@METHOD
+@pytest.mark.parametrize("tune", ["heads", "last", "all"])
+def test_same_seed_same_predictions(method, tune, tiny_encoder, themed):
+    runs = [fit(method, tiny_encoder, themed, tune=tune, seed=s).predict_proba(themed.texts) for s in (3, 3, 4)]
+    assert np.array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0], runs[2])
+
+
+@METHOD
+def test_hidden_themes_are_found(method, tiny_encoder):
+    """Two hidden themes with hardly a word in common; known ones stay known."""
+    corpus, test = themed_corpus(per_theme=60), themed_corpus(per_theme=30, unlabelled=(), seed=1)
+    fitted = fit(method, tiny_encoder, corpus, tune="heads", epochs=30)
+    ids = {name: i for i, name in enumerate(["leak", "meter", "pay", "move", "solar"])}
+    gold = np.array([ids[label] for label in test.labels])
+    scores = strict_scores(gold, fitted.model_.predict_ids(test.texts), 3)
+    assert scores.ind_acc > 80
+    assert scores.ood_acc > 75
+
+
+@METHOD
+@pytest.mark.parametrize(
+    ("labels", "settings", "error", "message"),
+    [
+        ([None] * 8, {}, DataError, "no labelled utterance"),
+        (["a"] * 4 + [None] * 4, {}, DataError, "only one known intent"),
+        (["a", "b"] * 4, {}, DataError, "no unlabelled utterance"),
+        (["a", "b"] * 2 + [None] * 4, {"n_new": 5}, SettingsError, "more than the 4 unlabelled"),
+        (["a", "b"] * 2 + [None] * 4, {"temperature": 0}, SettingsError, "temperature=0 must be above 0"),
+        (["a", "b"] * 2 + [None] * 4, {"temperature": -1.0}, SettingsError, "temperature=-1.0 must be above 0"),
+    ],
+)
+def test_bad_problems_are_refused_before_training(method, tiny_encoder, labels, settings, error, message, monkeypatch):
+    monkeypatch.setattr(Encoder, "features", lambda *a, **k: pytest.fail("it began to work"))
+    with pytest.raises(error, match=message):
+        method(encoder=tiny_encoder, **{**FAST, **settings}).fit(list("pqrstuvw"), labels)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"gamma": 0.0}, "strictly between 0 and 1"),
+        ({"gamma": 1.0}, "strictly between 0 and 1"),
+        ({"gamma": 1.7}, "strictly between 0 and 1"),
+        ({"tau": 0}, "tau=0 must be above 0"),
+        ({"tau_ins": -0.5}, "tau_ins=-0.5 must be above 0"),
+        ({"epsilon": 0}, "epsilon=0 must be above 0"),
+        ({"dropout": 1.0}, r"dropout=1.0 must lie in \[0, 1\)"),
+        ({"start": "nowhere"}, "start='nowhere' is not one of"),
+        ({"objectives": "all"}, "objectives='all' is not one of"),
+        ({"select": "best"}, "select='best' is not one of"),
+        ({"loss": "max"}, "loss='max' is not one of"),
+        ({"epochs": -1}, "epochs=-1 is negative"),
+        ({"lr": 0}, "lr=0 must be positive"),
+    ],
+)
+def test_bad_settings_of_dpl_are_refused_before_training(tiny_encoder, themed, settings, message, monkeypatch):
+    monkeypatch.setattr(Encoder, "features", lambda *a, **k: pytest.fail("it began to work"))
+    with pytest.raises(SettingsError, match=message):
+        fit(DPL, tiny_encoder, themed, **settings)
+
+
+@pytest.mark.parametrize("preset", ["paper", "released"])
+def test_presets_set_their_group_and_run(preset, tiny_encoder, themed):
+    method = DPL.preset(preset, encoder=tiny_encoder, tune="last", **FAST)
+    for name, value in DPL.PRESETS[preset].items():
+        assert getattr(method, name) == value
+    method.fit(themed.texts, themed.labels)
+    assert len(method.history_["discovery"]) == 4
+    with pytest.raises(SettingsError, match="no preset 'best'"):
+        DPL.preset("best")
+
+
+def test_presets_name_only_settings_that_exist():
+    settings = set(inspect.signature(DPL).parameters)
+    for preset in DPL.PRESETS.values():
+        assert set(preset) <= settings
+
+
+@pytest.mark.parametrize("objectives", ["pcl+ins", "pcl", "ins", "scl", "pcl+scl"])
+def test_every_ablation_trains_its_own_losses(objectives, tiny_encoder, themed):
+    record = fit(DPL, tiny_encoder, themed, tune="last", objectives=objectives).history_["discovery"][-1]
+    assert {"pcl", "ins", "scl"} & set(record) == set(objectives.split("+"))
+    parts = [record[name] for name in (*objectives.split("+"), "ce")]
+    assert record["loss"] == pytest.approx(sum(parts) / len(parts), rel=1e-4)
+
+
+@NEURAL
+def test_history_for_the_analysis(method, tiny_encoder, themed):
+    """Losses and pseudo-label accuracy per epoch, snapshots where asked; gold labels change nothing but the log."""
+    gold_corpus = themed_corpus(unlabelled=())
+    task = make_task(
+        "toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold_corpus, dev=gold_corpus, test=gold_corpus
+    )
+    watched = fit(
+        method, tiny_encoder, themed, tune="last", watch=Watch(gold=task.gold_ids(gold_corpus), snapshots=(0, 3))
+    )
+    blind = fit(method, tiny_encoder, themed, tune="last")
+    assert np.array_equal(watched.predict_proba(themed.texts), blind.predict_proba(themed.texts))
+    history = watched.history_["discovery"]
+    assert [record["epoch"] for record in history] == [0, 1, 2, 3]
+    assert all(0 <= record["pseudo_label_acc"] <= 100 for record in history)
+    assert "pseudo_label_acc" not in blind.history_["discovery"][0]
+    assert set(watched.snapshots_) == {0, 3}
+    assert watched.snapshots_[3].prototypes.shape[0] == 5
+    assert watched.snapshots_[3].vectors.shape[0] == len(themed)
+
+
+@NEURAL
+@pytest.mark.parametrize("select", ["new", "all"])
+def test_checkpoints_are_chosen_by_silhouette(method, select, tiny_encoder, themed):
+    fitted = fit(method, tiny_encoder, themed, tune="last", select=select, validation=themed, epochs=6)
+    scores = [record["score"] for record in fitted.history_["discovery"]]
+    assert all(-1 <= score <= 1 for score in scores)
+
+
+def test_wrong_numbers_of_new_intents_do_not_crash(tiny_encoder, themed):
+    for method in METHODS.values():
+        for n_new in (1, 12):
+            fitted = fit(method, tiny_encoder, themed, tune="heads", n_new=n_new)
+            assert len(fitted.intents) == 3 + n_new
+
+
+@NEURAL
+def test_inference_runs_only_the_classifier_branch(method, tiny_encoder, themed, tmp_path):
+    """Projection, prototypes and extra heads serve training: a saved model does not hold them."""
+    from safetensors.torch import load_file
+
+    fitted = fit(method, tiny_encoder, themed, tune="last")
+    fitted.save(tmp_path / "m")
+    names = set(load_file(tmp_path / "m" / "weights.safetensors"))
+    assert all(name.startswith("tail.") or name == "classifier.weight" for name in names)
+    assert fitted.parameters_["inference"] < fitted.parameters_["trainable"] < fitted.parameters_["total"]
+
+
+def test_trunk_dropout_and_stored_views_predict_without_noise(tiny_encoder, themed):
+    for settings in ({"trunk_dropout": True}, {"trunk_views": 3}, {"trunk_views": 0}):
+        fitted = fit(DPL, tiny_encoder, themed, tune="last", **settings)
+        assert np.array_equal(fitted.predict_proba(themed.texts), fitted.predict_proba(themed.texts))
+        assert fitted.model_.network.tail.trunk is None
+
+
+def test_stored_views_differ_and_none_is_the_clean_one(tiny_encoder, themed):
+    tune = tiny_encoder.tune("last")
+    features = tiny_encoder.features(themed.texts, tune)
+    noisy = tiny_encoder.with_noise(features, themed.texts, tune, views=3).noisy
+    assert noisy.shape == (3, *features.data.flat.shape)
+    assert not torch.equal(noisy[0], noisy[1])
+    assert not torch.equal(noisy[0], features.data.flat)
+    again = tiny_encoder.with_noise(features, themed.texts, tune, views=3).noisy
+    assert torch.equal(noisy, again)
+    assert torch.nn.functional.cosine_similarity(noisy.mean(0), features.data.flat, dim=-1).mean() > 0.9
+
+
+def test_shared_memory_changes_no_result(tiny_encoder, themed):
+    memory: dict = {}
+    alone = [fit(m, tiny_encoder, themed, tune="last").predict_proba(themed.texts) for m in (KMeans, DPL)]
+    shared = [
+        fit(m, tiny_encoder, themed, tune="last", run=Run(memory=memory)).predict_proba(themed.texts)
+        for m in (KMeans, DPL, DPL)
+    ]
+    assert np.array_equal(alone[0], shared[0])
+    assert np.array_equal(alone[1], shared[1])
+    assert np.array_equal(shared[1], shared[2])
+    assert memory
+
+
+def test_prototypes_start_where_they_are_told(tiny_encoder, themed):
+    def prototypes(start):
+        fitted = DPL(encoder=tiny_encoder, tune="heads", start=start, **{**FAST, "epochs": 0})
+        fitted.fit(themed.texts, themed.labels)
+        network = fitted.model_.network
+        assert isinstance(network, PrototypeNetwork)
+        return network.mu
+
+    assert prototypes("zeros").abs().sum() == 0
+    assert torch.allclose(prototypes("random").norm(dim=-1), torch.ones(5))
+    assert torch.allclose(prototypes("kmeans").norm(dim=-1), torch.ones(5), atol=1e-5)
+    assert not torch.equal(prototypes("random"), prototypes("kmeans"))

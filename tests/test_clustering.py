@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.cluster import KMeans
+
+from newfound.clustering import kmeans
+
+
+def blobs(k=12, per=40, width=16, spread=0.6, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(k, width)) * 1.5
+    points = centres[:, None] + spread * rng.normal(size=(k, per, width))
+    return torch.from_numpy(points.reshape(-1, width)).float()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inertia_is_scikit_learns_within_one_percent(seed):
+    x = blobs(seed=seed, spread=1.2)
+    ours = kmeans(x, 12, seed=seed)
+    theirs = KMeans(12, n_init=10, random_state=seed).fit(x.numpy())
+    assert ours.inertia <= theirs.inertia_ * 1.01
+    direct = ((x - ours.centres[ours.labels]) ** 2).sum()
+    assert ours.inertia == pytest.approx(float(direct), rel=1e-4)
+
+
+def test_clear_clusters_are_found_exactly():
+    x = blobs(spread=0.05)
+    labels = kmeans(x, 12).labels.view(12, 40)
+    assert (labels == labels[:, :1]).all()
+    assert len(set(labels[:, 0].tolist())) == 12
+
+
+def test_same_seed_same_labels():
+    x = blobs(spread=1.5)
+    assert torch.equal(kmeans(x, 7, seed=3).labels, kmeans(x, 7, seed=3).labels)
+
+
+def test_edges():
+    """As many clusters as points, one cluster, and points that are all the same."""
+    x = blobs(k=2, per=3)
+    assert sorted(kmeans(x, 6).labels.tolist()) == [0, 1, 2, 3, 4, 5]
+    assert kmeans(x, 1).labels.tolist() == [0] * 6
+    same = torch.ones(5, 3)
+    found = kmeans(same, 3)
+    assert found.inertia == 0.0
+    assert found.centres.isfinite().all()
