@@ -296,6 +296,43 @@ def bench_table(
         _print_table(header, rows)
 
 
+@bench_app.command("speed")
+def bench_speed(
+    method: MethodOption = "dpl",
+    benchmark: Annotated[str, typer.Option("--benchmark")] = "GID-SD",
+    encoder: EncoderOption = "minilm",
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    epochs: Annotated[int, typer.Option("--epochs", help="Epochs to time in each stage.")] = 5,
+    trunk_dropout: Annotated[
+        bool, typer.Option("--trunk-dropout", help="Fresh dropout in the frozen layers in every step.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Seconds per epoch and per phase, and the ratio to a plain loop of the same equations in the same run."""
+    from newfound.bench.speed import measure
+    from newfound.data.benchmarks import load_benchmark
+    from newfound.encoders.cache import FeatureCache
+    from newfound.encoders.encoder import default_cache_dir, load_encoder
+    from newfound.methods.base import pick_device, resolve_tune
+
+    task = load_benchmark(benchmark)
+    loaded = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
+    tune = resolve_tune(tune, pick_device(device))
+    result = measure(method, task, loaded, tune=tune, device=device, epochs=epochs, trunk_dropout=trunk_dropout)
+    if as_json:
+        print(json.dumps(result, indent=2))
+        return
+    print(f"{method} on {benchmark}, {encoder}, tune {tune}, {result['hardware']}\n")
+    rows = [(name, f"{value:.4g} s") for name, value in result["seconds"].items()]
+    rows += [(f"one epoch of {name}", f"{value:.4g} s") for name, value in result["seconds per epoch"].items()]
+    if "plain loop, seconds per epoch" in result:
+        rows.append(("one epoch of the plain loop", f"{result['plain loop, seconds per epoch']:.4g} s"))
+        rows.append(("times faster", f"{result['times faster than the plain loop']}"))
+    rows += [(f"{name} parameters", f"{value:,}") for name, value in result["parameters"].items()]
+    _print_table(("", "measured"), rows)
+
+
 def main() -> NoReturn:
     """Entry point: errors are one line, exit code 2; `--debug`, anywhere, shows where they came from."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]

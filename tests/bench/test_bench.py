@@ -65,3 +65,50 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
     assert result["settings"]["epochs"] == 3
     path = write_result(cell, result, tmp_path)
     assert json.loads(path.read_text()) == json.loads(json.dumps(result))
+
+
+def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
+    from conftest import themed_corpus
+    from newfound.bench.speed import measure
+
+    gold = themed_corpus(unlabelled=())
+    task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=gold, test=gold)
+    result = measure("dpl", task, tiny_encoder, tune="last", device="cpu", epochs=2)
+    assert set(result["seconds per epoch"]) == {"pre-training", "discovery"}
+    assert set(result["seconds"]) == {"encode", "discover", "predict", "whole fit"}
+    assert result["plain loop, seconds per epoch"] > 0
+    assert result["times faster than the plain loop"] > 0
+
+
+def test_the_plain_loop_computes_dpls_step(tiny_folder):
+    """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
+    import torch
+
+    from conftest import themed_corpus
+    from newfound.assignment import move_prototypes
+    from newfound.bench.speed import _PlainHeads
+    from newfound.objectives import instance_contrastive, prototypical_contrastive
+
+    corpus = themed_corpus()
+    torch.manual_seed(0)
+    heads = _PlainHeads(8, 3, 2)
+    y = torch.tensor([-1 if label is None else {"pay": 0, "meter": 1, "leak": 2}[label] for label in corpus.labels])
+    x1, x2 = (torch.nn.functional.normalize(torch.randn(len(y), 8), dim=-1) for _ in range(2))
+    heads.mu.copy_(torch.nn.functional.normalize(torch.randn(5, 128), dim=-1))
+    mu = heads.mu.clone()
+    loss = heads.loss(x1, x2, y)
+
+    from newfound.assignment import align, disambiguate
+    from newfound.objectives import swapped_prediction
+
+    z1, z2 = (torch.nn.functional.normalize(heads.projection(x), dim=-1) for x in (x1, x2))
+    weight = torch.nn.functional.normalize(heads.classifier.weight, dim=-1)
+    logits = (x1 @ weight.T, x2 @ weight.T)
+    q = [align(v[:, 3:].detach(), y, 3, epsilon=0.05, iterations=3) for v in logits]
+    pcl = (prototypical_contrastive(z1, mu, q[1], 0.1) + prototypical_contrastive(z2, mu, q[0], 0.1)) / 2
+    ins = instance_contrastive(z1, z2, 0.5)
+    targets = tuple(torch.nn.functional.one_hot(disambiguate(z, mu, y, 3), 5).float() for z in (z1, z2))
+    ce = swapped_prediction(logits, targets, 0.1)
+    assert torch.allclose(loss, (pcl + ins + ce) / 3, atol=1e-5)
+    moved = move_prototypes(mu, torch.cat([z1, z2]).detach(), torch.cat(q).argmax(-1), 0.9)
+    assert torch.allclose(heads.mu, moved, atol=1e-5)

@@ -105,7 +105,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path):
         fit(6, run=Run(folder=tmp_path / "r", seconds_between_checkpoints=0), stop_after=4)
     resumed, resumed_history = fit(6, run=Run(folder=tmp_path / "r", resume=True, seconds_between_checkpoints=0))
     assert torch.equal(whole.w, resumed.w)
-    assert history == resumed_history
+    assert [r["loss"] for r in history] == [r["loss"] for r in resumed_history]
     assert whole.seen == resumed.seen == 18
     again, _ = fit(6, run=Run(folder=tmp_path / "r", resume=True))
     assert torch.equal(again.w, whole.w), "a finished stage is not trained again"

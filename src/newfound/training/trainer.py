@@ -6,6 +6,7 @@ an epoch waits for the host. On a CPU the same step runs as it is, on batches wi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
@@ -80,7 +81,9 @@ class Trainer:
                 self._set_rate(self.schedule.rate(epoch))
                 seed_torch(self.seed, self.stage, "dropout", epoch)
                 self.module.train()
+                started = time.perf_counter()
                 record = {"epoch": float(epoch), **advance(batches)}
+                record["seconds"] = time.perf_counter() - started  # reading the losses has waited for the device
                 if after_epoch is not None:
                     record |= after_epoch(epoch)
                 if score is not None:

@@ -1,0 +1,163 @@
+"""How long an epoch takes, phase by phase, and how much faster it is than the plain way of computing the same.
+
+The plain way is kept here on purpose: the whole encoder on padded batches in every step, and prototypes moved
+sample by sample in a Python loop. It is what one writes first, and what the fast way is compared with, in the same
+run and on the same machine.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.assignment import align, disambiguate
+from newfound.bench.cells import hardware
+from newfound.data.corpus import Corpus
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
+from newfound.encoders.layers import family_of
+from newfound.methods import method_named
+from newfound.methods.base import pick_device
+from newfound.model import versions
+from newfound.objectives import cross_entropy
+from newfound.training.seeding import derive, epoch_batches
+
+
+def measure(
+    method: str,
+    task: DiscoveryTask,
+    encoder: Encoder,
+    *,
+    tune: str,
+    device: str,
+    epochs: int = 5,
+    plain_steps: int = 2,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Seconds of each phase of a fit, seconds per epoch, and the ratio to the plain loop (DPL only)."""
+    corpus = task.observed_train
+    common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
+    make = method_named(method)
+    make(**common, pretrain_epochs=1, epochs=1).fit(corpus.texts, corpus.labels)  # warm: kernels, caches, threads
+    fitted = make(**common, pretrain_epochs=epochs, epochs=epochs)
+    started = time.perf_counter()
+    fitted.fit(corpus.texts, corpus.labels)
+    fitted_at = time.perf_counter()
+    fitted.model_.predict_ids(task.test.texts)
+    seconds = {
+        "encode": fitted.timings_["encode"],
+        "discover": fitted.timings_["discover"],
+        "predict": time.perf_counter() - fitted_at,
+        "whole fit": fitted_at - started,
+    }
+    per_epoch = {
+        stage: min(record["seconds"] for record in history) for stage, history in fitted.history_.items() if history
+    }
+    result: dict[str, Any] = {
+        "method": method,
+        "benchmark": task.name,
+        "encoder": encoder.name,
+        "tune": tune,
+        "utterances": len(corpus),
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "seconds per epoch": {name: round(value, 5) for name, value in per_epoch.items()},
+        "parameters": fitted.parameters_,
+        "hardware": hardware(device),
+        "versions": versions(),
+    }
+    if method == "dpl" and plain_steps and tune != "heads":
+        plain = plain_epoch_seconds(encoder, corpus, len(task.new), device=device, steps=plain_steps)
+        result["plain loop, seconds per epoch"] = round(plain, 4)
+        result["times faster than the plain loop"] = round(plain / per_epoch["discovery"], 1)
+    return result
+
+
+def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, steps: int) -> float:
+    """Seconds of one epoch of DPL the plain way, from the time of a few steps."""
+    step, n_steps = plain_dpl_steps(encoder, corpus, n_new, device=device)
+    step(0)  # warm
+    seconds = []
+    for number in range(1, steps + 1):
+        started = time.perf_counter()
+        step(number)
+        if pick_device(device).type == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds) * n_steps
+
+
+def plain_dpl_steps(
+    encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, batch_size: int = 512
+) -> tuple[Callable[[int], float], int]:
+    """A step of DPL written without any of our machinery: step number -> loss; and how many make an epoch."""
+    where = pick_device(device)
+    model = copy.deepcopy(encoder.to(where).model)  # it will be trained in place
+    names = {name: i for i, name in enumerate(corpus.intents)}
+    y = torch.tensor([-1 if label is None else names[label] for label in corpus.labels], device=where)
+    torch.manual_seed(derive(0, "plain"))
+    heads = _PlainHeads(encoder.width, len(names), n_new).to(where)
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    last = list(family_of(model).layers(model)[-1].parameters())
+    for parameter in last:
+        parameter.requires_grad_(True)
+    optimizer = torch.optim.SGD([*last, *heads.parameters()], lr=0.01, momentum=0.9, weight_decay=1.5e-4)
+    batches = epoch_batches(torch.arange(len(corpus)), batch_size, 0, "plain", 0)
+
+    def pooled(rows: list[int]) -> Tensor:
+        texts = [corpus.texts[i] for i in rows]
+        batch = encoder.tokenizer(
+            texts, padding=True, max_length=encoder.max_length, truncation=True, return_tensors="pt"
+        ).to(where)
+        h = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+        mask = batch["attention_mask"][..., None].float()
+        return F.normalize((h * mask).sum(1) / mask.sum(1), dim=-1)
+
+    def step(number: int) -> float:
+        model.train()
+        rows = batches[number % len(batches)].tolist()
+        x1, x2 = pooled(rows), pooled(rows)
+        loss = heads.loss(x1, x2, y[rows])
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        return float(loss.detach())
+
+    return step, len(batches)
+
+
+class _PlainHeads(torch.nn.Module):
+    """Classifier, projection and prototypes as plainly as they can be written."""
+
+    def __init__(self, width: int, n_known: int, n_new: int) -> None:
+        super().__init__()
+        self.n_known = n_known
+        self.classifier = torch.nn.Linear(width, n_known + n_new, bias=False)
+        self.projection = torch.nn.Sequential(
+            torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, 128)
+        )
+        self.mu = torch.nn.Buffer(torch.zeros(n_known + n_new, 128))
+
+    def loss(self, x1: Tensor, x2: Tensor, y: Tensor, tau: float = 0.1, gamma: float = 0.9) -> Tensor:
+        z1, z2 = (F.normalize(self.projection(x), dim=-1) for x in (x1, x2))
+        l1, l2 = (x @ F.normalize(self.classifier.weight, dim=-1).T for x in (x1, x2))
+        mu = self.mu.clone()
+        q1, q2 = (align(v[:, self.n_known :].detach(), y, self.n_known, epsilon=0.05, iterations=3) for v in (l1, l2))
+        pcl = (cross_entropy(z1 @ mu.T, q2, tau) + cross_entropy(z2 @ mu.T, q1, tau)) / 2
+        both = torch.cat([z1, z2])
+        similarity = both @ both.T / 0.5
+        similarity.fill_diagonal_(float("-inf"))
+        ins = F.cross_entropy(similarity, torch.arange(len(both), device=both.device).roll(len(z1)))
+        labels = [disambiguate(z, mu, y, self.n_known) for z in (z1, z2)]
+        ce = (F.cross_entropy(l1 / tau, labels[1]) + F.cross_entropy(l2 / tau, labels[0])) / 2
+        for z, q in ((z1, q1), (z2, q2)):  # the loop that takes most of the released code's time
+            for vector, c in zip(z.detach(), q.argmax(-1).tolist(), strict=True):
+                self.mu[c] = gamma * self.mu[c] + (1 - gamma) * vector
+        self.mu.copy_(F.normalize(self.mu, dim=-1))
+        return (pcl + ins + ce) / 3
