@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.cluster import KMeans
 
-from newfound.clustering import kmeans
+from newfound.clustering import balance, kmeans
 
 
 def blobs(k=12, per=40, width=16, spread=0.6, seed=0):
@@ -46,3 +46,14 @@ def test_edges():
     found = kmeans(same, 3)
     assert found.inertia == 0.0
     assert found.centres.isfinite().all()
+
+
+def test_balancing_evens_out_sizes_and_keeps_clear_clusters():
+    """Two blobs of 30 and 90 points: k-means keeps them; balanced, the larger lends points to the smaller."""
+    clear = torch.nn.functional.normalize(blobs(k=4, per=25, spread=0.05), dim=-1)
+    found = kmeans(clear, 4)
+    relabelled = balance(clear, found.centres)
+    assert torch.equal(relabelled, found.labels)
+    uneven = torch.nn.functional.normalize(torch.cat([blobs(k=1, per=30), blobs(k=1, per=90, seed=5)]), dim=-1)
+    sizes = torch.bincount(balance(uneven, kmeans(uneven, 2).centres), minlength=2)
+    assert sizes.min() > 40

@@ -1,4 +1,4 @@
-"""k-means on the device: k-means++ starts, all restarts at once, deterministic for a seed."""
+"""Clusterings on the device: k-means with all restarts at once, and its balanced variant; deterministic for a seed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from newfound.assignment import sinkhorn
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +89,16 @@ def _means(x: Tensor, labels: Tensor, centres: Tensor, distance: Tensor) -> Tens
             mean[empty] = x[far.topk(len(empty)).indices]
         moved.append(mean)
     return torch.stack(moved)
+
+
+def balance(x: Tensor, centres: Tensor, *, epsilon: float = 0.05, rounds: int = 30) -> Tensor:
+    """Labels [n] of clusters of about equal size, grown from the given centres [k, d]; x [n, d] has unit length.
+
+    Like Lloyd's algorithm on the sphere, with Sinkhorn assignments in place of the nearest centre.
+    """
+    centres = F.normalize(centres, dim=-1)
+    every = torch.ones(len(x), dtype=torch.bool, device=x.device)
+    for _ in range(rounds):
+        q = sinkhorn(x @ centres.T, every, epsilon=epsilon, iterations=10)  # [n, k]
+        centres = F.normalize(q.T @ x, dim=-1)
+    return q.argmax(1)

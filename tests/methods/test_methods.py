@@ -207,4 +207,5 @@ def test_prototypes_start_where_they_are_told(tiny_encoder, themed):
     assert prototypes("zeros").abs().sum() == 0
     assert torch.allclose(prototypes("random").norm(dim=-1), torch.ones(5))
     assert torch.allclose(prototypes("kmeans").norm(dim=-1), torch.ones(5), atol=1e-5)
+    assert torch.allclose(prototypes("balanced").norm(dim=-1), torch.ones(5), atol=1e-5)
     assert not torch.equal(prototypes("random"), prototypes("kmeans"))

@@ -59,7 +59,8 @@ class DPL(Discoverer):
 
     gamma            moving average of the prototypes (eq. 4); prototype_norm: length restored per batch or sample
     tau              temperature of L_PCL; tau_ins of L_ins; temperature of the classifier's cross-entropy
-    start            of prototypes and new classifier columns: "kmeans", "random" (paper) or "zeros" (released)
+    start            of prototypes and new classifier columns: "balanced" (k-means evened out by Sinkhorn, which the
+                     alignment assumes anyway), "kmeans", "random" (paper) or "zeros" (released)
     pcl_targets      L_PCL aligns a view with its "own" q (paper) or with the other view's, "swapped" (released)
     ce_targets       the classifier learns its "own" view's pseudo-labels or the other's, "swapped"
     denominator      of L_ins: as the "paper" prints it or as the "code" has it
@@ -74,7 +75,7 @@ class DPL(Discoverer):
     tau: float = 0.1
     tau_ins: float = 0.5
     temperature: float | None = None
-    start: Literal["kmeans", "random", "zeros"] = "kmeans"
+    start: Literal["balanced", "kmeans", "random", "zeros"] = "balanced"
     pcl_targets: Literal["own", "swapped"] = "swapped"
     ce_targets: Literal["own", "swapped"] = "swapped"
     prototype_norm: Literal["batch", "sample"] = "batch"
@@ -138,7 +139,7 @@ class DPL(Discoverer):
         check_positive(self, "tau", "tau_ins", "temperature", "epsilon", "sinkhorn_iterations")
         if not 0 <= self.dropout < 1:
             raise SettingsError(f"dropout={self.dropout} must lie in [0, 1)")
-        check_choice(self, "start", "kmeans", "random", "zeros")
+        check_choice(self, "start", "balanced", "kmeans", "random", "zeros")
         check_choice(self, "objectives", "pcl+ins", "pcl", "ins", "scl", "pcl+scl")
         check_choice(self, "select", "new", "all", "last")
         for setting in ("pcl_targets", "ce_targets"):
@@ -195,13 +196,13 @@ class DPL(Discoverer):
         return PrototypeNetwork(*args, projection=self.projection, **kwargs)
 
     def _start(self, job: Job, network: PrototypeNetwork) -> None:
-        """Line 1: prototypes at random, at zero, or at the means of k-means clusters and known intents."""
+        """Line 1: prototypes at random, at zero, or at the means of clusters and of known intents."""
         if self.start == "random":
             network.mu.copy_(F.normalize(torch.randn_like(network.mu), dim=-1))
-        if self.start != "kmeans":
+        if self.start in ("random", "zeros"):
             return
         x = job.embed(network)
-        ids = cluster(x, job)
+        ids = cluster(x, job, balanced=self.start == "balanced")
         start_classifier(network, x, ids)
         with torch.inference_mode():
             means, _ = class_means(network.project(x), ids.to(x.device), len(network.mu))

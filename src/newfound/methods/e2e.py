@@ -56,7 +56,7 @@ class E2E(Discoverer):
 
     heads          parallel heads for the new intents; overcluster: columns of the extra heads, in multiples of M
     temperature    of the cross-entropy; epsilon: of Sinkhorn-Knopp, with its number of iterations
-    start          of the new heads: "random" as published, or "kmeans"
+    start          of the new heads: "random" as published, "kmeans" or "balanced"
     select         checkpoint by silhouette of "new" or "all" validation data, or the "last"
     dense          the released code's layer after the pooling; dropout: on the vector, makes the two views
     """
@@ -66,7 +66,7 @@ class E2E(Discoverer):
     temperature: float | None = None
     epsilon: float = 0.05
     sinkhorn_iterations: int = 3
-    start: Literal["random", "kmeans"] = "random"
+    start: Literal["random", "kmeans", "balanced"] = "random"
     select: Literal["new", "all", "last"] = "last"
     dense: bool = False
     dropout: float = 0.1
@@ -74,7 +74,7 @@ class E2E(Discoverer):
     def check_settings(self, corpus: Corpus) -> None:
         super().check_settings(corpus)
         check_positive(self, "heads", "temperature", "epsilon", "sinkhorn_iterations")
-        check_choice(self, "start", "random", "kmeans")
+        check_choice(self, "start", "random", "kmeans", "balanced")
         check_choice(self, "select", "new", "all", "last")
         if self.overcluster < 0:
             raise SettingsError(f"overcluster={self.overcluster} must be 0 (none) or more")
@@ -88,9 +88,9 @@ class E2E(Discoverer):
         network = job.network(build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, MultiHeadNetwork)
         pretrain(job, network, self._pretraining(), temperature=temperature)
-        if self.start == "kmeans":
+        if self.start != "random":
             x = job.embed(network)
-            start_classifier(network, x, cluster(x, job))
+            start_classifier(network, x, cluster(x, job, balanced=self.start == "balanced"))
             with torch.no_grad():
                 network.new_heads.copy_(network.classifier.weight[job.n_known :].expand_as(network.new_heads))
         y = job.y.to(job.device)

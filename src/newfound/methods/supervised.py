@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.assignment import class_means
-from newfound.clustering import kmeans
+from newfound.clustering import balance, kmeans
 from newfound.encoders.ragged import Bounds
 from newfound.methods.job import Job
 from newfound.network import IntentNetwork
@@ -23,13 +23,16 @@ def default_temperature(job: Job) -> float:
     return TEMPERATURE if job.tune.layers else FROZEN_TEMPERATURE
 
 
-def cluster(x: Tensor, job: Job, restarts: int = 10) -> Tensor:
-    """Ids of all rows: known labels as they are, k-means clusters of x [n, d] for the unlabelled rows (CPU)."""
+def cluster(x: Tensor, job: Job, restarts: int = 10, *, balanced: bool = False) -> Tensor:
+    """Ids of all rows: known labels as they are, k-means clusters of x [n, d] for the unlabelled rows (CPU).
+
+    `balanced` evens out the clusters' sizes.
+    """
     rows = job.unlabelled_rows
     points = F.normalize(x[rows.to(x.device)].float(), dim=-1)
     found = kmeans(points, job.n_new, restarts=restarts, seed=derive(job.seed, "k-means"))
     ids = job.y.clone()
-    ids[rows] = job.n_known + found.labels.cpu()
+    ids[rows] = job.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
     return ids
 
 
