@@ -146,3 +146,44 @@ def test_starting_anew_forgets_old_checkpoints(tmp_path):
     assert not list((tmp_path / "r").glob("*.safetensors"))
     run.finish()
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_dropout_is_on_even_if_the_module_came_in_eval_mode(device):
+    """A graph replays the mode it was captured in. With all inputs alike, only dropout can make losses differ."""
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    where = torch.device(device)
+    module = Line().to(where)
+    with torch.no_grad():
+        module.w.fill_(1.0)
+    module.eval()
+    seen = []
+
+    def step(rows, bounds):
+        seen.append(module.training)
+        return {"loss": nn.functional.dropout(torch.ones(4, device=where), 0.5, module.training).matmul(module.w)}
+
+    schedule = Schedule(epochs=6, batch_size=10, lr=1e-9, min_lr=0.0, weight_decay=0.0)
+    history = Trainer("stage", module, schedule, seed=0, device=where, run=Run()).fit(torch.arange(10), LENGTHS, step)
+    assert all(seen)
+    assert len({round(record["loss"], 3) for record in history}) > 1
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_a_captured_step_equals_the_step_itself():
+    """Without dropout, replaying a graph must train like calling the step: same losses, same weights."""
+    device = torch.device("cuda")
+    x = torch.randn(10, 4, generator=torch.Generator().manual_seed(0)).to(device)
+    weights = []
+    for captured in (True, False):
+        module = Line().to(device)
+        schedule = Schedule(epochs=4, batch_size=4, lr=0.05, warmup_epochs=1)
+        trainer = Trainer("stage", module, schedule, seed=0, device=device, run=Run())
+        if not captured:
+            trainer._captured = lambda step, plan, lengths, t=trainer: t._eager(step, lengths)
+        trainer.fit(
+            torch.arange(10), LENGTHS, lambda rows, bounds, m=module: {"loss": ((x[rows] @ m.w - 1) ** 2).mean()}
+        )
+        weights.append(module.w.detach())
+    assert torch.allclose(weights[0], weights[1], atol=1e-4)

@@ -71,6 +71,7 @@ class Trainer:
             epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
             for epoch in range(state.epoch, self.schedule.epochs)
         ]
+        self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         advance = (
             self._captured(step, plan, lengths) if self.device.type == "cuda" and plan else self._eager(step, lengths)
         )
