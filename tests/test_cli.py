@@ -279,7 +279,12 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, co
     (long_run / "m").rename(long_run / "whole")
 
     process = subprocess.Popen(
-        _long_run(long_run, tiny_folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        _long_run(long_run, tiny_folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background ignores Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     checkpoint = long_run / "m.run" / "pre-training.safetensors"
     deadline = time.monotonic() + 60
