@@ -266,9 +266,10 @@ def bench_run(
         for benchmark, ratio, split in {(c.benchmark, c.ratio, c.split): None for c in todo}:
             load_benchmark(benchmark, ratio=ratio, split=split)  # missing data is noticed before anything runs
         loaded = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
+        memory: dict[str, Any] = {}
         with reporter_for_terminal().task("cells", len(todo)) as task:
             for cell in todo:
-                write_result(cell, run_cell(cell, loaded, device), out)
+                write_result(cell, run_cell(cell, loaded, device, memory=memory), out)
                 task.advance(f"{cell.method} {cell.benchmark} split {cell.split} seed {cell.seed}")
     bench_table(methods, benchmarks, ratios, splits, seeds, encoder, tune, device, out)
 

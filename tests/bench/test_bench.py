@@ -57,7 +57,7 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
     task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=Corpus((), ()), test=test)
     cell = Cell("kmeans", "toy", 40, 1, 0, "tiny", "heads")
     result = run_cell(cell, tiny_encoder, "cpu", task, settings={"epochs": 3})
-    again = run_cell(cell, tiny_encoder, "cpu", task, settings={"epochs": 3})
+    again = run_cell(cell, tiny_encoder, "cpu", task, settings={"epochs": 3}, memory={})
     assert result["scores"] == again["scores"]
     assert set(result["scores"]["strict"]) == {"ind_acc", "ood_acc", "ood_f1", "all_acc", "all_f1"}
     for key in ("method", "benchmark", "ratio", "split", "seed", "encoder", "tune", "timings", "settings", "versions"):

@@ -21,6 +21,7 @@ from newfound.methods import method_named
 from newfound.methods.base import pick_device, resolve_tune
 from newfound.metrics import both_protocols, clustering_scores
 from newfound.model import versions
+from newfound.training.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,12 @@ def run_cell(
     device: str = "auto",
     task: DiscoveryTask | None = None,
     settings: dict[str, Any] | None = None,
+    memory: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Fit on what may be seen, score on the test part, and record everything that could move the number.
 
     The number of new intents is given, as in the paper. Gold labels of new intents are used here, after the fit.
+    Cells that are handed the same `memory` share features on the device and pre-training.
     """
     task = task or load_benchmark(cell.benchmark, ratio=cell.ratio, split=cell.split)
     method = method_named(cell.method)(
@@ -82,7 +85,7 @@ def run_cell(
     )
     observed = task.observed_train
     started = time.perf_counter()
-    method.fit(observed.texts, observed.labels)
+    method.fit(observed.texts, observed.labels, validation=task.observed_dev, run=Run(memory=memory))
     fitted = time.perf_counter()
     predicted = method.model_.predict_ids(task.test.texts)
     gold = task.gold_ids(task.test)
