@@ -194,6 +194,11 @@ def test_shared_memory_changes_no_result(tiny_encoder, themed):
     assert np.array_equal(alone[1], shared[1])
     assert np.array_equal(shared[1], shared[2])
     assert memory
+    short = {"tune": "last", "max_length": 5}
+    alone_short = fit(DPL, tiny_encoder, themed, **short).predict_proba(themed.texts)
+    shared_short = fit(DPL, tiny_encoder, themed, run=Run(memory=memory), **short).predict_proba(themed.texts)
+    assert np.array_equal(alone_short, shared_short), "features of another length must not be taken from the memory"
+    assert not np.array_equal(alone_short, alone[1])
 
 
 def test_prototypes_start_where_they_are_told(tiny_encoder, themed):

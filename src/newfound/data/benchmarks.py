@@ -25,8 +25,6 @@ from newfound.data.task import DiscoveryTask, make_task, partition
 from newfound.errors import DataError
 
 PARTS = ("train", "dev", "test")
-RATIOS = (20, 40, 60)
-SPLITS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)

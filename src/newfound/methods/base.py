@@ -132,7 +132,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         )
 
     def _pretraining(self) -> Schedule:
-        return replace(self._schedule(), epochs=self.pretrain_epochs, lr=self.pretrain_lr, min_lr=0.001)
+        least = min(0.001, self.pretrain_lr)
+        return replace(self._schedule(), epochs=self.pretrain_epochs, lr=self.pretrain_lr, min_lr=least)
 
     def _job(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch) -> Job:
         encoder = self._encoder().to(device)
@@ -150,7 +151,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
                 return there, features.data.lengths
 
             texts = Corpus.of(part.texts).fingerprint()
-            key = repr([texts, run.identity["encoder"], tune, self.trunk_dropout, views, str(device)])
+            same_encoder = [run.identity["encoder"], encoder.max_length]
+            key = repr([texts, *same_encoder, tune, self.trunk_dropout, views, str(device)])
             features, lengths = run.shared(key, make)
             y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
             return Rows(features, lengths, y)

@@ -80,7 +80,7 @@ def _pretraining_key(job: Job, network: IntentNetwork, schedule: Schedule, tempe
     shared = [job.run.identity.get(name) for name in ("data", "encoder")]
     views = None if job.features.noisy is None else len(job.features.noisy)
     shape = [network.dense is not None, network.dropout.p, job.n_known, job.n_new, job.trunk_dropout, views]
-    return repr([*shared, job.tune, job.seed, str(job.device), *shape, schedule, temperature])
+    return repr([*shared, job.encoder.max_length, job.tune, job.seed, str(job.device), *shape, schedule, temperature])
 
 
 @torch.no_grad()
