@@ -9,7 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.assignment import sinkhorn
+from newfound.assignment import one_hot_or_zero, sinkhorn
+
+MOST_DISTANCES = 2**28  # kept at once on a GPU: a gigabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +67,40 @@ def _squared(x: Tensor, square: Tensor, points: Tensor) -> Tensor:
 
 
 def _assign(x: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
-    """Nearest centre and squared distance to it, [R, n] each; restart by restart, to keep memory low."""
-    square = (x**2).sum(1)
-    found = [((c**2).sum(1) - 2 * x @ c.T).min(dim=1) for c in centres]
-    labels = torch.stack([nearest.indices for nearest in found])
-    distance = torch.stack([nearest.values for nearest in found])
-    return labels, (distance + square).clamp(min=0)
+    """Nearest centre and squared distance to it, [R, n] each."""
+    found = [
+        ((c**2).sum(-1)[:, None] - 2 * x @ c.mT).min(dim=-1)
+        for c in torch.split(centres, _restarts_at_once(x, centres))
+    ]
+    labels = torch.cat([nearest.indices for nearest in found])
+    distance = torch.cat([nearest.values for nearest in found])
+    return labels, (distance + (x**2).sum(1)).clamp(min=0)
 
 
 def _means(x: Tensor, labels: Tensor, centres: Tensor, distance: Tensor) -> Tensor:
-    """New centres [R, k, d]; an empty cluster moves to the point that is farthest from its own centre."""
-    k = centres.shape[1]
+    """New centres [R, k, d]; an empty cluster moves to one of the points that are farthest from their own centre."""
+    k, at_once = centres.shape[1], _restarts_at_once(x, centres)
     moved = []
-    for label, far in zip(labels, distance, strict=True):
-        count = torch.bincount(label, minlength=k)  # [k]
-        if x.device.type == "cpu":
-            total = torch.zeros(k, x.shape[1]).index_add_(0, label, x)
-        else:  # on a GPU index_add_ sums in no fixed order; a matrix product does
-            total = F.one_hot(label, k).to(x.dtype).T @ x
-        mean = total / count.clamp(min=1)[:, None]
-        empty = (count == 0).nonzero().squeeze(1)
-        if len(empty):
-            mean[empty] = x[far.topk(len(empty)).indices]
-        moved.append(mean)
-    return torch.stack(moved)
+    for label, far in zip(torch.split(labels, at_once), torch.split(distance, at_once), strict=True):
+        total, count = _sums(x, label, k)
+        empty = count == 0  # [r, k]
+        farthest = far.topk(min(k, len(x)), dim=-1).indices.gather(1, (empty.cumsum(1) - 1).clamp(min=0))
+        moved.append(torch.where(empty[..., None], x[farthest], total / count.clamp(min=1)[..., None]))
+    return torch.cat(moved)
+
+
+def _sums(x: Tensor, label: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Sum [r, k, d] and size [r, k] of each cluster; label [r, n]."""
+    if x.device.type == "cpu":
+        total = torch.stack([torch.zeros(k, x.shape[1]).index_add_(0, one, x) for one in label])
+        return total, torch.stack([torch.bincount(one, minlength=k) for one in label])
+    member = one_hot_or_zero(label, k)  # on a GPU index_add_ sums in no fixed order; a matrix product does
+    return member.mT @ x, member.sum(1)
+
+
+def _restarts_at_once(x: Tensor, centres: Tensor) -> int:
+    """One after another on a CPU, whose caches are small; on a GPU as many as fit."""
+    return 1 if x.device.type == "cpu" else max(1, MOST_DISTANCES // (len(x) * centres.shape[1]))
 
 
 def balance(x: Tensor, centres: Tensor, *, epsilon: float = 0.05, rounds: int = 30) -> Tensor:

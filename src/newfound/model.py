@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 import newfound
-from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
+from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder, whole_corpus
 from newfound.encoders.registry import RELEASES
 from newfound.errors import EncoderError, ModelError, SettingsError
 from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
@@ -137,7 +137,7 @@ class IntentModel:
             features = self.encoder.features(texts, self.tune)
         finally:
             self.encoder.cache = cache
-        return embed(self.network, features.to(self.device), features.data.lengths)
+        return embed(self.network, features.to(self.device), whole_corpus(features.data.lengths, self.device))
 
     @torch.inference_mode()
     def _probabilities(self, texts: Sequence[str]) -> Tensor:

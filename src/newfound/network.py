@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.encoders.encoder import TOKENS_PER_BATCH, Features, Tail, batches_by_length
-from newfound.encoders.ragged import Bounds
+from newfound.encoders.encoder import Features, Tail
+from newfound.encoders.ragged import Batch
 
 
 class CosineClassifier(nn.Module):
@@ -40,19 +42,18 @@ class IntentNetwork(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.classifier = CosineClassifier(width, n_intents)
 
-    def forward(self, features: Features, rows: Tensor, bounds: Bounds) -> Tensor:
-        """Vectors [B, d]; heads are applied to them by whoever needs them."""
-        x: Tensor = self.tail(features, rows, bounds)
+    def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
+        """Vectors [views x B, d]; heads are applied to them by whoever needs them."""
+        x: Tensor = self.tail(features, batch, views)
         if self.dense is not None:
             x = torch.tanh(self.dense(x))
         dropped: Tensor = self.dropout(x)
         return dropped
 
-    def two_views(self, features: Features, rows: Tensor, bounds: Bounds) -> tuple[Tensor, Tensor]:
-        """The same utterances twice, in one pass: dropout makes the two views, each [B, d]."""
-        x = self(features, torch.cat([rows, rows]), bounds.twice())
-        one, two = x.chunk(2)
-        return one, two
+    def two_views(self, features: Features, batch: Batch) -> Tensor:
+        """The same utterances twice, in one pass, [2, B, d]: dropout makes the two views."""
+        both: Tensor = self(features, batch, 2)
+        return both.view(2, -1, both.shape[-1])
 
     def classifier_branch(self) -> dict[str, Tensor]:
         """What inference needs of the training: the trained tail, the dense layer and the classifier."""
@@ -64,14 +65,14 @@ class IntentNetwork(nn.Module):
 
 
 @torch.inference_mode()
-def embed(network: IntentNetwork, features: Features, lengths: Tensor) -> Tensor:
-    """Vectors [n, d] of a whole corpus, on its device, without dropout; `lengths` lie on the CPU."""
+def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch]) -> Tensor:
+    """Vectors [n, d] of a whole corpus, on its device, without dropout; the batches cover it (`whole_corpus`)."""
     network.eval()
     device = features.data.flat.device
     if network.tail.stack is None and network.dense is None:
         return features.data.flat
     vectors = torch.empty(len(features), network.classifier.weight.shape[1], device=device)
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-        for batch in batches_by_length(lengths, TOKENS_PER_BATCH[device.type]):
-            vectors[batch.to(device)] = network(features, batch.to(device), Bounds.of(lengths, batch[None])).float()
+        for batch in batches:
+            vectors[batch.rows] = network(features, batch).float()
     return vectors

@@ -16,11 +16,16 @@ CLOSED = -1e30  # stands for log 0 where an infinity would turn into NaN
 
 def cross_entropy(logits: Tensor, target: Tensor, tau: float) -> Tensor:
     """Soft cross-entropy at a temperature: logits [..., C], target [..., C] -> mean over the leading dimensions."""
-    return -(target * F.log_softmax(logits.float() / tau, dim=-1)).sum(-1).mean()
+    return cross_entropies(logits, target, tau).mean()
+
+
+def cross_entropies(logits: Tensor, target: Tensor, tau: float) -> Tensor:
+    """The same before the mean: [...]."""
+    return -(target * F.log_softmax(logits.float() / tau, dim=-1)).sum(-1)
 
 
 def prototypical_contrastive(z: Tensor, mu: Tensor, q: Tensor, tau: float) -> Tensor:
-    """Equation 2, L_PCL: pull z_i [B, D] to the prototypes mu_j [C, D] by its confidence q_i [B, C] in them."""
+    """Equation 2, L_PCL: pull z_i [..., D] to the prototypes mu_j [C, D] by its confidence q_i [..., C]."""
     return cross_entropy(z @ mu.T, q, tau)
 
 
@@ -58,9 +63,9 @@ def supervised_contrastive(z: Tensor, ids: Tensor, tau: float) -> Tensor:
     return per_sample.sum() / (partners > 0).sum().clamp(min=1)
 
 
-def swapped_prediction(logits: tuple[Tensor, Tensor], targets: tuple[Tensor, Tensor], tau: float) -> Tensor:
-    """Each view learns the other's target: logits and targets [..., C] of view 1 and view 2."""
-    return (cross_entropy(logits[0], targets[1], tau) + cross_entropy(logits[1], targets[0], tau)) / 2
+def swapped_prediction(logits: Tensor, targets: Tensor, tau: float) -> Tensor:
+    """Each view learns the other's target: logits and targets [2, ..., C], view 1 before view 2."""
+    return cross_entropy(logits, targets.flip(0), tau)
 
 
 def _without_self(similarity: Tensor) -> Tensor:

@@ -103,11 +103,11 @@ def test_the_plain_loop_computes_dpls_step(tiny_folder):
 
     z1, z2 = (torch.nn.functional.normalize(heads.projection(x), dim=-1) for x in (x1, x2))
     weight = torch.nn.functional.normalize(heads.classifier.weight, dim=-1)
-    logits = (x1 @ weight.T, x2 @ weight.T)
+    logits = torch.stack([x1 @ weight.T, x2 @ weight.T])
     q = [align(v[:, 3:].detach(), y, 3, epsilon=0.05, iterations=3) for v in logits]
     pcl = (prototypical_contrastive(z1, mu, q[1], 0.1) + prototypical_contrastive(z2, mu, q[0], 0.1)) / 2
     ins = instance_contrastive(z1, z2, 0.5)
-    targets = tuple(torch.nn.functional.one_hot(disambiguate(z, mu, y, 3), 5).float() for z in (z1, z2))
+    targets = torch.nn.functional.one_hot(disambiguate(torch.stack([z1, z2]), mu, y, 3), 5).float()
     ce = swapped_prediction(logits, targets, 0.1)
     assert torch.allclose(loss, (pcl + ins + ce) / 3, atol=1e-5)
     moved = move_prototypes(mu, torch.cat([z1, z2]).detach(), torch.cat(q).argmax(-1), 0.9)

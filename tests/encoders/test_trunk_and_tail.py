@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from conftest import tiny_backbone, write_tiny_encoder
 from newfound.encoders.encoder import Features, batches_by_length, load_encoder
 from newfound.encoders.layers import FAMILIES, relative_bias
-from newfound.encoders.ragged import Bounds, Ragged, fold, in_batch_order, pack, unfold
+from newfound.encoders.ragged import Batch, Ragged, lay_out, pack
 from newfound.errors import EncoderError, SettingsError
 
+CPU = torch.device("cpu")
 TEXTS = ["pay my bill", "leak", "where is the new meter and why was it not read today please", "move house", "gas"]
 
 
@@ -35,7 +36,7 @@ def through_tail(encoder, texts, tune, **kwargs):
     tail = encoder.tail(encoder.tune(tune), **kwargs).eval()
     rows = torch.arange(len(texts))
     with torch.no_grad():
-        return tail(features, rows, Bounds.of(features.data.lengths, rows[None]))
+        return tail(features, Batch.of(features.data.lengths, rows, CPU))
 
 
 @pytest.mark.parametrize("tune", ["heads", "last", "last:2", "all"])
@@ -54,7 +55,7 @@ def test_gradients_reach_exactly_the_tuned_parameters(encoder, tune, layers):
     tail = encoder.tail(kind).train()
     features = encoder.features(TEXTS, kind)
     rows = torch.arange(len(TEXTS))
-    z = tail(features, rows, Bounds.of(features.data.lengths, rows[None]))
+    z = tail(features, Batch.of(features.data.lengths, rows, CPU))
     if not layers:
         assert not z.requires_grad
         assert not list(tail.parameters())
@@ -85,21 +86,38 @@ def test_dropout_is_off_in_the_frozen_trunk_and_on_in_the_tail(tiny_encoder):
     first = tiny_encoder.features(TEXTS, tune).data.flat
     assert torch.equal(first, tiny_encoder.features(TEXTS, tune).data.flat)
     tail = tiny_encoder.tail(tune).train()
-    features, rows = tiny_encoder.features(TEXTS, tune), torch.arange(len(TEXTS))
-    bounds = Bounds.of(features.data.lengths, rows[None])
-    assert not torch.equal(tail(features, rows, bounds), tail(features, rows, bounds))
+    features = tiny_encoder.features(TEXTS, tune)
+    batch = Batch.of(features.data.lengths, torch.arange(len(TEXTS)), CPU)
+    assert not torch.equal(tail(features, batch), tail(features, batch))
+    one, two = tail(features, batch, 2).chunk(2)
+    assert not torch.equal(one, two)
 
 
-def test_surplus_slots_and_a_wider_grid_change_nothing(tiny_encoder):
-    """A captured step has fixed shapes, larger than most batches need."""
+def test_unused_slots_and_windows_change_neither_result_nor_gradient(tiny_encoder):
+    """A captured step has fixed shapes: its windows fit the longest row and the fullest batch of the whole plan."""
+    tune = tiny_encoder.tune("last:2")
+    features = tiny_encoder.features(TEXTS, tune)
+    batches = torch.tensor([[3, 0, 4], [2, 2, 2]])
+    layout = lay_out(features.data.lengths, batches, CPU)
+    tight = Batch.of(features.data.lengths, batches[0], CPU)
+    assert layout.windows * layout.width > tight.windows * tight.width
+    results = []
+    for batch in (tight, layout.batch(0)):
+        tail = tiny_encoder.tail(tune).eval()
+        z = tail(features, batch, 2)
+        (z * torch.arange(z.numel()).view_as(z)).sum().backward()
+        results.append([z.detach(), *(p.grad for p in tail.parameters() if p.grad is not None)])
+    for one, other in zip(*results, strict=True):
+        assert torch.allclose(one, other, rtol=1e-4, atol=1e-3)
+
+
+def test_utterances_that_share_a_window_do_not_see_each_other(tiny_encoder):
     tune = tiny_encoder.tune("last:2")
     features, tail = tiny_encoder.features(TEXTS, tune), tiny_encoder.tail(tune).eval()
-    rows = torch.tensor([3, 0, 4])
-    exact = Bounds.of(features.data.lengths, rows[None])
     with torch.no_grad():
-        tight = tail(features, rows, exact)
-        loose = tail(features, rows, Bounds(exact.slots + 57, ((1, 40), (2, 24))))
-    assert torch.allclose(tight, loose, atol=1e-6)
+        together = tail(features, Batch.of(features.data.lengths, torch.arange(5), CPU))
+        alone = [tail(features, Batch.of(features.data.lengths, torch.tensor([i]), CPU)) for i in range(5)]
+    assert torch.allclose(together, torch.cat(alone), atol=1e-6)
 
 
 def test_padded_mean_equals_the_released_codes_pooling(tiny_folder):
@@ -138,39 +156,38 @@ def test_unknown_tune_and_family(tiny_encoder):
         tiny_encoder.model.config.model_type = "bert"
 
 
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(0, 2**32 - 1))
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(1, 3), st.integers(0, 2**32 - 1))
 @settings(max_examples=80, deadline=None)
-def test_unfold_and_fold_are_inverse_and_so_are_their_gradients(lengths, seed):
+def test_every_row_lies_whole_in_one_window_and_combines_to_its_own_sum(lengths, steps, seed):
     rng = np.random.default_rng(seed)
     offsets = torch.tensor([0, *np.cumsum(lengths)])
-    rows = torch.from_numpy(rng.permutation(len(lengths))[: max(1, len(lengths) // 2)])
-    tokens = sum(lengths[i] for i in rows.tolist())
-    exact = Bounds.of(torch.tensor(lengths), rows[None])
-    assert exact.slots == tokens
-    assert sum(count for count, _ in exact.grids) == len(rows)
-    packing = pack(offsets, rows, Bounds(tokens + 3, exact.grids))
-    flat = torch.arange(int(offsets[-1])).float()[:, None]
-    packed = flat[packing.token].requires_grad_()
-    grids = unfold(packed, packing)
-    unfolded = [row for grid in grids for row in grid]
-    for place, i in enumerate(packing.order.tolist()):
-        expected = flat[offsets[rows[i]] : offsets[rows[i] + 1], 0]
-        assert unfolded[place][: len(expected), 0].tolist() == expected.tolist()
-        assert unfolded[place][len(expected) :].abs().sum() == 0
-    assert torch.equal(fold(grids, packing)[:tokens], packed[:tokens])
-    by_place = torch.stack([row.sum(0) for row in unfolded])
-    own = torch.tensor([[float(flat[offsets[r] : offsets[r + 1]].sum())] for r in rows.tolist()])
-    assert torch.equal(in_batch_order(by_place, packing), own)
-    sum(grid.sum() for grid in grids).backward()
-    assert packed.grad[:, 0].tolist() == [1.0] * tokens + [0.0] * 3
+    size = max(1, len(lengths) // 2)
+    batches = torch.stack([torch.from_numpy(rng.permutation(len(lengths))[:size]) for _ in range(steps)])
+    layout = lay_out(torch.tensor(lengths), batches, CPU)
+    flat = torch.from_numpy(rng.normal(size=(int(offsets[-1]), 2))).float()
+    for step, rows in enumerate(batches):
+        packing = pack(offsets, layout.batch(step))
+        slots = {}
+        for slot in packing.used.nonzero().squeeze(1).tolist():
+            slots.setdefault(int(packing.batch.order[packing.place[slot]]), []).append(slot)
+        for i, row in enumerate(rows.tolist()):
+            assert packing.token[slots[i]].tolist() == list(range(int(offsets[row]), int(offsets[row + 1])))
+            assert packing.position[slots[i]].tolist() == list(range(lengths[row]))
+            assert len({slot // layout.width for slot in slots[i]}) == 1
+        h = flat[packing.token].repeat(2, 1).requires_grad_()
+        sums = packing.combine(h, torch.ones(len(packing.token)))
+        own = torch.stack([flat[offsets[r] : offsets[r + 1]].sum(0) for r in rows.tolist()])
+        assert torch.allclose(sums.detach(), own.repeat(2, 1), atol=1e-4)
+        sums.sum().backward()
+        assert torch.equal(h.grad[:, 0], packing.used.float().repeat(2))
 
 
-def test_bounds_by_hand():
-    """Lengths 50, 9, 8, 3 ... : one row may need 56 cells, the next three 16, the rest 8; two copies double it."""
-    lengths = torch.tensor([3] * 12 + [8, 9, 9, 50])
-    bounds = Bounds.of(lengths, torch.arange(16)[None])
-    assert bounds == Bounds(12 * 3 + 8 + 18 + 50, ((1, 56), (3, 16), (12, 8)))
-    assert bounds.twice().grids == ((2, 112 // 2), (6, 16), (24, 8))
+def test_layout_by_hand():
+    """Falling lengths 11, 6, 6, 4, 3 in windows of 16: [11], [6, 6, 4] and [3]."""
+    batch = Batch.of(torch.tensor([3, 6, 11, 6, 4]), torch.arange(5), CPU)
+    assert (batch.windows, batch.width, batch.most) == (3, 16, 3)
+    assert batch.order.tolist() == [2, 1, 3, 4, 0]
+    assert batch.start.tolist() == [0, 16, 22, 28, 32]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=200), st.integers(10, 300))

@@ -34,10 +34,10 @@ def fit(epochs, run=None, seed=0, stop_after=None, score=None, module=None, batc
     x = torch.from_numpy(np.random.default_rng(0).normal(size=(10, 4))).float()
     y = x @ torch.tensor([1.0, -2.0, 3.0, 0.5])
 
-    def step(rows, bounds):
+    def step(batch):
         module.seen += 1
-        out = nn.functional.dropout(x[rows], 0.2, module.training) @ module.w
-        return {"loss": ((out - y[rows]) ** 2).mean()}
+        out = nn.functional.dropout(x[batch.rows], 0.2, module.training) @ module.w
+        return {"loss": ((out - y[batch.rows]) ** 2).mean()}
 
     def after_epoch(epoch):
         if stop_after is not None and epoch == stop_after:
@@ -160,7 +160,7 @@ def test_dropout_is_on_even_if_the_module_came_in_eval_mode(device):
     module.eval()
     seen = []
 
-    def step(rows, bounds):
+    def step(batch):
         seen.append(module.training)
         return {"loss": nn.functional.dropout(torch.ones(4, device=where), 0.5, module.training).matmul(module.w)}
 
@@ -183,7 +183,7 @@ def test_a_captured_step_equals_the_step_itself():
         if not captured:
             trainer._captured = lambda step, plan, lengths, t=trainer: t._eager(step, lengths)
         trainer.fit(
-            torch.arange(10), LENGTHS, lambda rows, bounds, m=module: {"loss": ((x[rows] @ m.w - 1) ** 2).mean()}
+            torch.arange(10), LENGTHS, lambda batch, m=module: {"loss": ((x[batch.rows] @ m.w - 1) ** 2).mean()}
         )
         weights.append(module.w.detach())
     assert torch.allclose(weights[0], weights[1], atol=1e-4)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.layers import Stack, family_of
-from newfound.encoders.ragged import Bounds, Packing, Ragged, in_batch_order, pack, unfold
+from newfound.encoders.ragged import Batch, Packing, Ragged, pack
 from newfound.encoders.registry import locate
 from newfound.errors import EncoderError, SettingsError
 from newfound.training.seeding import seed_torch
@@ -70,13 +70,13 @@ class Features:
         keys = None if self.keys is None else self.keys.to(device)
         return Features(self.data.to(device, dtype), keys, None if self.noisy is None else self.noisy.to(device, dtype))
 
-    def tokens(self, packing: Packing, *, training: bool) -> Tensor:
-        """The packed tokens of a batch; in training, each row from a random one of its noisy views."""
+    def tokens(self, packing: Packing, *, views: int, training: bool) -> Tensor:
+        """The tokens of a batch, [views x T]; in training, each row from random ones of its noisy runs."""
         if not training or self.noisy is None:
-            return self.data.flat[packing.token]
-        views, per_view = self.noisy.shape[:2]
-        view = torch.randint(views, packing.order.shape, device=packing.order.device)  # [B]
-        return self.noisy.flatten(0, 1)[view[_row_of_slot(packing)] * per_view + packing.token]
+            return self.data.flat[packing.token].repeat(views, *[1] * (self.data.flat.ndim - 1))
+        runs, per_run = self.noisy.shape[:2]
+        run = torch.randint(runs, (views, len(packing.length)), device=packing.token.device)  # [views, B]
+        return self.noisy.flatten(0, 1)[(run[:, packing.place] * per_run + packing.token).flatten()]
 
 
 class Tail(nn.Module):
@@ -93,13 +93,13 @@ class Tail(nn.Module):
         self.pooling = pooling
         self.normalize = normalize
 
-    def forward(self, features: Features, rows: Tensor, bounds: Bounds) -> Tensor:
-        """Pooled vectors [B, d] of the utterances `rows` [B]."""
+    def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
+        """Pooled vectors [views x B, d] of a batch; dropout makes the views differ."""
         if self.stack is None:
-            return features.data.flat[rows]
-        packing = pack(features.data.offsets, rows, bounds)
-        keys = _keys(features, packing, rows)
-        x = features.tokens(packing, training=self.training)
+            return features.data.flat[batch.rows].repeat(views, 1)
+        packing = pack(features.data.offsets, batch)
+        keys = _keys(features, packing)
+        x = features.tokens(packing, views=views, training=self.training)
         if self.trunk is not None:
             with torch.no_grad():
                 x = self.trunk(x, packing, keys)
@@ -110,32 +110,18 @@ class Tail(nn.Module):
         return {name: p.detach() for name, p in self.named_parameters() if p.requires_grad}
 
 
-def _keys(features: Features, packing: Packing, rows: Tensor) -> Tensor:
-    """[cells] which tokens attention may look at: all but stored padding."""
+def _keys(features: Features, packing: Packing) -> Tensor:
+    """[T] which tokens attention may look at: all but stored padding."""
     if features.keys is None:
-        return packing.filled
-    real = features.keys[rows][packing.order]  # [B]
-    is_real = packing.position < real[_row_of_slot(packing)]  # [T]
-    return packing.filled & is_real[packing.slot]
-
-
-def _row_of_slot(packing: Packing) -> Tensor:
-    """[T] place, in the sorted order, of the row that a packed slot belongs to."""
-    begins = (packing.position == 0) & packing.used
-    return (begins.cumsum(0) - 1).clamp(min=0, max=len(packing.order) - 1)
+        return packing.used
+    real = features.keys[packing.batch.rows[packing.batch.order]]  # [B]
+    return packing.used & (packing.position < real[packing.place])
 
 
 def pooled(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Tensor:
-    """[T, d] -> [B, d]. `padded-mean` is a mean too: there the padding was encoded and is part of the row."""
-    grids, filled = unfold(h, packing), packing.split(packing.filled)
-    if pooling == "cls":
-        z = torch.cat([grid[:, 0] for grid in grids])
-    else:
-        sums = [
-            grid.sum(1, dtype=torch.float32) / f.sum(1, keepdim=True) for grid, f in zip(grids, filled, strict=True)
-        ]
-        z = torch.cat(sums)
-    z = in_batch_order(z.float(), packing)
+    """[views x T, d] -> [views x B, d]. `padded-mean` is a mean too: there the padding was encoded with the row."""
+    weight = (packing.position == 0).float() if pooling == "cls" else 1 / packing.length[packing.place]
+    z = packing.combine(h, weight)
     return F.normalize(z, dim=-1) if normalize else z
 
 
@@ -307,18 +293,17 @@ class Encoder:
         out = Ragged(torch.empty(int(ends[-1]), self.width, device=device), ends.to(device))
         on_device = tokens.to(self.device)
         for batch in batches_by_length(lengths, TOKENS_PER_BATCH[self.device.type]):
-            numbers = torch.tensor(rows)[batch]
-            bounds = Bounds.of(tokens.data.lengths, numbers[None])
-            numbers = numbers.to(self.device)
-            packing = pack(on_device.data.offsets, numbers, bounds)
+            laid = Batch.of(tokens.data.lengths, torch.tensor(rows)[batch], self.device)
+            packing = pack(on_device.data.offsets, laid)
             with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=there and self.device.type == "cuda"):
-                h = trunk(on_device.data.flat[packing.token], packing, _keys(on_device, packing, numbers))
+                h = trunk(on_device.data.flat[packing.token], packing, _keys(on_device, packing))
             if pool:
-                out.flat[batch] = pooled(h, packing, self.pooling, self.normalize).to(device)
+                out.flat[batch.to(device)] = pooled(h, packing, self.pooling, self.normalize).to(device)
             else:
-                first = out.offsets[batch.to(device)][packing.order.to(device)]  # [B] where each row goes, by place
-                row = _row_of_slot(packing).to(device)
-                out.flat[first[row] + packing.position.to(device)] = h.to(device, out.flat.dtype)
+                first = out.offsets[batch.to(device)][laid.order.to(device)]  # [B] where each row goes, by place
+                goes_to = first[packing.place.to(device)] + packing.position.to(device)
+                used = packing.used.to(device)
+                out.flat[goes_to[used]] = h.to(device, out.flat.dtype)[used]
         return out
 
 
@@ -328,6 +313,11 @@ def batches_by_length(lengths: Tensor, tokens_per_batch: int) -> list[Tensor]:
     batch_of = lengths[order].cumsum(0).sub(1).div(tokens_per_batch, rounding_mode="floor")
     _, sizes = torch.unique_consecutive(batch_of, return_counts=True)
     return list(torch.split(order, sizes.tolist()))
+
+
+def whole_corpus(lengths: Tensor, device: torch.device) -> list[Batch]:
+    """Batches of like lengths that cover a corpus with these token counts (CPU)."""
+    return [Batch.of(lengths, rows, device) for rows in batches_by_length(lengths, TOKENS_PER_BATCH[device.type])]
 
 
 def load_encoder(

@@ -17,17 +17,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.encoders.ragged import Packing, fold, unfold
+from newfound.encoders.ragged import Packing
 from newfound.errors import EncoderError
+
+CLOSED = -1e4  # far below any attention score, and far from overflow in half precision
 
 
 @dataclass(frozen=True, slots=True)
 class LayerParts:
     """The modules of one transformer layer, by role."""
 
-    query: nn.Module
-    key: nn.Module
-    value: nn.Module
+    query: nn.Linear
+    key: nn.Linear
+    value: nn.Linear
     out: nn.Module
     attention_norm: nn.Module
     widen: nn.Module
@@ -121,31 +123,25 @@ def family_of(model: Any) -> Family:
     return FAMILIES[kind]
 
 
-def layer_forward(
-    parts: LayerParts, h: Tensor, packing: Packing, *, heads: int, masks: list[Tensor], training: bool
-) -> Tensor:
-    """One post-norm layer; `h` is [T, d] packed, `masks` an additive attention mask for each grid."""
-    qkv = torch.cat([parts.query(h), parts.key(h), parts.value(h)], dim=-1)  # [T, 3d]
-    attended = []
-    for grid, mask in zip(unfold(qkv, packing), masks, strict=True):
-        rows, width, _ = grid.shape
-        q, k, v = grid.view(rows, width, 3, heads, -1).permute(2, 0, 3, 1, 4)  # each [rows, H, width, d/H]
-        a = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask.to(q.dtype), dropout_p=parts.attention_dropout if training else 0.0
-        )
-        attended.append(a.transpose(1, 2).flatten(2))
-    a = parts.out(fold(attended, packing))  # [T, d]
+def layer_forward(parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, training: bool) -> Tensor:
+    """One post-norm layer; `h` is [W x L, d], `mask` an additive attention mask [W, 1 or H, L, L]."""
+    projections = (parts.query, parts.key, parts.value)
+    weight = torch.cat([p.weight for p in projections])
+    qkv = F.linear(h, weight, torch.cat([p.bias for p in projections]))  # [W x L, 3d]
+    q, k, v = (x.transpose(1, 2) for x in qkv.view(len(mask), mask.shape[-1], 3, heads, -1).unbind(2))  # [W, H, L, d/H]
+    a = F.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask.to(q.dtype), dropout_p=parts.attention_dropout if training else 0.0
+    )
+    a = parts.out(a.transpose(1, 2).reshape(h.shape))
     h = parts.attention_norm(h + F.dropout(a, parts.out_dropout, training))
     f = parts.narrow(parts.activation(parts.widen(h)))
     out: Tensor = parts.output_norm(h + F.dropout(f, parts.feed_dropout, training))
     return out
 
 
-def key_mask(filled: Tensor, dtype: torch.dtype) -> Tensor:
-    """[rows, width] -> additive [rows, 1, 1, width]: attention sees no key beyond the end of a row."""
-    # A large finite number, not -inf: a surplus row of a padded batch must not turn into NaN.
-    closed = torch.finfo(dtype).min / 2
-    return torch.where(filled, 0.0, closed).to(dtype)[:, None, None, :]
+def additive_mask(open_pairs: Tensor, dtype: torch.dtype) -> Tensor:
+    """[W, L, L] -> [W, 1, L, L]: zero where attention may look, very negative where not."""
+    return torch.where(open_pairs, 0.0, CLOSED).to(dtype)[:, None]
 
 
 def relative_bias(embedding: nn.Embedding, longest: int) -> Tensor:
@@ -179,18 +175,18 @@ class Stack(nn.Module):
         self.relative_attention_bias: nn.Embedding | None = None if bias is None else take(bias)
 
     def forward(self, x: Tensor, packing: Packing, keys: Tensor) -> Tensor:
-        """Token ids [T] or hidden states [T, d] to hidden states [T, d]; `keys` [cells] are open to attention."""
-        if self.embeddings is not None:
-            position = packing.position + self._first_position
-            x = self.embeddings(input_ids=x[None], position_ids=position[None])[0]
-        masks = [self._mask(grid) for grid in packing.split(keys)]
-        for layer in self.layers:
-            parts = self._parts(layer)
-            x = layer_forward(parts, x, packing, heads=self._heads, masks=masks, training=self.training)
-        return x
+        """Token ids [views x T] or hidden states [views x T, d] to hidden states; `keys` [T] are open to attention.
 
-    def _mask(self, keys: Tensor) -> Tensor:
-        mask = key_mask(keys, torch.float32)
-        if self.relative_attention_bias is None:
-            return mask
-        return mask + relative_bias(self.relative_attention_bias, keys.shape[1])
+        Several views of one batch run in one pass.
+        """
+        views = len(x) // len(keys)
+        if self.embeddings is not None:
+            position = (packing.position + self._first_position).repeat(views)
+            x = self.embeddings(input_ids=x[None], position_ids=position[None])[0]
+        mask = additive_mask(packing.open_pairs(keys), torch.float32)
+        if self.relative_attention_bias is not None:
+            mask = mask + relative_bias(self.relative_attention_bias, mask.shape[-1])
+        mask = mask.repeat(views, 1, 1, 1)
+        for layer in self.layers:
+            x = layer_forward(self._parts(layer), x, mask, heads=self._heads, training=self.training)
+        return x

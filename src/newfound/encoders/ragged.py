@@ -1,22 +1,21 @@
 """Utterances of different lengths, laid one after another without padding.
 
-`Ragged` is a corpus: a flat tensor of tokens (ids or hidden states) and the offsets of its rows.
-`Packing` is a batch of rows of it: which token stands where, and how the packed tokens unfold into the
-(row, position) grids that attention needs. Everything else (projections, feed-forward, normalisation) runs on
-the packed tokens, so that no arithmetic is spent on padding. Attention sees several grids of different widths,
-long rows in one and short ones in another, because a batch has a few long utterances and many short ones.
+`Ragged` is a corpus: a flat tensor of tokens (ids or hidden states) and the offsets of its rows. A `Batch` lays some
+of its rows into windows of equal width, several short rows in one window and none across an edge. Projections,
+feed-forward and normalisation run on all slots of the windows at once; attention runs within a window and sees no
+other row. So hardly any arithmetic is spent on padding, and every shape is known beforehand, as a captured CUDA
+graph needs it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-GRID_MULTIPLE = 8  # attention kernels want lengths that are multiples of eight
-GRID_CUTS = (0.0, 1 / 16, 1 / 4)  # where, in a batch sorted by falling length, a narrower grid begins
+WINDOW_MULTIPLE = {"cpu": 8, "cuda": 64}  # attention kernels on a GPU work in tiles of 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,134 +46,121 @@ class Ragged:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Upper bounds on a batch: its packed tokens, and (rows, width) of each grid. A captured graph needs them fixed."""
+class Batch:
+    """Rows of a corpus and where they lie. Rows keep the order of the batch; their places go from slot to slot."""
 
-    slots: int
-    grids: tuple[tuple[int, int], ...]
+    rows: Tensor  # [B] row numbers of the corpus
+    order: Tensor  # [B] which row of the batch lies at each place
+    start: Tensor  # [B] first slot of each place, ascending
+    windows: int
+    width: int  # slots of a window
+    most: int  # rows in one window, at most
 
     @classmethod
-    def of(cls, lengths: Tensor, batches: Tensor) -> Bounds:
-        """Bounds that hold for every batch [steps, B] of row numbers; `lengths` lie on the CPU."""
-        falling = lengths[batches].sort(dim=1, descending=True).values  # [steps, B]
-        rows = falling.shape[1]
-        cuts = sorted({int(rows * cut) for cut in GRID_CUTS})
-        grids: list[tuple[int, int]] = []
-        for first, last in zip(cuts, [*cuts[1:], rows], strict=True):
-            width = -int(falling[:, first].max()) // GRID_MULTIPLE * -GRID_MULTIPLE
-            if grids and grids[-1][1] == width:
-                grids[-1] = (grids[-1][0] + last - first, width)
-            else:
-                grids.append((last - first, width))
-        return cls(int(falling.sum(1).max()), tuple(grids))
+    def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
+        """One batch of these rows (CPU); `lengths` are the token counts of the corpus (CPU)."""
+        return lay_out(lengths, rows[None], device).batch(0)
 
-    def twice(self) -> Bounds:
-        """For a batch that holds every row two times."""
-        return Bounds(2 * self.slots, tuple((2 * rows, width) for rows, width in self.grids))
 
-    def rounded(self, multiple: int) -> Bounds:
-        return Bounds(-(-self.slots // multiple) * multiple, self.grids)
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Batches of equal size laid out alike: what a captured step can be given one after another."""
+
+    numbers: Tensor  # [steps, 3, B] rows, order and start of each batch
+    windows: int
+    width: int
+    most: int
+
+    def batch(self, step: int) -> Batch:
+        return self.over(self.numbers[step])
+
+    def over(self, numbers: Tensor) -> Batch:
+        """The batch that reads its rows, order and start from this buffer [3, B]."""
+        return Batch(numbers[0], numbers[1], numbers[2], self.windows, self.width, self.most)
+
+
+def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
+    """Lay out batches [steps, B] of row numbers (CPU), longest rows first, each into the window that is open.
+
+    A window is as wide as the longest row, rounded up; the next window opens when a row no longer fits.
+    """
+    sorted_lengths, order = lengths[batches].sort(dim=1, descending=True, stable=True)
+    falling = sorted_lengths.numpy()  # [steps, B]
+    steps, size = falling.shape
+    multiple = WINDOW_MULTIPLE[device.type]
+    width = max(-(-int(falling.max()) // multiple), 1) * multiple
+    ends = falling.cumsum(1)
+    begins = ends - falling
+    apart = np.arange(steps) * (int(ends[:, -1].max()) + width + 1)  # makes one ascending list of all steps' ends
+    all_ends = (ends + apart[:, None]).ravel()
+    base = np.zeros((steps, size), dtype=np.int64)  # tokens before the window, noted where a row opens it
+    opens = np.zeros((steps, size), dtype=np.int64)
+    step, first = np.arange(steps), np.zeros(steps, dtype=np.int64)  # steps that still have rows, and their next row
+    while len(step):
+        before = begins[step, first]
+        opens[step, first], base[step, first] = 1, before
+        first = np.searchsorted(all_ends, before + width + apart[step], side="right") - step * size
+        step, first = step[first < size], first[first < size]
+    window = opens.cumsum(1) - 1  # [steps, B]
+    start = window * width + begins - np.maximum.accumulate(base, axis=1)
+    windows = int(window.max()) + 1
+    members = np.bincount((window + np.arange(steps)[:, None] * windows).ravel())
+    numbers = torch.stack([batches, order, torch.from_numpy(start)], dim=1).to(device)
+    return Layout(numbers, windows, width, int(members.max()))
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """A batch of B rows, sorted by falling length, in T packed slots and in the cells of its grids.
+    """What stands in each of the T = windows x width slots of a batch.
 
-    T may exceed the number of real tokens (a captured CUDA graph needs fixed shapes); surplus slots repeat the
-    first token, and nothing ever reads them back.
+    A slot behind the last row of its window is unused: it repeats a token that is there, attention never looks at
+    it and pooling never reads it, so no gradient comes from it.
     """
 
     token: Tensor  # [T] index into Ragged.flat
     position: Tensor  # [T] position of the token within its row
-    used: Tensor  # [T] whether the packed slot holds a token
-    cell: Tensor  # [T] cell of each packed slot, counted through all grids
-    slot: Tensor  # [cells] packed slot of each cell (0 where the row has ended)
-    filled: Tensor  # [cells] whether the cell holds a token
-    order: Tensor  # [B] row of the batch that stands at each place of the sorted order
-    place: Tensor  # [B] the inverse: where each row of the batch stands
-    grids: tuple[tuple[int, int], ...]  # (rows, width) of each grid
+    used: Tensor  # [T] whether the slot holds a token
+    place: Tensor  # [T] place of the row that the slot belongs to
+    length: Tensor  # [B] of the row at each place
+    batch: Batch
 
-    def split(self, cells: Tensor) -> list[Tensor]:
-        """[cells, ...] -> one [rows, width, ...] per grid."""
-        sizes = [rows * width for rows, width in self.grids]
-        return [
-            piece.view(rows, width, *piece.shape[1:])
-            for piece, (rows, width) in zip(torch.split(cells, sizes), self.grids, strict=True)
-        ]
+    def open_pairs(self, keys: Tensor) -> Tensor:
+        """[W, L, L] which slot may look at which: those of its own row that are open, `keys` [T].
 
+        An unused slot looks at itself: attention that may look nowhere is NaN in some kernels.
+        """
+        shape = (self.batch.windows, self.batch.width)
+        place = self.place.view(shape)
+        own_row = (place[:, :, None] == place[:, None, :]) & keys.view(shape)[:, None, :]
+        return own_row | torch.diag_embed(~self.used.view(shape))
 
-def pack(offsets: Tensor, rows: Tensor, bounds: Bounds) -> Packing:
-    """Lay out the rows `rows` of a corpus with these offsets; no host synchronisation."""
-    length = offsets[rows + 1] - offsets[rows]  # [B]
-    order = length.argsort(descending=True, stable=True)
-    place = order.argsort()
-    start, length = offsets[rows][order], length[order]
-    end = length.cumsum(0)  # [B]
-    device = rows.device
+    def combine(self, h: Tensor, weight: Tensor) -> Tensor:
+        """Weighted sums over the tokens of each row: h [views x T, d], weight [T] -> [views x B, d], in batch order.
 
-    bases, ats, row_of_cell = [], [], []
-    first_row = first_cell = 0
-    for count, width in bounds.grids:
-        numbers = torch.arange(count, device=device)
-        bases.append(first_cell + numbers * width)
-        ats.append(torch.arange(width, device=device).expand(count, width).flatten())
-        row_of_cell.append((first_row + numbers)[:, None].expand(count, width).flatten())
-        first_row, first_cell = first_row + count, first_cell + count * width
-    base, at, cell_row = torch.cat(bases), torch.cat(ats), torch.cat(row_of_cell)
-
-    t = torch.arange(bounds.slots, device=device)  # [T]
-    used = t < end[-1]
-    row = torch.where(used, torch.searchsorted(end, t, right=True).clamp_(max=len(rows) - 1), 0)
-    position = torch.where(used, t - (end - length)[row], 0)
-    filled = at < length[cell_row]
-    slot = torch.where(filled, (end - length)[cell_row] + at, 0)
-    return Packing(
-        start[row] + position, position, used, base[row] + position, slot, filled, order, place, bounds.grids
-    )
+        A small matrix product per window, and not a scatter, which on a GPU is slow or not deterministic.
+        """
+        batch, device = self.batch, h.device
+        edges = torch.arange(batch.windows, device=device) * batch.width
+        first = torch.searchsorted(batch.start, edges)  # [W] place of each window's first row
+        rank = self.place.view(batch.windows, 1, -1) - first[:, None, None]  # [W, 1, L] within the window
+        member = rank == torch.arange(batch.most, device=device)[:, None]  # [W, R, L]
+        weights = member * (weight * self.used).view(batch.windows, 1, -1)
+        with torch.autocast(device.type, enabled=False):
+            sums = weights.to(torch.float32) @ h.float().view(-1, batch.windows, batch.width, h.shape[-1])
+        window = batch.start // batch.width  # [B], by place
+        cell = window * batch.most + torch.arange(len(batch.start), device=device) - first[window]
+        in_batch = torch.empty_like(cell).scatter_(0, batch.order, cell)
+        return sums.flatten(1, 2).index_select(1, in_batch).flatten(0, 1)
 
 
-class _Scatterless(torch.autograd.Function):
-    """`where(valid, source[index], 0)` for an index that is one-to-one where valid, with the inverse supplied.
-
-    The gradient of a gather is a scatter, which on a GPU is slow or not deterministic. Here the inverse map is
-    known, so the gradient is a gather as well.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, source: Tensor, index: Tensor, valid: Tensor, inverse: Tensor, inverse_valid: Tensor
-    ) -> Tensor:
-        ctx.save_for_backward(inverse, inverse_valid)
-        return source[index] * valid[:, None].to(source.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None]:
-        inverse, inverse_valid = ctx.saved_tensors
-        (gradient,) = gradients
-        return gradient[inverse] * inverse_valid[:, None].to(gradient.dtype), None, None, None, None
-
-
-def unfold(packed: Tensor, packing: Packing) -> list[Tensor]:
-    """[T, d] -> one [rows, width, d] per grid, zero where a row has ended."""
-    cells: Tensor = _Scatterless.apply(  # type: ignore[no-untyped-call]
-        packed, packing.slot, packing.filled, packing.cell, packing.used
-    )
-    return packing.split(cells)
-
-
-def fold(grids: list[Tensor], packing: Packing) -> Tensor:
-    """One [rows, width, d] per grid -> [T, d], the inverse of `unfold`."""
-    cells = torch.cat([grid.flatten(0, 1) for grid in grids])
-    packed: Tensor = _Scatterless.apply(  # type: ignore[no-untyped-call]
-        cells, packing.cell, packing.used, packing.slot, packing.filled
-    )
-    return packed
-
-
-def in_batch_order(by_place: Tensor, packing: Packing) -> Tensor:
-    """[B, d] in the sorted order -> [B, d] in the order of the batch."""
-    every = torch.ones_like(packing.order, dtype=torch.bool)
-    rows: Tensor = _Scatterless.apply(  # type: ignore[no-untyped-call]
-        by_place, packing.place, every, packing.order, every
-    )
-    return rows
+def pack(offsets: Tensor, batch: Batch) -> Packing:
+    """What stands where, for a corpus with these offsets; no host synchronisation."""
+    rows = batch.rows[batch.order]  # [B], by place
+    begin = offsets[rows]
+    length = offsets[rows + 1] - begin
+    slot = torch.arange(batch.windows * batch.width, device=rows.device)
+    place = torch.searchsorted(batch.start, slot, right=True) - 1
+    position = slot - batch.start[place]
+    used = position < length[place]
+    position = torch.where(used, position, 0)
+    return Packing(begin[place] + position, position, used, place, length, batch)

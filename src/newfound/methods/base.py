@@ -16,7 +16,16 @@ from torch import Tensor
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import MAX_LENGTH, Encoder, Features, Pooling, default_cache_dir, load_encoder
+from newfound.encoders.encoder import (
+    MAX_LENGTH,
+    Encoder,
+    Features,
+    Pooling,
+    default_cache_dir,
+    load_encoder,
+    whole_corpus,
+)
+from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, SettingsError
 from newfound.estimate import estimate_n_new
 from newfound.methods.job import Job, Rows, Watch
@@ -143,19 +152,20 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         views = self.trunk_views if self.trunk_views != "auto" else 16 if device.type == "cuda" else 4
 
         def rows(part: Corpus, views: int = 0) -> Rows:
-            def make() -> tuple[Features, Tensor]:
+            def make() -> tuple[Features, list[Batch], Tensor]:
                 features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
                 there = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
                 if views and not self.trunk_dropout:
                     there = encoder.with_noise(there, part.texts, tune, views=views)
-                return there, features.data.lengths
+                lengths = features.data.lengths
+                return there, whole_corpus(lengths, device), lengths
 
             texts = Corpus.of(part.texts).fingerprint()
             same_encoder = [run.identity["encoder"], encoder.max_length]
             key = repr([texts, *same_encoder, tune, self.trunk_dropout, views, str(device)])
-            features, lengths = run.shared(key, make)
+            features, batches, lengths = run.shared(key, make)
             y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
-            return Rows(features, lengths, y)
+            return Rows(features, batches, lengths, y)
 
         with run.reporter.task("encoding", len(corpus)) as task:
             train = rows(corpus, views)

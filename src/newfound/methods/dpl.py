@@ -13,9 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.assignment import align, class_means, disambiguate, move_prototypes
+from newfound.assignment import align, class_means, disambiguate, move_prototypes, one_hot_or_zero
 from newfound.data.corpus import Corpus
-from newfound.encoders.ragged import Bounds
+from newfound.encoders.ragged import Batch
 from newfound.errors import SettingsError
 from newfound.methods.base import Discoverer, check_choice, check_positive
 from newfound.methods.job import Job
@@ -157,28 +157,26 @@ class DPL(Discoverer):
         self._start(job, network)  # line 1
         y, n_known = job.y.to(job.device), job.n_known
 
-        def step(rows: Tensor, bounds: Bounds) -> Losses:
+        def step(batch: Batch) -> Losses:
             """Lines 5 to 12 of Algorithm 1, for one mini-batch of labelled and unlabelled utterances."""
             network.classifier.normalize_()
-            mu, y_batch = network.mu.clone(), y[rows]
-            x1, x2 = network.two_views(job.features, rows, bounds)  # the second view is the first with new dropout
-            z1, z2 = network.project(x1), network.project(x2)  # line 6
-            logits1, logits2 = network.classifier(x1), network.classifier(x2)
-            q1, q2 = self._align(torch.stack([logits1, logits2]), y_batch, n_known)  # line 7: equation 1
+            mu, y_batch = network.mu.clone(), y[batch.rows]
+            x = network.two_views(job.features, batch)  # [2, B, d]: the second view is the first with new dropout
+            z = network.project(x)  # line 6
+            logits = network.classifier(x)
+            q = self._align(logits, y_batch, n_known)  # line 7: equation 1
 
-            represent = self._representation_loss((z1, z2), (q1, q2), mu)  # line 8: equations 2 and 3
+            represent = self._representation_loss(z, q, mu)  # line 8: equations 2 and 3
 
-            label1 = disambiguate(z1, mu, y_batch, n_known)  # line 9: equations 5 and 6
-            label2 = disambiguate(z2, mu, y_batch, n_known)
-            classify = self._classifier_loss((logits1, logits2), (label1, label2), temperature)  # line 10
+            labels = disambiguate(z, mu, y_batch, n_known)  # line 9: equations 5 and 6
+            classify = self._classifier_loss(logits, labels, temperature)  # line 10
 
             parts = {**represent, "ce": classify}
             total = torch.stack(list(parts.values())).sum()  # line 11
             if self.loss == "mean":
                 total = total / len(parts)
 
-            aligned = torch.cat([q1, q2]).argmax(-1)  # line 12: equation 4, view 1 first
-            z_both = torch.cat([z1, z2]).detach()
+            aligned, z_both = q.argmax(-1).flatten(), z.detach().flatten(0, 1)  # line 12: equation 4, view 1 first
             network.mu.copy_(move_prototypes(mu, z_both, aligned, self.gamma, normalize=self.prototype_norm))
             return {"loss": total, **parts}
 
@@ -208,31 +206,26 @@ class DPL(Discoverer):
             means, _ = class_means(network.project(x), ids.to(x.device), len(network.mu))
         network.mu.copy_(means)
 
-    def _align(self, logits: Tensor, y: Tensor, n_known: int) -> tuple[Tensor, Tensor]:
+    def _align(self, logits: Tensor, y: Tensor, n_known: int) -> Tensor:
         new = logits[..., n_known:].detach()  # [2, B, M]
-        q = align(new, y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations)
-        return q[0], q[1]
+        return align(new, y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations)
 
-    def _representation_loss(self, z: tuple[Tensor, Tensor], q: tuple[Tensor, Tensor], mu: Tensor) -> Losses:
+    def _representation_loss(self, z: Tensor, q: Tensor, mu: Tensor) -> Losses:
         losses = {}
         if "pcl" in self.objectives:
-            targets = q[::-1] if self.pcl_targets == "swapped" else q
-            by_view = [prototypical_contrastive(z[v], mu, targets[v], self.tau) for v in (0, 1)]
-            losses["pcl"] = (by_view[0] + by_view[1]) / 2
+            targets = q.flip(0) if self.pcl_targets == "swapped" else q
+            losses["pcl"] = prototypical_contrastive(z, mu, targets, self.tau)
         if "ins" in self.objectives:
             losses["ins"] = instance_contrastive(z[0], z[1], self.tau_ins, denominator=self.denominator)
         if "scl" in self.objectives:
-            losses["scl"] = supervised_contrastive(torch.cat(z), torch.cat(q).argmax(-1), self.tau)
+            losses["scl"] = supervised_contrastive(z.flatten(0, 1), q.argmax(-1).flatten(), self.tau)
         return losses
 
-    def _classifier_loss(
-        self, logits: tuple[Tensor, Tensor], labels: tuple[Tensor, Tensor], temperature: float
-    ) -> Tensor:
-        columns = logits[0].shape[-1]
-        targets = (F.one_hot(labels[0], columns).float(), F.one_hot(labels[1], columns).float())
+    def _classifier_loss(self, logits: Tensor, labels: Tensor, temperature: float) -> Tensor:
+        targets = one_hot_or_zero(labels, logits.shape[-1])
         if self.ce_targets == "swapped":
             return swapped_prediction(logits, targets, temperature)
-        return cross_entropy(torch.stack(logits), torch.stack(targets), temperature)
+        return cross_entropy(logits, targets, temperature)
 
     def _observer(self, job: Job, network: PrototypeNetwork) -> Any:
         """After an epoch: how far prototypes moved and, where an analysis asks for it, how good pseudo-labels are."""

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from newfound.assignment import align
 from newfound.data.corpus import Corpus
-from newfound.encoders.ragged import Bounds
+from newfound.encoders.ragged import Batch
 from newfound.errors import SettingsError
 from newfound.methods.base import Discoverer, check_choice, check_positive
 from newfound.methods.job import Job
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.network import IntentNetwork
-from newfound.objectives import cross_entropy
+from newfound.objectives import cross_entropies
 from newfound.training.trainer import Losses, Trainer
 
 
@@ -95,16 +95,16 @@ class E2E(Discoverer):
                 network.new_heads.copy_(network.classifier.weight[job.n_known :].expand_as(network.new_heads))
         y = job.y.to(job.device)
 
-        def step(rows: Tensor, bounds: Bounds) -> Losses:
+        def step(batch: Batch) -> Losses:
             network.normalize_()
-            x = torch.stack(network.two_views(job.features, rows, bounds))  # [2, B, d]
-            x = F.normalize(x, dim=-1)
+            y_batch = y[batch.rows]
+            x = F.normalize(network.two_views(job.features, batch), dim=-1)  # [2, B, d]
             known_logits = x @ network.classifier.weight[: job.n_known].T  # [2, B, N]
-            by_head = self._swapped(x, known_logits, network.new_heads, y[rows], temperature)  # [H]
+            by_head = self._swapped(x, known_logits, network.new_heads, y_batch, temperature)  # [H]
             network.head_loss += by_head.detach()
             losses = {"ce": by_head.mean()}
             if self.overcluster:
-                over = self._swapped(x, known_logits, network.over_heads, y[rows], temperature)
+                over = self._swapped(x, known_logits, network.over_heads, y_batch, temperature)
                 losses["over"] = over.mean()
             return {"loss": torch.stack(list(losses.values())).mean(), **losses}
 
@@ -130,7 +130,7 @@ class E2E(Discoverer):
         q = align(new_logits.detach(), y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations)
         known = known_logits[:, None].expand(-1, heads.shape[0], -1, -1)
         logits = torch.cat([known, new_logits], dim=-1)  # [2, H, B, N + M]
-        return torch.stack([cross_entropy(logits[:, h], q.flip(0)[:, h], temperature) for h in range(heads.shape[0])])
+        return cross_entropies(logits, q.flip(0), temperature).mean(dim=(0, 2))
 
     def _observe(self, job: Job, network: MultiHeadNetwork, epoch: int) -> dict[str, float]:
         new = network.classifier.weight[job.n_known :]

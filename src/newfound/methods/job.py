@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from newfound.encoders.encoder import Encoder, Features, Tune
+from newfound.encoders.ragged import Batch
 from newfound.metrics import accuracy, map_clusters, silhouette_on_device
 from newfound.network import IntentNetwork, embed
 from newfound.training.run import Run
@@ -40,9 +41,10 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A corpus for the network: its features on the device, its token counts and labels on the CPU."""
+    """A corpus for the network: features and batches that cover it on the device, token counts and labels not."""
 
     features: Features
+    batches: Sequence[Batch]
     lengths: Tensor  # [n]
     y: Tensor  # [n] known id or -1
 
@@ -97,14 +99,14 @@ class Job:
 
     def embed(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d]."""
-        return embed(network, self.train.features, self.train.lengths)
+        return embed(network, self.train.features, self.train.batches)
 
     def silhouette(self, network: IntentNetwork, of: str) -> float:
         """Silhouette of the validation data under their predicted intents; `of` is "new" (unlabelled rows) or "all".
 
         It needs no label: it says how compact and separate the predicted intents are.
         """
-        x = embed(network, self.validation.features, self.validation.lengths)
+        x = embed(network, self.validation.features, self.validation.batches)
         rows = self.validation.where(self.validation.y < 0) if of == "new" else torch.arange(len(x))
         x = x[rows[:MOST_VALIDATION_ROWS].to(x.device)]
         with torch.inference_mode():

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from newfound.assignment import class_means
 from newfound.clustering import balance, kmeans
-from newfound.encoders.ragged import Bounds
+from newfound.encoders.ragged import Batch
 from newfound.methods.job import Job
 from newfound.network import IntentNetwork
 from newfound.training.schedule import Schedule
@@ -49,10 +49,10 @@ def train_on_labels(
     """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none)."""
     target = y.to(job.device)
 
-    def step(rows: Tensor, bounds: Bounds) -> Losses:
+    def step(batch: Batch) -> Losses:
         network.classifier.normalize_()
-        logits = network.classifier(network(job.features, rows, bounds))[:, :columns]
-        return {"loss": F.cross_entropy(logits.float() / temperature, target[rows])}
+        logits = network.classifier(network(job.features, batch))[:, :columns]
+        return {"loss": F.cross_entropy(logits.float() / temperature, target[batch.rows])}
 
     trainer = Trainer(stage, network, schedule, seed=job.seed, device=job.device, run=job.run)
     job.history[stage] = trainer.fit((y >= 0).nonzero().squeeze(1), job.lengths, step, title=stage)

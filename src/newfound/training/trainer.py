@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor, nn
 
-from newfound.encoders.ragged import Bounds
+from newfound.encoders.ragged import Batch, lay_out
 from newfound.training.run import Run, StageState
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import epoch_batches, seed_torch
 
 Losses = dict[str, Tensor]
-Step = Callable[[Tensor, Bounds], Losses]
+Step = Callable[[Batch], Losses]
 History = list[dict[str, float]]
 WARM_UP_STEPS = 3  # before a capture: lets libraries choose kernels and allocate their workspaces
 
@@ -101,15 +101,15 @@ class Trainer:
         def run_epoch(batches: Tensor) -> dict[str, float]:
             totals: Losses = {}
             for rows in batches:
-                losses = self._one_step(step, rows.to(self.device), Bounds.of(lengths, rows[None]))
+                losses = self._one_step(step, Batch.of(lengths, rows, self.device))
                 totals = {name: totals.get(name, 0.0) + value for name, value in losses.items()}
             return {name: float(total) / len(batches) for name, total in totals.items()}
 
         return run_epoch
 
-    def _one_step(self, step: Step, rows: Tensor, bounds: Bounds) -> Losses:
+    def _one_step(self, step: Step, batch: Batch) -> Losses:
         with self._autocast():
-            losses = step(rows, bounds)
+            losses = step(batch)
         self._optimizer.zero_grad(set_to_none=True)
         losses["loss"].backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
@@ -122,31 +122,32 @@ class Trainer:
         return nullcontext()
 
     def _captured(self, step: Step, plan: list[Tensor], lengths: Tensor) -> Callable[[Tensor], dict[str, float]]:
-        """The step as a CUDA graph over fixed buffers; bounds hold for every batch of the plan."""
-        bounds = Bounds.of(lengths, torch.cat(plan)).rounded(64)
-        rows = plan[0][0].to(self.device)
+        """The step as a CUDA graph over one buffer; the layout holds for every batch of the plan."""
+        layout = lay_out(lengths, torch.cat(plan), self.device)
+        epochs = iter(torch.split(layout.numbers, [len(batches) for batches in plan]))
+        current = layout.numbers[0].clone()
+        batch = layout.over(current)
         before = {name: t.clone() for name, t in self._tensors().items()}
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UP_STEPS):
-                losses = self._one_step(step, rows, bounds)
+                losses = self._one_step(step, batch)
         torch.cuda.current_stream().wait_stream(side)
         totals = {name: torch.zeros((), device=self.device) for name in losses}
         graph = torch.cuda.CUDAGraph()
         self._optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
-            for name, value in self._one_step(step, rows, bounds).items():
+            for name, value in self._one_step(step, batch).items():
                 totals[name] += value.float()
         for name, tensor in self._tensors().items():  # the warm-up has trained; take that back
             tensor.copy_(before[name])
 
         def run_epoch(batches: Tensor) -> dict[str, float]:
-            on_device = batches.to(self.device, non_blocking=True)
             for total in totals.values():
                 total.zero_()
-            for batch in on_device:
-                rows.copy_(batch)
+            for numbers in next(epochs):
+                current.copy_(numbers)
                 graph.replay()
             return {name: float(total) / len(batches) for name, total in totals.items()}
 
