@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from newfound.data.corpus import Corpus as Corpus
     from newfound.data.task import partition as partition
     from newfound.encoders.encoder import load_encoder as load_encoder
+    from newfound.methods.deepaligned import DeepAligned as DeepAligned
+    from newfound.methods.deepaligned_mix import DeepAlignedMix as DeepAlignedMix
     from newfound.methods.dpl import DPL as DPL
     from newfound.methods.e2e import E2E as E2E
     from newfound.methods.kmeans import KMeans as KMeans
@@ -23,6 +25,8 @@ _HOME = {
     "DPL": "newfound.methods.dpl",
     "E2E": "newfound.methods.e2e",
     "Corpus": "newfound.data.corpus",
+    "DeepAligned": "newfound.methods.deepaligned",
+    "DeepAlignedMix": "newfound.methods.deepaligned_mix",
     "Intent": "newfound.model",
     "IntentModel": "newfound.model",
     "KMeans": "newfound.methods.kmeans",
@@ -34,6 +38,8 @@ __all__ = [
     "DPL",
     "E2E",
     "Corpus",
+    "DeepAligned",
+    "DeepAlignedMix",
     "Intent",
     "IntentModel",
     "KMeans",

@@ -39,7 +39,7 @@ bench_app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 
-MethodOption = Annotated[str, typer.Option("--method", help="The discovery method: dpl, e2e or kmeans.")]
+MethodOption = Annotated[str, typer.Option("--method", help="The discovery method: dpl, e2e, deepaligned, deepaligned-mix or kmeans.")]
 EncoderOption = Annotated[str, typer.Option("--encoder", help="minilm, mpnet, bert, a folder, or owner/name.")]
 TuneOption = Annotated[
     str,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from newfound.assignment import one_hot_or_zero, sinkhorn
@@ -101,6 +102,18 @@ def _sums(x: Tensor, label: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def _restarts_at_once(x: Tensor, centres: Tensor) -> int:
     """One after another on a CPU, whose caches are small; on a GPU as many as fit."""
     return 1 if x.device.type == "cpu" else max(1, MOST_DISTANCES // (len(x) * centres.shape[1]))
+
+
+def align_clusters(found: Clustering, reference: Tensor) -> Clustering:
+    """The same clusters, numbered so that they keep their meaning: i is the one that matches reference centre i.
+
+    Hungarian matching by squared distance between centres; clusters beyond the reference [r, d] come last.
+    """
+    cost = torch.cdist(reference.float(), found.centres).square().cpu().numpy()
+    _, matched = linear_sum_assignment(cost)
+    rest = sorted(set(range(len(found.centres))) - set(matched.tolist()))
+    order = torch.tensor([*matched.tolist(), *rest], device=found.centres.device)  # old number of each new one
+    return Clustering(order.argsort()[found.labels], found.centres[order], found.inertia)
 
 
 def balance(x: Tensor, centres: Tensor, *, epsilon: float = 0.05, rounds: int = 30) -> Tensor:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from newfound.errors import SettingsError
 from newfound.methods.base import Discoverer
+from newfound.methods.deepaligned import DeepAligned
+from newfound.methods.deepaligned_mix import DeepAlignedMix
 from newfound.methods.dpl import DPL
 from newfound.methods.e2e import E2E
 from newfound.methods.kmeans import KMeans
 
-METHODS: dict[str, type[Discoverer]] = {"kmeans": KMeans, "e2e": E2E, "dpl": DPL}
+METHODS: dict[str, type[Discoverer]] = {
+    "kmeans": KMeans,
+    "deepaligned": DeepAligned,
+    "deepaligned-mix": DeepAlignedMix,
+    "e2e": E2E,
+    "dpl": DPL,
+}
 
 
 def method_named(name: str) -> type[Discoverer]:
