@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.cluster import KMeans
 
-from newfound.clustering import balance, kmeans
+from newfound.clustering import Clustering, align_clusters, balance, kmeans
 
 
 def blobs(k=12, per=40, width=16, spread=0.6, seed=0):
@@ -62,3 +62,12 @@ def test_balancing_evens_out_sizes():
         [[1.0, 1.0], [-1.0, 1.0]]
     )  # at 45 and 135 degrees: 90 points nearest to one, 30 to the other
     assert torch.bincount(balance(x, centres)).tolist() == pytest.approx([60, 60], abs=4)
+
+
+def test_aligned_clusters_take_the_numbers_of_the_centres_they_match():
+    """Found centres 10, 0, 5 against the reference 0.2, 9: cluster 1 becomes 0, cluster 0 becomes 1, the rest 2."""
+    found = Clustering(torch.tensor([0, 0, 1, 2]), torch.tensor([[10.0], [0.0], [5.0]]), 1.5)
+    aligned = align_clusters(found, torch.tensor([[0.2], [9.0]]))
+    assert aligned.labels.tolist() == [1, 1, 0, 2]
+    assert aligned.centres.squeeze(1).tolist() == [0.0, 10.0, 5.0]
+    assert aligned.inertia == 1.5

@@ -39,7 +39,9 @@ bench_app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 
-MethodOption = Annotated[str, typer.Option("--method", help="The discovery method: dpl, e2e, deepaligned, deepaligned-mix or kmeans.")]
+MethodOption = Annotated[
+    str, typer.Option("--method", help="The discovery method: dpl, e2e, deepaligned, deepaligned-mix or kmeans.")
+]
 EncoderOption = Annotated[str, typer.Option("--encoder", help="minilm, mpnet, bert, a folder, or owner/name.")]
 TuneOption = Annotated[
     str,
@@ -167,6 +169,49 @@ def discover(
     run.finish()
     _print_new_intents(fitted.intents)
     _print_next(out, logs_corpus.texts[0])
+
+
+@app.command()
+def estimate(
+    known: Annotated[Path, typer.Argument(help="Labelled utterances of the known intents (text, label).")],
+    logs: Annotated[Path, typer.Argument(help="Unlabelled utterances (text).")],
+    strategy: Annotated[str, typer.Option("--strategy", help="resolution, height or drop.")] = "resolution",
+    hold: Annotated[
+        str, typer.Option("--logs", help="novel: logs hold new intents only; mixed: known ones too.")
+    ] = "novel",
+    expected: Annotated[
+        int | None, typer.Option("--expected", min=1, help="Where the strategy drop starts from.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder for estimate.json and estimate.png.")] = None,
+    encoder: EncoderOption = "minilm",
+    seed: SeedOption = 0,
+    text_column: TextColumnOption = "text",
+    label_column: LabelColumnOption = "label",
+    format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
+) -> None:
+    """Estimate how many new intents the logs hold, with an interval, before any training."""
+    from newfound.data.validation import read_known, read_logs
+    from newfound.encoders.cache import FeatureCache
+    from newfound.encoders.encoder import default_cache_dir, load_encoder
+    from newfound.estimate import estimate_for
+
+    known_corpus, known_report = read_known(
+        known, text_column=text_column, label_column=label_column, format=format, encoding=encoding
+    )
+    logs_corpus, logs_report = read_logs(logs, text_column=text_column, format=format, encoding=encoding)
+    _print_warnings(known_report, logs_report)
+    loaded = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
+    found = estimate_for(
+        known_corpus + logs_corpus, loaded, strategy=strategy, logs_hold=hold, expected=expected, seed=seed
+    )
+    print(f"About {found.n_new} new intents; {found.low} to {found.high} in nine of ten cases (strategy {strategy}).")
+    if out is not None:
+        from newfound.figures import draw_estimate
+
+        draw_estimate(found, len(known_corpus.intents), out)
+        print(f"Written: {out / 'estimate.json'}, {out / 'estimate.png'}")
+    print(f"Next: newfound discover {known} {logs} --n-new {found.n_new} --out MODEL")
 
 
 @app.command()
@@ -339,6 +384,7 @@ def main() -> NoReturn:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()  # here, where a reader that has gone is caught, and not at Python's exit
         sys.exit(code if isinstance(code, int) else 0)
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
         print(f"newfound: {stop or 'stopped'}", file=sys.stderr)

@@ -1,42 +1,252 @@
-"""How many new intents are there?"""
+"""How many new intents are there?
+
+The known intents show how finely this corpus divides meaning into intents; the logs are divided as finely. Vectors
+come from a frozen encoder, [n, d]; three strategies turn them into a number:
+
+    resolution   compare how many clusters a Ward tree has in the logs and in the known utterances, over a range of
+                 cuts from the one that finds the true number of known intents down to one twice as fine
+    height       the same at the first of these cuts alone
+    drop         the published rule (Zhang et al., AAAI 2021): over-cluster with k-means, and drop clusters that are
+                 smaller than the mean; it needs an expected number to start from
+
+The heights of a Ward tree grow with the number of utterances per intent. The trees of known utterances and of logs
+therefore see the same share of their data, as if intents were of one size in both, unless the spread within
+clusters, which hardly depends on size, says that they are not.
+"""
 
 from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-MOST_ROWS = 5_000  # a Ward tree needs memory quadratic in the rows
+from newfound.errors import SettingsError
+
+if TYPE_CHECKING:
+    from newfound.data.corpus import Corpus
+    from newfound.encoders.encoder import Encoder
+
+Vectors = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+Strategy = Literal["resolution", "height", "drop"]
+Logs = Literal["novel", "mixed"]
+
+MOST_ROWS = 3_000  # in a tree, which needs memory and time quadratic in the rows
+SHARE = 0.8  # of the rows at most: draws must differ for their spread to say something
+DRAWS, REHEARSALS = 5, 6
+HIDDEN = 0.4  # of the known intents, in a rehearsal
+FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as many clusters
+SIZES_DIFFER = 1.6  # beyond this factor, spread and heights disagree because intents differ in size; below, domains do
+NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
+OVERCLUSTER = 2  # times the expected number: where "drop" starts
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number of new intents, and between which two it should lie in nine of ten cases.
+
+    The interval joins how much the estimate moves between random draws of the data and how far the strategy is off
+    when some of the known intents are hidden and counted. `curve` holds numbers of clusters in the known utterances
+    and in the logs, at the same cuts.
+    """
+
+    n_new: int
+    low: int
+    high: int
+    strategy: Strategy
+    logs: Logs
+    curve: dict[str, list[int]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def estimate_n_new(
-    known: npt.NDArray[np.float32],
-    labels: npt.NDArray[np.int64],
-    logs: npt.NDArray[np.float32],
+    known: Vectors,
+    labels: Ids,
+    logs: Vectors,
     *,
+    strategy: Strategy = "resolution",
+    logs_hold: Logs = "novel",
+    expected: int | None = None,
     seed: int = 0,
-) -> int:
-    """Cut a Ward tree of the logs at the height at which the known utterances fall into their true number.
+) -> Estimate:
+    """Estimate the number of intents in `logs` that `known`, with its `labels`, does not have.
 
-    The known intents show how finely this corpus divides meaning into intents; the logs are divided as finely.
+    logs_hold  "novel": every utterance belongs to a new intent; "mixed": some belong to known ones
+    expected   where "drop" starts; by default new intents are taken to be as large as known ones
     """
-    from scipy.cluster.hierarchy import linkage
+    if strategy not in get_args(Strategy):
+        raise SettingsError(f"strategy={strategy!r} is not one of {', '.join(get_args(Strategy))}")
+    if logs_hold not in get_args(Logs):
+        raise SettingsError(f"logs={logs_hold!r} is not one of {', '.join(get_args(Logs))}")
+    most = len(np.unique(logs, axis=0))
+    if most < 2:
+        return Estimate(1, 1, 1, strategy, logs_hold, {})
+    rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
+    drawn = np.log([_one_draw(known, labels, logs, strategy, logs_hold, expected, rng) for rng in rngs[:DRAWS]])
+    off = [_rehearse(known, labels, strategy, rng) for rng in rngs[DRAWS:]]
+    middle = float(np.median(drawn))
+    width = NINETY_PERCENT * math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
+    low, n_new, high = (int(min(max(1, round(math.exp(middle + side * width))), most)) for side in (-1, 0, 1))
+    return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]))
 
-    # Heights grow with the number of points in a cluster: both trees must see the same share of their data.
+
+def estimate_for(
+    corpus: Corpus,
+    encoder: Encoder,
+    *,
+    strategy: str = "resolution",
+    logs_hold: str = "novel",
+    expected: int | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """The same for a corpus of labelled and unlabelled texts, on the pooled vectors of an encoder."""
+    vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
+    ids = {intent: i for i, intent in enumerate(corpus.intents)}
+    y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
+    return estimate_n_new(
+        vectors[y >= 0],
+        y[y >= 0],
+        vectors[y < 0],
+        strategy=cast(Strategy, strategy),
+        logs_hold=cast(Logs, logs_hold),
+        expected=expected,
+        seed=seed,
+    )
+
+
+def _one_draw(
+    known: Vectors,
+    labels: Ids,
+    logs: Vectors,
+    strategy: Strategy,
+    logs_hold: Logs,
+    expected: int | None,
+    rng: np.random.Generator,
+) -> float:
+    n_known = len(np.unique(labels))
+    if strategy == "drop":
+        return _drop(logs, expected or max(1, round(len(logs) * n_known / len(known))), rng)
+    factors = np.geomspace(1.0, FINEST, CUTS) if strategy == "resolution" else np.ones(1)
+    known_order, logs_order = rng.permutation(len(known)), rng.permutation(len(logs))
+
+    def trees(known_rows: float, log_rows: float) -> tuple[WardTree, int, WardTree]:
+        rows = known_order[: max(2, round(known_rows))]
+        tree = WardTree(logs[logs_order[: max(2, round(log_rows))]])
+        return WardTree(known[rows]), len(np.unique(labels[rows])), tree
+
+    share = min(SHARE, MOST_ROWS / max(len(known), len(logs)))
+    known_tree, seen, log_tree = trees(share * len(known), share * len(logs))
+    if logs_hold == "mixed":
+        return n_known * _mean_ratio(known_tree, seen, log_tree, factors, new_only=True)
+    n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
+    by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
+    if 1 / SIZES_DIFFER < n_new / by_spread < SIZES_DIFFER:
+        return n_new
+    size = min(known_tree.rows / n_known, log_tree.rows / by_spread)  # utterances per intent, alike in both
+    known_tree, seen, log_tree = trees(size * n_known, size * by_spread)
+    return n_known * _mean_ratio(known_tree, seen, log_tree, factors)
+
+
+def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Generator) -> float:
+    """How far the logarithm of an estimate is off when some known intents are hidden and estimated from the rest."""
+    intents = rng.permutation(np.unique(labels))
+    n_hidden = round(HIDDEN * len(intents))
+    if n_hidden < 1 or len(intents) - n_hidden < 2:
+        return math.log(2)  # nothing to rehearse with: the estimate may be off by a factor of two
+    hidden = np.isin(labels, intents[:n_hidden])
+    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], strategy, "novel", None, rng)
+    return math.log(found / n_hidden)
+
+
+class WardTree:
+    """Ward's hierarchical clustering of vectors [n, d]: which clusters there are at any height of the cut."""
+
+    def __init__(self, x: Vectors) -> None:
+        from scipy.cluster.hierarchy import linkage
+
+        self.x = x
+        self.rows = len(x)
+        self.merges = linkage(x, "ward")  # [n - 1, 4], by ascending height
+        self.heights: npt.NDArray[np.float64] = self.merges[:, 2]
+
+    def count(self, cut: float) -> int:
+        return 1 + int(np.sum(self.heights > cut))
+
+    def cut_for(self, clusters: int) -> float:
+        """A height between the merges that leave this many clusters and one fewer."""
+        done = max(self.rows - clusters, 0)  # merges below the cut
+        below = self.heights[done - 1] if done else 0.0
+        above = self.heights[done] if done < len(self.heights) else below
+        return float(below + above) / 2
+
+    def spread(self) -> npt.NDArray[np.float64]:
+        """[n] variance within clusters after each number of merges; a merge adds half its squared height."""
+        merges = np.arange(self.rows)
+        return np.concatenate([[0.0], np.cumsum(self.heights**2 / 2)]) / np.maximum(1, merges)
+
+    def clusters(self, cut: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Centres [k, d] and sizes [k] at a cut."""
+        from scipy.cluster.hierarchy import fcluster
+
+        member = fcluster(self.merges, cut, "distance") - 1
+        size = np.bincount(member)
+        total = np.zeros((len(size), self.x.shape[1]))
+        np.add.at(total, member, self.x)
+        return total / size[:, None], size
+
+
+def _mean_ratio(
+    known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64], *, new_only: bool = False
+) -> float:
+    """Clusters in the logs over clusters in the known utterances, geometric mean over cuts."""
+    cuts = [known.cut_for(min(round(intents * factor), known.rows - 1)) for factor in factors]
+    found = [_count_new(known, logs, cut) if new_only else logs.count(cut) for cut in cuts]
+    return math.exp(np.mean([math.log(max(1, n) / known.count(cut)) for n, cut in zip(found, cuts, strict=True)]))
+
+
+def _count_new(known: WardTree, logs: WardTree, cut: float) -> int:
+    """Clusters of the logs that would not merge with any cluster of known utterances below the cut."""
+    (a, n), (b, m) = logs.clusters(cut), known.clusters(cut)
+    squared = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
+    height = np.sqrt(np.maximum(squared, 0.0) * 2 * n[:, None] * m / (n[:, None] + m))
+    return int((height.min(1) > cut).sum())
+
+
+def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:
+    """The same ratio, at which the variance within clusters is alike; from half to all of the known number."""
+    known_spread, log_spread = known.spread(), logs.spread()
+    ratios = []
+    for factor in np.geomspace(0.5, 1.0, CUTS):
+        clusters = max(1, round(intents * factor))
+        merges = int(np.searchsorted(log_spread, known_spread[known.rows - clusters], side="right")) - 1
+        ratios.append(math.log((logs.rows - merges) / clusters))
+    return math.exp(np.mean(ratios))
+
+
+def _drop(logs: Vectors, expected: int, rng: np.random.Generator) -> float:
+    import torch
+
+    from newfound.clustering import kmeans
+
+    rows = logs[rng.permutation(len(logs))[: max(2, round(SHARE * len(logs)))]]
+    start = min(OVERCLUSTER * expected, len(rows))
+    found = kmeans(torch.from_numpy(rows), start, restarts=3, seed=int(rng.integers(2**31)))
+    sizes = np.bincount(found.labels.numpy(), minlength=start)
+    return float(max(1, (sizes >= len(rows) / start).sum()))
+
+
+def _curve(known: Vectors, logs: Vectors, rng: np.random.Generator) -> dict[str, list[int]]:
     share = min(1.0, MOST_ROWS / max(len(known), len(logs)))
-    rng = np.random.default_rng(seed)
-    known_sample = rng.permutation(len(known))[: max(2, round(share * len(known)))]
-    logs_sample = rng.permutation(len(logs))[: max(1, round(share * len(logs)))]
-    if len(logs_sample) < 2:
-        return 1
-    heights = linkage(known[known_sample], "ward")[:, 2]
-    intents = len(np.unique(labels[known_sample]))
-    cut = _height_for(heights, intents)
-    return int(1 + np.sum(linkage(logs[logs_sample], "ward")[:, 2] > cut))
-
-
-def _height_for(heights: npt.NDArray[np.float64], clusters: int) -> float:
-    """A height between the merges that leave `clusters` clusters and one fewer; `heights` ascend."""
-    at = len(heights) - clusters + 1
-    below = heights[at - 1] if at >= 1 else 0.0
-    above = heights[at] if at < len(heights) else heights[-1]
-    return float((below + above) / 2)
+    known_tree, log_tree = (
+        WardTree(x[rng.permutation(len(x))[: max(2, round(share * len(x)))]]) for x in (known, logs)
+    )
+    clusters = np.unique(np.geomspace(2, max(2, known_tree.rows // 3), 60).round().astype(int))
+    return {
+        "clusters in known": clusters.tolist(),
+        "clusters in logs": [log_tree.count(known_tree.cut_for(int(k))) for k in clusters],
+    }

@@ -27,12 +27,14 @@ from newfound.encoders.encoder import (
 )
 from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, SettingsError
-from newfound.estimate import estimate_n_new
+from newfound.estimate import estimate_for
 from newfound.methods.job import Job, Rows, Watch
 from newfound.model import Intent, IntentModel
-from newfound.network import IntentNetwork
+from newfound.network import CosineClassifier, IntentNetwork
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
+
+SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -176,7 +178,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             train=train,
             validation=train if validation is None or not len(validation) else rows(validation),
             n_known=len(ids),
-            n_new=self._n_new(encoder, corpus, train.y, run),
+            n_new=self._n_new(encoder, corpus, run),
             seed=self.seed,
             device=device,
             run=run,
@@ -190,15 +192,15 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         cache = FeatureCache(default_cache_dir())
         return load_encoder(self.encoder, pooling=self.pooling, max_length=self.max_length, cache=cache)
 
-    def _n_new(self, encoder: Encoder, corpus: Corpus, y: Tensor, run: Run) -> int:
+    def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
             return self.n_new
-        vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
-        n_new = estimate_n_new(vectors[y.numpy() >= 0], y[y >= 0].numpy(), vectors[y.numpy() < 0], seed=self.seed)
-        run.reporter.note(f"estimated number of new intents: {n_new}")
-        if len(y[y >= 0]) < 5 * len(corpus.intents) or len(y[y < 0]) < 30:
+        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed])
+        found = run.shared(key, lambda: estimate_for(corpus, encoder, seed=self.seed))
+        run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
+        if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; give the number with --n-new")
-        return n_new
+        return found.n_new
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}
@@ -212,6 +214,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     def _model(self, corpus: Corpus, job: Job, network: IntentNetwork, temperature: float) -> IntentModel:
         x = job.embed(network)
         network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
+        self._drop_surplus(job, network, x)
         with torch.inference_mode():
             predicted = network.classifier(x).argmax(1).cpu()
         intents = describe_intents(corpus, job, x.cpu(), network.classifier.weight.detach().cpu(), predicted)
@@ -226,6 +229,17 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             "device": str(job.device),
         }
         return IntentModel.build(job.encoder, job.tune, network, intents, temperature, provenance)
+
+    def _drop_surplus(self, job: Job, network: IntentNetwork, x: Tensor) -> None:
+        """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
+        empty, double = surplus_columns(network.classifier, x[job.unlabelled_rows.to(x.device)], job.n_known)
+        keep = [c for c in range(job.n_known + job.n_new) if c not in {*empty, *double}]
+        if len(keep) == job.n_known:  # all utterances look known: keep what was asked for
+            return
+        for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
+            if columns:
+                job.run.reporter.note(f"{len(columns)} of {job.n_new} new intents {why} and were dropped")
+        network.classifier.weight = torch.nn.Parameter(network.classifier.weight.detach()[keep])
 
     # What a fitted method can do is what its model can do.
 
@@ -249,6 +263,19 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "model_"):
             raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_
+
+
+@torch.inference_mode()
+def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tuple[list[int], list[int]]:
+    """New columns that no row of x is predicted with, and new columns that all but repeat a larger one."""
+    columns = len(classifier.weight)
+    size = torch.bincount(classifier(x).argmax(1), minlength=columns).tolist()
+    unit = torch.nn.functional.normalize(classifier.weight, dim=-1)
+    alike = (unit @ unit.T > SAME_DIRECTION).tolist()
+    new = range(n_known, columns)
+    empty = [c for c in new if not size[c]]
+    double = [c for c in new if size[c] and any(alike[c][d] and (size[d], -d) > (size[c], -c) for d in new)]
+    return empty, double
 
 
 def check_positive(method: Discoverer, *settings: str) -> None:
