@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import Queue
 from shutil import which
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -22,6 +22,8 @@ from newfound.errors import DataError, Interrupted, NewfoundError, SettingsError
 from newfound.files import check_replaceable
 
 if TYPE_CHECKING:
+    from newfound.bench.cells import Cell
+    from newfound.bench.experiments import Experiment
     from newfound.data.corpus import Corpus
     from newfound.data.validation import ReadReport
     from newfound.methods.base import Discoverer
@@ -286,60 +288,107 @@ def data_get(name: Annotated[str, typer.Argument(help="banking77 or clinc150.")]
         print(f"{name}/{part}: {path}, verified")
 
 
+NameArgument = Annotated[str, typer.Argument(help="An experiment: `newfound bench list` names them.")]
+MethodsOption = Annotated[str, typer.Option("--methods", help="Comma-separated; the experiment's own otherwise.")]
+BenchmarksOption = Annotated[str, typer.Option("--benchmarks", help="GID-SD, GID-CD, GID-MD.")]
+RatiosOption = Annotated[str, typer.Option("--ratios", help="Share of new intents: 20, 40, 60.")]
+SplitsOption = Annotated[str, typer.Option("--splits", help="1, 2, 3.")]
+SeedsOption = Annotated[str, typer.Option("--seeds", help="Comma-separated.")]
+ResultsOption = Annotated[Path, typer.Option("--out", help="Where the result files are.")]
+RESULTS = Path("benchmarks/results")
+
+
+@bench_app.command("list")
+def bench_list() -> None:
+    """The experiments: what they show, and how many runs they take."""
+    from newfound.bench.experiments import EXPERIMENTS
+
+    rows = [(e.name, e.title, ", ".join(e.benchmarks), str(len(e.cells("", "")))) for e in EXPERIMENTS.values()]
+    _print_table(("experiment", "what it shows", "benchmarks", "runs"), rows)
+
+
 @bench_app.command("run")
 def bench_run(
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "kmeans",
-    benchmarks: Annotated[str, typer.Option("--benchmarks")] = "GID-SD,GID-CD,GID-MD",
-    ratios: Annotated[str, typer.Option("--ratios")] = "40",
-    splits: Annotated[str, typer.Option("--splits")] = "1,2,3",
-    seeds: Annotated[str, typer.Option("--seeds")] = "0,1,2",
+    name: NameArgument = "main",
+    methods: MethodsOption = "",
+    benchmarks: BenchmarksOption = "",
+    ratios: RatiosOption = "",
+    splits: SplitsOption = "",
+    seeds: SeedsOption = "",
     encoder: EncoderOption = "minilm",
     tune: TuneOption = "auto",
     device: DeviceOption = "auto",
-    out: Annotated[Path, typer.Option("--out", help="Where the result files go.")] = Path("benchmarks/results"),
+    out: ResultsOption = RESULTS,
 ) -> None:
-    """Run the missing cells of the main experiment, then print its table. Finished cells are skipped."""
-    from newfound.bench.cells import missing, run_cell, write_result
-    from newfound.data.benchmarks import load_benchmark
+    """Run the missing cells of an experiment, then print its table. Finished cells are skipped."""
+    from newfound.bench.cells import missing
+    from newfound.bench.running import run_missing
     from newfound.encoders.cache import FeatureCache
     from newfound.encoders.encoder import default_cache_dir, load_encoder
     from newfound.training.progress import reporter_for_terminal
 
-    cells = _cells(methods, benchmarks, ratios, splits, seeds, encoder, tune, device)
-    todo = missing(cells, out)
-    if todo:
-        for benchmark, ratio, split in {(c.benchmark, c.ratio, c.split): None for c in todo}:
-            load_benchmark(benchmark, ratio=ratio, split=split)  # missing data is noticed before anything runs
+    experiment, cells = _planned(name, methods, benchmarks, ratios, splits, seeds, encoder, tune, device)
+    if missing(cells, out):
         loaded = load_encoder(encoder, cache=FeatureCache(default_cache_dir()))
-        memory: dict[str, Any] = {}
-        with reporter_for_terminal().task("cells", len(todo)) as task:
-            for cell in todo:
-                write_result(cell, run_cell(cell, loaded, device, memory=memory), out)
-                task.advance(f"{cell.method} {cell.benchmark} split {cell.split} seed {cell.seed}")
-    bench_table(methods, benchmarks, ratios, splits, seeds, encoder, tune, device, out)
+        run_missing(cells, out, loaded, device, reporter_for_terminal())
+    _print_experiment(experiment, cells, out, "terminal")
 
 
 @bench_app.command("table")
 def bench_table(
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "kmeans",
-    benchmarks: Annotated[str, typer.Option("--benchmarks")] = "GID-SD,GID-CD,GID-MD",
-    ratios: Annotated[str, typer.Option("--ratios")] = "40",
-    splits: Annotated[str, typer.Option("--splits")] = "1,2,3",
-    seeds: Annotated[str, typer.Option("--seeds")] = "0,1,2",
+    name: NameArgument = "main",
+    methods: MethodsOption = "",
+    benchmarks: BenchmarksOption = "",
+    ratios: RatiosOption = "",
+    splits: SplitsOption = "",
+    seeds: SeedsOption = "",
     encoder: EncoderOption = "minilm",
     tune: TuneOption = "auto",
     device: DeviceOption = "auto",
-    out: Annotated[Path, typer.Option("--out", help="Where the result files are.")] = Path("benchmarks/results"),
-    markdown: Annotated[bool, typer.Option("--markdown")] = False,
+    out: ResultsOption = RESULTS,
+    format: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or csv.")] = "terminal",
 ) -> None:
-    """Print the main table from the result files: mean ± std over splits and seeds, both protocols."""
-    from newfound.bench.tables import as_markdown, main_rows
+    """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
+    experiment, cells = _planned(name, methods, benchmarks, ratios, splits, seeds, encoder, tune, device)
+    _print_experiment(experiment, cells, out, format)
 
-    header, rows = main_rows(_cells(methods, benchmarks, ratios, splits, seeds, encoder, tune, device), out)
-    if markdown:
-        print(as_markdown(header, rows))
-    else:
-        _print_table(header, rows)
+
+@bench_app.command("figures")
+def bench_figures(
+    name: NameArgument = "main",
+    methods: MethodsOption = "",
+    benchmarks: BenchmarksOption = "",
+    ratios: RatiosOption = "",
+    splits: SplitsOption = "",
+    seeds: SeedsOption = "",
+    encoder: EncoderOption = "minilm",
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    out: ResultsOption = RESULTS,
+    to: Annotated[Path, typer.Option("--to", help="The folder for the figures.")] = Path("benchmarks/figures"),
+    projection: Annotated[str, typer.Option("--projection", help="Of maps: tsne, pca or umap.")] = "tsne",
+) -> None:
+    """Draw an experiment from the result files."""
+    from newfound.bench.plots import Projection, draw
+
+    experiment, cells = _planned(name, methods, benchmarks, ratios, splits, seeds, encoder, tune, device)
+    for path in draw(experiment, cells, out, to, projection=cast("Projection", projection)):
+        print(path)
+
+
+@bench_app.command("report")
+def bench_report(
+    encoder: EncoderOption = "minilm",
+    tune: TuneOption = "last",
+    device: DeviceOption = "auto",
+    out: ResultsOption = RESULTS,
+    to: Annotated[Path, typer.Option("--to", help="The folder for the page.")] = Path("benchmarks/report"),
+) -> None:
+    """Write one page with every table and figure that there are results for; it opens offline."""
+    from newfound.bench.report import write_report
+
+    for path in write_report(out, to, encoder=encoder, tune=tune, device=device):
+        print(path)
 
 
 @bench_app.command("speed")
@@ -455,26 +504,57 @@ def _whole_number_or_auto(text: str) -> int | str:
         raise SettingsError(f"--n-new {text}: give a whole number, or auto") from None
 
 
-def _cells(
-    methods: str, benchmarks: str, ratios: str, splits: str, seeds: str, encoder: str, tune: str, device: str
-) -> list[Any]:
-    from newfound.bench.cells import plan, resolved
+def _planned(
+    name: str,
+    methods: str,
+    benchmarks: str,
+    ratios: str,
+    splits: str,
+    seeds: str,
+    encoder: str,
+    tune: str,
+    device: str,
+) -> tuple[Experiment, list[Cell]]:
+    from newfound.bench.cells import resolved
+    from newfound.bench.experiments import experiment_named
 
-    cells = plan(
-        methods=methods.split(","),
-        benchmarks=benchmarks.split(","),
+    experiment = experiment_named(name).narrowed(
+        methods=_parts(methods),
+        benchmarks=_parts(benchmarks),
         ratios=_numbers(ratios, "--ratios"),
         splits=_numbers(splits, "--splits"),
         seeds=_numbers(seeds, "--seeds"),
-        encoder=encoder,
-        tune=tune,
     )
-    return [resolved(cell, device) for cell in cells]
+    return experiment, [resolved(cell, device) for cell in experiment.cells(encoder, tune)]
+
+
+def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
+    from newfound.bench import tables
+
+    header, lines = tables.table(experiment, cells, root)
+    writers = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
+    if format in writers:
+        print(writers[format](header, lines))
+        return
+    if format != "terminal":
+        raise SettingsError(f"--format {format}: one of terminal, markdown, latex, csv")
+    names = 3 if header[2] == "protocol" else 2
+    for title in dict.fromkeys((line[0], *line[2:names]) for line in lines):  # narrow: a table per benchmark, protocol
+        own = [line for line in lines if (line[0], *line[2:names]) == title]
+        print(f"\n{', '.join(title)}")
+        compact = [(line[1], *(field.replace(" ± ", "±") for field in line[names:])) for line in own]
+        _print_table((header[1], *header[names:]), compact)
+    for sentence in tables.comparisons(experiment, cells, root):
+        print(f"\n{sentence}")
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _numbers(text: str, option: str) -> list[int]:
     try:
-        return [int(part) for part in text.split(",")]
+        return [int(part) for part in _parts(text)]
     except ValueError:
         raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
 

@@ -25,3 +25,7 @@ class ModelError(NewfoundError):
 
 class Interrupted(NewfoundError):
     """The user pressed Ctrl-C; what had been reached is kept and can be resumed."""
+
+
+class ExperimentError(NewfoundError):
+    """Some runs of an experiment failed; the finished ones are kept."""

@@ -10,8 +10,9 @@ come from a frozen encoder, [n, d]; three strategies turn them into a number:
                  smaller than the mean; it needs an expected number to start from
 
 The heights of a Ward tree grow with the number of utterances per intent. The trees of known utterances and of logs
-therefore see the same share of their data, as if intents were of one size in both, unless the spread within
-clusters, which hardly depends on size, says that they are not.
+therefore see the same share of their data, as if intents were of one size in both, unless the spread within clusters,
+which hardly depends on size, says that they are not. It may also say so because the logs are from a domain with wider
+intents; a larger number is believed only where it makes the clusters clearly more compact (silhouette).
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ SHARE = 0.8  # of the rows at most: draws must differ for their spread to say so
 DRAWS, REHEARSALS = 5, 6
 HIDDEN = 0.4  # of the known intents, in a rehearsal
 FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as many clusters
-SIZES_DIFFER = 1.6  # beyond this factor, spread and heights disagree because intents differ in size; below, domains do
+SIZES_DIFFER = 1.6  # beyond this factor between the number by spread and the number by heights
+MORE_COMPACT = 0.035  # gain in silhouette
 NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
 OVERCLUSTER = 2  # times the expected number: where "drop" starts
 
@@ -145,11 +147,18 @@ def _one_draw(
         return n_known * _mean_ratio(known_tree, seen, log_tree, factors, new_only=True)
     n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
     by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
-    if 1 / SIZES_DIFFER < n_new / by_spread < SIZES_DIFFER:
+    if not _sizes_differ(log_tree, n_new, by_spread):
         return n_new
     size = min(known_tree.rows / n_known, log_tree.rows / by_spread)  # utterances per intent, alike in both
     known_tree, seen, log_tree = trees(size * n_known, size * by_spread)
     return n_known * _mean_ratio(known_tree, seen, log_tree, factors)
+
+
+def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
+    """Whether the logs' intents are not of the known ones' size: larger (by_spread is low) or smaller (high)."""
+    if 1 / SIZES_DIFFER < by_spread / by_height < SIZES_DIFFER:
+        return False
+    return by_spread < by_height or logs.silhouette(by_spread) - logs.silhouette(by_height) > MORE_COMPACT
 
 
 def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Generator) -> float:
@@ -188,6 +197,14 @@ class WardTree:
         """[n] variance within clusters after each number of merges; a merge adds half its squared height."""
         merges = np.arange(self.rows)
         return np.concatenate([[0.0], np.cumsum(self.heights**2 / 2)]) / np.maximum(1, merges)
+
+    def silhouette(self, clusters: float) -> float:
+        from scipy.cluster.hierarchy import fcluster
+        from sklearn.metrics import silhouette_score
+
+        wanted = min(max(2, round(clusters)), self.rows - 1)
+        labels = fcluster(self.merges, wanted, "maxclust")
+        return float(silhouette_score(self.x, labels, metric="cosine")) if len(np.unique(labels)) > 1 else 0.0
 
     def clusters(self, cut: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Centres [k, d] and sizes [k] at a cut."""

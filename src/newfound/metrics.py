@@ -11,6 +11,7 @@ Two protocols stand side by side:
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +138,14 @@ def clustering_scores(true: Ids, predicted: Ids) -> dict[str, float]:
         "nmi": 100.0 * float(normalized_mutual_info_score(true, predicted)),
         "ari": 100.0 * float(adjusted_rand_score(true, predicted)),
     }
+
+
+def auroc(positive: npt.NDArray[np.floating[Any]], negative: npt.NDArray[np.floating[Any]]) -> float:
+    """How often a positive scores above a negative, ties counting half: from 0 to 1."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.concatenate([positive, negative]))[: len(positive)]
+    return float((ranks.sum() - len(positive) * (len(positive) + 1) / 2) / (len(positive) * len(negative)))
 
 
 def silhouette(vectors: Vectors | Tensor, labels: Ids | Tensor) -> float:

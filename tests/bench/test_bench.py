@@ -1,41 +1,83 @@
 from __future__ import annotations
 
+import csv
+import io
 import json
+from dataclasses import replace
 
 import pytest
 
-from newfound.bench.cells import Cell, missing, plan, read_results, run_cell, write_result
-from newfound.bench.tables import as_markdown, main_rows
+from conftest import themed_corpus
+from newfound.bench import cells as cells_module
+from newfound.bench.cells import Cell, missing, read_results, run_cell, write_result
+from newfound.bench.experiments import EXPERIMENTS, experiment_named
+from newfound.bench.plots import draw
+from newfound.bench.report import write_report
+from newfound.bench.running import run_missing
+from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, table
+from newfound.bench.variants import VARIANTS
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
-from newfound.errors import DataError, SettingsError
+from newfound.errors import DataError, ExperimentError, SettingsError
+from newfound.training.progress import Silent
+
+MAIN = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
 
 
 def fake_result(cell, value):
     score = dict.fromkeys(("ind_acc", "ood_acc", "ood_f1", "all_acc", "all_f1"), value)
-    return {"scores": {"paper": score, "strict": {k: v - 1 for k, v in score.items()}}, "seed": cell.seed}
+    scores = {"paper": score, "strict": {k: v - 1 for k, v in score.items()}}
+    return {"scores": scores, "seed": cell.seed, "split": cell.split, "timings": {"fit": 1.0}, "hardware": "toy"}
+
+
+def toy_task():
+    gold = themed_corpus(unlabelled=())
+    test = themed_corpus(per_theme=10, unlabelled=(), seed=1)
+    return make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=Corpus((), ()), test=test)
 
 
 @pytest.fixture
 def cells():
-    return plan(methods=["kmeans"], benchmarks=["GID-SD"], splits=[1, 2], seeds=[0, 1], encoder="minilm", tune="heads")
+    return MAIN.cells("minilm", "heads")
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """Every benchmark is the toy one."""
+    monkeypatch.setattr(cells_module, "load_benchmark", lambda name, **_: toy_task())
+    monkeypatch.setattr(cells_module, "out_of_scope", lambda: tuple(f"brown card number {i}" for i in range(40)))
 
 
 def test_a_table_equals_the_raw_scores(cells, tmp_path):
     for cell, value in zip(cells, [80.0, 82.0, 84.0, 86.0], strict=True):
         write_result(cell, fake_result(cell, value), tmp_path)
-    header, rows = main_rows(cells, tmp_path)
-    assert rows[0][:4] == ("GID-SD 40%", "kmeans", "paper", "83.0 ± 2.6")
-    assert rows[1][2:4] == ("strict", "82.0 ± 2.6")
-    assert as_markdown(header, rows).count("\n") == 3
+    header, lines = table(MAIN, cells, tmp_path)
+    assert lines[0] == ("GID-SD 40%", "kmeans", "paper", *["83.0 ± 2.6"] * 5, "4/4")
+    assert lines[1][2:4] == ("strict", "82.0 ± 2.6")
+    assert as_markdown(header, lines).count("\n") == 3
+    assert list(csv.reader(io.StringIO(as_csv(header, lines)))) == [list(line) for line in [header, *lines]]
+    assert r"GID-SD 40\% & kmeans & paper & 83.0 $\pm$ 2.6" in as_latex(header, lines)
 
 
 def test_an_incomplete_row_is_blank(cells, tmp_path):
-    write_result(cells[0], fake_result(cells[0], 80.0), tmp_path)
-    _, rows = main_rows(cells, tmp_path)
-    assert rows[0][3:8] == ("", "", "", "", "")
-    assert rows[0][8] == "1/4"
-    assert missing(cells, tmp_path) == cells[1:]
+    for cell in cells[1:]:
+        write_result(cell, fake_result(cell, 80.0), tmp_path)
+    _, lines = table(MAIN, cells, tmp_path)
+    assert [line[3:] for line in lines] == [("", "", "", "", "", "3/4")] * 2
+    assert missing(cells, tmp_path) == cells[:1]
+    with pytest.raises(DataError, match="no row is complete"):
+        draw(MAIN, cells, tmp_path, tmp_path)
+
+
+def test_the_best_method_is_compared_with_the_second(tmp_path):
+    experiment = EXPERIMENTS["main"].narrowed(methods=["kmeans", "e2e", "dpl"], benchmarks=["GID-SD"])
+    cells = experiment.cells("minilm", "last")
+    for i, cell in enumerate(cells):
+        value = {"kmeans": 60.0, "e2e": 80.0, "dpl": 82.0}[cell.method] + 0.1 * (i % 7)
+        write_result(cell, fake_result(cell, value), tmp_path)
+    (said,) = comparisons(experiment, cells, tmp_path)
+    assert said.startswith("GID-SD 40%, strict OOD ACC: dpl over e2e by ")
+    assert "p = 0.004" in said  # the least that nine pairs can give: 2 / 2**9
 
 
 def test_damaged_results_are_named(cells, tmp_path):
@@ -44,17 +86,89 @@ def test_damaged_results_are_named(cells, tmp_path):
         read_results(cells, tmp_path)
 
 
-def test_unknown_methods_are_refused():
+def test_unknown_names_are_refused():
     with pytest.raises(SettingsError, match="no method 'magic'"):
-        plan(methods=["magic"], benchmarks=["GID-SD"], encoder="minilm", tune="heads")
+        EXPERIMENTS["main"].narrowed(methods=["magic"])
+    with pytest.raises(SettingsError, match="no experiment 'magic'"):
+        experiment_named("magic")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_plans_its_cells(name):
+    cells = EXPERIMENTS[name].cells("minilm", "last")
+    assert cells
+    assert len({str(cell.file(cells_module.Path())) for cell in cells}) == len(cells)
+    assert {cell.variant for cell in cells} <= set(VARIANTS)
+
+
+def test_a_method_of_ones_own_joins_with_the_shared_variants():
+    narrowed = EXPERIMENTS["noise"].narrowed(methods=["deepaligned-mix"])
+    assert narrowed.rows == tuple(("deepaligned-mix", f"noise-{level}") for level in (0, 10, 20, 30))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_encoder, tmp_path):
+    whole = EXPERIMENTS[name]
+    experiment = replace(whole, rows=(whole.rows[0], whole.rows[-1]), benchmarks=whole.benchmarks[:1], ratios=(40,))
+    experiment = replace(experiment, splits=(1,), seeds=(0,), columns=_reachable(experiment, epochs=3))
+    cells = experiment.cells("tiny", "last")
+    run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), epochs=3, pretrain_epochs=1)
+    assert not missing(cells, tmp_path)
+    _, lines = table(experiment, cells, tmp_path)
+    assert len(lines) in (2, 4)
+    if name not in ("speed", "mixed"):  # E2E has no plain loop, and unmixed logs nothing to recognise
+        assert all(field for line in lines for field in line)
+    if experiment.figure != "none":
+        for path in draw(experiment, cells, tmp_path, tmp_path / "figures", projection="pca"):
+            assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def _reachable(experiment, epochs):
+    """Columns of epochs that a short run does not reach are left out."""
+    return tuple(c for c in experiment.columns if c.path[0] != "pseudo_labels" or int(c.path[1]) < epochs)
+
+
+def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encoder, tmp_path, monkeypatch):
+    from newfound.bench import running
+
+    cells = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["GID-SD"], splits=[1]).cells("tiny", "heads")
+    tried = []
+
+    def sometimes(cell, *args, **kwargs):
+        tried.append(cell.seed)
+        if cell.seed == 1 or (cell.seed == 2 and tried.count(2) == 1):
+            raise RuntimeError("out of memory")
+        return fake_result(cell, 80.0)
+
+    monkeypatch.setattr(running, "run_cell", sometimes)
+    with pytest.raises(ExperimentError, match=r"1 of 3 cells failed twice.*kmeans.*seed 1.*out of memory"):
+        run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent())
+    assert tried == [0, 1, 2, 1, 2]
+    assert [cell.seed for cell in missing(cells, tmp_path)] == [1]
+
+
+def test_the_report_is_one_page_whose_numbers_lead_to_their_files(tmp_path):
+    experiment = EXPERIMENTS["main"]
+    cells = [c for c in experiment.cells("minilm", "last") if c.method in ("e2e", "dpl") and c.benchmark == "GID-SD"]
+    for i, cell in enumerate(cells):
+        write_result(cell, fake_result(cell, 80.0 + i), tmp_path / "results")
+    paths = write_report(tmp_path / "results", tmp_path / "report", encoder="minilm", tune="last", device="cpu")
+    html, markdown = (path.read_text() for path in paths)
+    links = [link.split('"')[0] for link in html.split('href="')[1:]]
+    files = [link for link in links if link.endswith(".json")]
+    assert (
+        len(files) == 18 * 5
+    )  # main, ablation (two rows of it), gamma, estimate-k, ood-ratio, trunk-dropout share cells
+    assert all((tmp_path / "report" / link).is_file() for link in files)
+    anchors = {link[1:] for link in links if link.startswith("#")}
+    assert all(f'id="{anchor}"' in html for anchor in anchors)
+    assert "http" not in html.replace("http-equiv", "")
+    assert "74.4" in html  # published
+    assert "| GID-SD 40% | dpl | strict |" in markdown
 
 
 def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path):
-    from conftest import themed_corpus
-
-    gold = themed_corpus(unlabelled=())
-    test = themed_corpus(per_theme=10, unlabelled=(), seed=1)
-    task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=Corpus((), ()), test=test)
+    task = toy_task()
     cell = Cell("kmeans", "toy", 40, 1, 0, "tiny", "heads")
     result = run_cell(cell, tiny_encoder, "cpu", task, settings={"epochs": 3})
     again = run_cell(cell, tiny_encoder, "cpu", task, settings={"epochs": 3}, memory={})
@@ -68,7 +182,6 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
 
 
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
-    from conftest import themed_corpus
     from newfound.bench.speed import measure
 
     gold = themed_corpus(unlabelled=())
@@ -84,7 +197,6 @@ def test_the_plain_loop_computes_dpls_step(tiny_folder):
     """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
     import torch
 
-    from conftest import themed_corpus
     from newfound.assignment import move_prototypes
     from newfound.bench.speed import _PlainHeads
     from newfound.objectives import instance_contrastive, prototypical_contrastive

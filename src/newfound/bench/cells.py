@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-from newfound.data.benchmarks import load_benchmark
+import numpy as np
+
+from newfound.bench.speed import hardware, measure
+from newfound.bench.variants import VARIANTS, Record
+from newfound.data.benchmarks import load_benchmark, out_of_scope
+from newfound.data.conditions import under
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError
 from newfound.files import to_json, write_atomically
 from newfound.methods import method_named
-from newfound.methods.base import pick_device, resolve_tune
-from newfound.metrics import both_protocols, clustering_scores
+from newfound.methods.base import Discoverer, pick_device, resolve_tune
+from newfound.methods.job import Snapshot, Watch
+from newfound.metrics import auroc, both_protocols, clustering_scores, compactness
 from newfound.model import versions
 from newfound.training.run import Run
+
+MAP_DIMENSIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`ratio` is the share of OOD intents in percent; `variant` names settings other than the defaults."""
+    """`ratio` is the share of OOD intents in percent; `variant` is one of `VARIANTS`."""
 
     method: str
     benchmark: str
@@ -42,23 +47,14 @@ class Cell:
         return root / self.encoder / f"{self.benchmark}-{self.ratio}" / name.replace(":", "")
 
 
-def plan(
-    *,
-    methods: Sequence[str],
-    benchmarks: Sequence[str],
-    ratios: Sequence[int] = (40,),
-    splits: Sequence[int] = (1, 2, 3),
-    seeds: Sequence[int] = (0, 1, 2),
-    encoder: str,
-    tune: str,
-) -> list[Cell]:
-    """Cells in an order that lets neighbours share a task and its cached features."""
-    for method in methods:
-        method_named(method)
-    return [
-        Cell(method, benchmark, ratio, split, seed, encoder, tune)
-        for benchmark, ratio, split, method, seed in product(benchmarks, ratios, splits, methods, seeds)
-    ]
+def task_of(cell: Cell) -> DiscoveryTask:
+    """The cell's data: a published split, with the logs changed where its variant says so."""
+    task = load_benchmark(cell.benchmark, ratio=cell.ratio, split=cell.split)
+    condition = VARIANTS[cell.variant].condition
+    if condition.changes_nothing:
+        return task
+    stray = out_of_scope() if condition.noise is not None else ()
+    return under(task, condition, out_of_scope=stray, seed=cell.seed)
 
 
 def run_cell(
@@ -71,36 +67,108 @@ def run_cell(
 ) -> dict[str, Any]:
     """Fit on what may be seen, score on the test part, and record everything that could move the number.
 
-    The number of new intents is given, as in the paper. Gold labels of new intents are used here, after the fit.
-    Cells that are handed the same `memory` share features on the device and pre-training.
+    The number of new intents is given, as in the paper, unless the variant says otherwise. Gold labels of new intents
+    are used here, after the fit; in the fit at most to log against. Cells that are handed the same `memory` share
+    features on the device and pre-training.
     """
-    task = task or load_benchmark(cell.benchmark, ratio=cell.ratio, split=cell.split)
-    method = method_named(cell.method)(
-        n_new=len(task.new),
-        encoder=encoder,
-        tune=cell.tune,
-        device=device,
-        seed=cell.seed,
-        **(settings or {}),
-    )
+    variant = VARIANTS[cell.variant]
+    task = task or task_of(cell)
+    settings = {"n_new": len(task.new), **variant.settings, **(settings or {})}
+    if variant.record == "speed":
+        timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **{"epochs": 100, **settings})
+        return {**timed, **asdict(cell)}
+    method = method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
     observed = task.observed_train
     started = time.perf_counter()
-    method.fit(observed.texts, observed.labels, validation=task.observed_dev, run=Run(memory=memory))
+    method.fit(
+        observed.texts,
+        observed.labels,
+        validation=task.observed_dev,
+        run=Run(memory=memory),
+        watch=_watch(variant.record, task, method.epochs),
+    )
     fitted = time.perf_counter()
-    predicted = method.model_.predict_ids(task.test.texts)
-    gold = task.gold_ids(task.test)
-    scores = both_protocols(gold, predicted, len(task.known))
-    ood = gold >= len(task.known)
     return {
         **asdict(cell),
-        "scores": {protocol: _rounded(score.as_dict()) for protocol, score in scores.items()},
-        "clustering": _rounded(clustering_scores(gold[ood], predicted[ood])),
+        **_scored(method, task),
+        **_recorded(variant.record, method, task),
         "timings": _rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
+        "n_new": method.n_new_,
         "versions": versions(),
         "data": {"train": task.train.fingerprint(), "test": task.test.fingerprint()},
         "encoder_weights": encoder.weights_hash(),
         "hardware": hardware(device),
+    }
+
+
+def _scored(method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
+    """Scores on the test part; where the logs hold more than new intents, how well that was recognised."""
+    predicted = method.model_.predict_ids(task.test.texts)
+    gold = task.gold_ids(task.test)
+    ood = gold >= len(task.known)
+    result: dict[str, Any] = {
+        "scores": {
+            protocol: _rounded(score.as_dict())
+            for protocol, score in both_protocols(gold, predicted, len(task.known)).items()
+        },
+        "clustering": _rounded(clustering_scores(gold[ood], predicted[ood])),
+    }
+    if task.out_of_scope:
+        inside, outside = (1 - method.predict_proba(texts).max(1) for texts in (task.test.texts, task.out_of_scope))
+        result["out_of_scope"] = _rounded({"auroc": 100 * auroc(outside, inside)})
+    if task.unlabelled:
+        logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]
+        is_known = np.isin(logs, list(task.unlabelled))
+        said_known = method.model_.predict_ids([task.train.texts[i] for i in logs]) < len(task.known)
+        hits = int((is_known & said_known).sum())
+        result["logs"] = _rounded({"known_f1": 200 * hits / max(1, int(is_known.sum() + said_known.sum()))})
+    return result
+
+
+def _watch(record: Record, task: DiscoveryTask, epochs: int) -> Watch:
+    if record == "scores":
+        return Watch()
+    marks = sorted({0, epochs // 10, epochs // 3, epochs - 1}) if record == "maps" else ()
+    return Watch(gold=task.gold_ids(task.train), snapshots=marks)
+
+
+def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
+    """What an analysis reads: pseudo-label accuracy by epoch and compactness, or points for a map."""
+    if record == "scores":
+        return {}
+    if record == "maps":
+        return {"maps": {str(epoch): map_points(shot, task) for epoch, shot in method.snapshots_.items()}}
+    gold = task.gold_ids(task.test)
+    vectors = method.transform(task.test.texts)
+    known = gold < len(task.known)
+    parts = {"IND": known, "OOD": ~known, "ALL": np.ones_like(known)}
+    history = method.history_["discovery"]
+    return {
+        "pseudo_labels": {str(int(r["epoch"])): round(r["pseudo_label_acc"], 2) for r in history},
+        "compactness": _rounded({name: compactness(vectors[rows], gold[rows]) for name, rows in parts.items()}),
+    }
+
+
+def map_points(shot: Snapshot, task: DiscoveryTask, intents: int = 12, per_intent: int = 30) -> dict[str, Any]:
+    """A few intents of each kind with their prototypes, in few dimensions: enough to draw, small enough to keep."""
+    from sklearn.decomposition import PCA
+
+    gold = task.gold_ids(task.train)
+    rng = np.random.default_rng(0)
+    chosen = rng.permutation(np.unique(gold[gold >= len(task.known)]))[:intents]
+    rows = np.concatenate([rng.permutation(np.flatnonzero(gold == c))[:per_intent] for c in chosen])
+    x = shot.vectors / np.linalg.norm(shot.vectors, axis=1, keepdims=True)
+    mu = shot.prototypes[len(task.known) :]
+    mu = mu / np.maximum(np.linalg.norm(mu, axis=1, keepdims=True), 1e-12)
+    nearest = mu[(x[rows] @ mu.T).argmax(1)]
+    near = np.unique(nearest, axis=0)
+    both = np.concatenate([x[rows], near])
+    low = PCA(min(MAP_DIMENSIONS, *both.shape), random_state=0).fit_transform(both)
+    return {
+        "points": np.round(low[: len(rows)], 3).tolist(),
+        "intents": [task.train.labels[i] for i in rows],
+        "prototypes": np.round(low[len(rows) :], 3).tolist(),
     }
 
 
@@ -130,14 +198,6 @@ def read_results(cells: Iterable[Cell], root: Path) -> dict[Cell, dict[str, Any]
 def resolved(cell: Cell, device: str) -> Cell:
     """The cell with `tune="auto"` made definite, so that its file name says what ran."""
     return replace(cell, tune=resolve_tune(cell.tune, pick_device(device)))
-
-
-def hardware(device: str) -> str:
-    import torch
-
-    if pick_device(device).type == "cuda":
-        return torch.cuda.get_device_name()
-    return f"{platform.machine()}, {os.cpu_count()} cores"
 
 
 def _rounded(values: dict[str, float]) -> dict[str, float | None]:

@@ -8,6 +8,8 @@ run and on the same machine.
 from __future__ import annotations
 
 import copy
+import os
+import platform
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.assignment import align, disambiguate
-from newfound.bench.cells import hardware
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -44,8 +45,8 @@ def measure(
     corpus = task.observed_train
     common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
     make = method_named(method)
-    make(**common, pretrain_epochs=1, epochs=1).fit(corpus.texts, corpus.labels)  # warm: kernels, caches, threads
-    fitted = make(**common, pretrain_epochs=epochs, epochs=epochs)
+    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(corpus.texts, corpus.labels)  # warm: kernels, caches, threads
+    fitted = make(**{"pretrain_epochs": epochs, **common}, epochs=epochs)
     started = time.perf_counter()
     fitted.fit(corpus.texts, corpus.labels)
     fitted_at = time.perf_counter()
@@ -161,3 +162,9 @@ class _PlainHeads(torch.nn.Module):
                 self.mu[c] = gamma * self.mu[c] + (1 - gamma) * vector
         self.mu.copy_(F.normalize(self.mu, dim=-1))
         return (pcl + ins + ce) / 3
+
+
+def hardware(device: str) -> str:
+    if pick_device(device).type == "cuda":
+        return torch.cuda.get_device_name()
+    return f"{platform.machine()}, {os.cpu_count()} cores"

@@ -104,6 +104,16 @@ def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
     return corpus
 
 
+def out_of_scope() -> tuple[str, ...]:
+    """CLINC150's utterances that belong to no intent (its authors' oos_train, oos_val and oos_test)."""
+    if find("clinc150", "oos") is None:
+        raise DataError(
+            "clinc150/oos.csv is not on this machine; write the out-of-scope texts of CLINC150's data_full.json under "
+            "a header `text`, and set NEWFOUND_DATA to the folder above it"
+        )
+    return read_part("clinc150", "oos").texts
+
+
 def _known_set(name: str) -> UtteranceSet:
     if name not in SETS:
         raise DataError(f"no data set {name!r}; one of {', '.join(SETS)}")
@@ -153,6 +163,7 @@ def _fetch(url: str) -> bytes:
 def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
     """GID-SD, GID-CD or GID-MD at an OOD ratio of 20, 40 or 60 percent; splits 1 to 3 are the published ones."""
     splits = facts("splits")
+    name = name.upper()
     if name not in splits["datasets"]:
         raise DataError(f"no benchmark {name!r}; one of {', '.join(benchmark_names())}")
     try:

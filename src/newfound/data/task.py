@@ -17,6 +17,8 @@ class DiscoveryTask:
     """Known and new intents of one corpus, with gold labels throughout.
 
     `observed_*` is what a method may see: the labels of new intents are gone. Gold labels serve scoring only.
+    Logs that are not as the paper has them: `unlabelled` are training rows of known intents that stand in the logs;
+    a training row of no intent has no label at all; `out_of_scope` are more of those, for the test.
     """
 
     name: str
@@ -25,17 +27,21 @@ class DiscoveryTask:
     train: Corpus
     dev: Corpus
     test: Corpus
+    unlabelled: frozenset[int] = frozenset()
+    out_of_scope: tuple[str, ...] = ()
 
     @property
     def observed_train(self) -> Corpus:
-        return self.train.hiding(self.new)
+        seen = self.train.hiding(self.new)
+        labels = (None if i in self.unlabelled else label for i, label in enumerate(seen.labels))
+        return Corpus(seen.texts, tuple(labels))
 
     @property
     def observed_dev(self) -> Corpus:
         return self.dev.hiding(self.new)
 
     def gold_ids(self, corpus: Corpus) -> npt.NDArray[np.int64]:
-        """Known intents are 0..N-1 and new ones N..N+M-1, each in sorted order."""
+        """Known intents are 0..N-1 and new ones N..N+M-1, each in sorted order; -1 is a row of no intent."""
         ids = {intent: i for i, intent in enumerate(self.known + self.new)}
         return np.array([ids[label] if label is not None else -1 for label in corpus.labels], dtype=np.int64)
 

@@ -1,0 +1,200 @@
+"""Figures from result files: the same cells as the tables, and blanks where a row is not complete."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from newfound.bench.cells import Cell, read_results
+from newfound.bench.experiments import Experiment
+from newfound.bench.tables import Group, Results, groups_of
+from newfound.bench.variants import VARIANTS
+from newfound.errors import DataError, SettingsError
+from newfound.figures import BLUE, COLUMN_WIDTH, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
+
+Projection = Literal["tsne", "pca", "umap"]
+# A method keeps its colour and its mark in every figure.
+LOOKS = {
+    "kmeans": (GREY, "s"),
+    "deepaligned": (ORANGE, "^"),
+    "deepaligned-mix": (PURPLE, "v"),
+    "e2e": (SKY, "D"),
+    "dpl": (BLUE, "o"),
+}
+OTHER_LOOKS = ((VERMILION, "P"), (GREEN, "X"))
+
+
+def draw(
+    experiment: Experiment, cells: Sequence[Cell], root: Path, folder: Path, *, projection: Projection = "tsne"
+) -> list[Path]:
+    """Draw what is complete; the files that were written, one per benchmark or map."""
+    results = read_results(cells, root)
+    painters = {"bars": _bars, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
+    if experiment.figure == "none":
+        raise SettingsError(f"the experiment {experiment.name} is a table without a figure")
+    if experiment.figure == "maps":
+        return _maps(cells, results, folder / f"{experiment.name}-{projection}.png", projection)
+    written = []
+    benchmarks = list(dict.fromkeys(cell.benchmark for cell in cells))
+    for benchmark in benchmarks:
+        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and _complete(g, results)]
+        if groups:
+            path = folder / f"{experiment.name}-{benchmark}.png"
+            with figure(path) as axes:
+                painters[experiment.figure](axes, experiment, groups, results)
+            written.append(path)
+    if not written:
+        raise DataError(f"{experiment.name}: no row is complete yet; run `newfound bench run {experiment.name}` first")
+    return written
+
+
+def _complete(group: Group, results: Results) -> bool:
+    return all(cell in results for cell in group.cells)
+
+
+def look_of(method: str) -> tuple[str, str]:
+    return LOOKS.get(method) or OTHER_LOOKS[sum(map(ord, method)) % len(OTHER_LOOKS)]
+
+
+def _bars(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
+    """One bar per row with its standard deviation; the values are written at their ends."""
+    groups = [g for g in groups if g.values(results, experiment.shown)]
+    names = [g.label for g in groups][::-1]
+    values = [g.values(results, experiment.shown) or [] for g in groups][::-1]
+    means, spread = [statistics.fmean(v) for v in values], [_std(v) for v in values]
+    colours = [look_of(g.method)[0] for g in groups][::-1]
+    bars = axes.barh(names, means, xerr=spread, color=colours, height=0.65, error_kw={"lw": 0.8, "capsize": 2})
+    axes.bar_label(bars, [f"{m:.{experiment.shown.digits}f}" for m in means], padding=3, fontsize=6.5)
+    low, high = min(means) - max(spread), max(m + s for m, s in zip(means, spread, strict=True))
+    margin = (high - low) or 1
+    axes.set_xlim(max(0, low - 0.5 * margin), high + 0.25 * margin)
+    axes.set_xlabel(_unit(experiment))
+    axes.set_title(f"{groups[0].data} new intents" if groups else "", loc="left")
+    axes.grid(axis="y", visible=False)
+
+
+def _levels(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
+    """A line per method over the levels of its variants."""
+
+    def level(group: Group) -> float:
+        own = VARIANTS[group.variant].level
+        return own if own is not None else _default_level(experiment)
+
+    _lines(axes, experiment, groups, results, level)
+    ticks = sorted({level(g) for g in groups})
+    if min(ticks) >= 1 and max(ticks) / min(ticks) > 8:
+        axes.set_xscale("log")
+    if len(ticks) <= 8:
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+
+
+def _ratios(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
+    _lines(axes, experiment, groups, results, lambda group: float(group.ratio))
+    ticks = sorted({group.ratio for group in groups})
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+
+
+def _epochs(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
+    """A line per method over the epochs, with a band of one standard deviation over splits and seeds."""
+    for group in groups:
+        curves = [results[cell]["pseudo_labels"] for cell in group.cells]
+        epochs = sorted(set.intersection(*({int(e) for e in curve} for curve in curves)))
+        values = np.array([[curve[str(epoch)] for epoch in epochs] for curve in curves])
+        _band(axes, np.array(epochs) + 1, values.mean(0), values.std(0), group, mark=False)
+    axes.set(xlabel=experiment.axis, ylabel="accuracy of the pseudo-labels, %")
+    axes.set_title(f"{groups[0].data} new intents", loc="left", pad=18)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+
+
+def _lines(axes: Any, experiment: Experiment, groups: list[Group], results: Results, level: Any) -> None:
+    for method in dict.fromkeys(group.method for group in groups):
+        own = sorted((g for g in groups if g.method == method), key=level)
+        values = [g.values(results, experiment.shown) or [float("nan")] for g in own]
+        means = np.array([statistics.fmean(v) for v in values])
+        _band(axes, np.array([level(g) for g in own]), means, np.array([_std(v) for v in values]), own[0])
+    axes.set(xlabel=experiment.axis, ylabel=_unit(experiment))
+    axes.set_title(groups[0].benchmark, loc="left", pad=18)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.0, handlelength=1.4)
+
+
+def _band(
+    axes: Any,
+    x: npt.NDArray[Any],
+    mean: npt.NDArray[np.float64],
+    spread: npt.NDArray[np.float64],
+    group: Group,
+    mark: bool = True,
+) -> None:
+    colour, shape = look_of(group.method)
+    axes.plot(x, mean, color=colour, marker=shape if mark else None, markersize=3.5, label=group.method)
+    axes.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
+
+
+def _maps(cells: Sequence[Cell], results: Results, path: Path, projection: Projection) -> list[Path]:
+    """E2E at its end, then DPL at every epoch that was kept: intents by colour and mark, prototypes as stars."""
+    shots = []
+    for cell in cells:
+        kept = results.get(cell, {}).get("maps", {})
+        epochs = sorted(map(int, kept))
+        shots += [(cell.method, e, kept[str(e)]) for e in (epochs if cell.method == "dpl" else epochs[-1:])]
+    if not shots:
+        raise DataError("embedding: nothing is complete yet; run `newfound bench run embedding` first")
+    with figure(path, width=2 * COLUMN_WIDTH, height=1.9, panels=len(shots)) as panels:
+        for axes, (method, epoch, shot) in zip(np.atleast_1d(panels), shots, strict=True):
+            _map(axes, shot, projection)
+            axes.set_title(f"{method}, epoch {epoch + 1}")
+    return [path]
+
+
+def _map(axes: Any, shot: dict[str, Any], projection: Projection) -> None:
+    points = project(np.array(shot["points"] + shot["prototypes"]), projection)
+    intents = np.array(shot["intents"])
+    marks = "os^Dv"
+    palette = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY)
+    for i, intent in enumerate(sorted(set(shot["intents"]))):
+        x, y = points[: len(intents)][intents == intent].T
+        axes.scatter(x, y, s=4, color=palette[i % 7], marker=marks[i % 5], alpha=0.7, linewidths=0)
+    axes.scatter(*points[len(intents) :].T, s=22, marker="*", color="black", linewidths=0)
+    axes.set(xticks=[], yticks=[])
+    axes.grid(visible=False)
+
+
+def project(x: npt.NDArray[np.float64], projection: Projection) -> npt.NDArray[np.float64]:
+    """[n, d] -> [n, 2], the same every time."""
+    low: npt.NDArray[np.float64]
+    if projection == "pca" or len(x) < 8:
+        from sklearn.decomposition import PCA
+
+        low = PCA(2, random_state=0).fit_transform(x)
+    elif projection == "tsne":
+        from sklearn.manifold import TSNE
+
+        low = TSNE(2, perplexity=min(20, len(x) // 4), init="pca", random_state=0).fit_transform(x)
+    elif projection == "umap":
+        try:
+            from umap import UMAP
+        except ModuleNotFoundError:
+            raise SettingsError("--projection umap needs umap-learn; install it, or use tsne or pca") from None
+        low = UMAP(random_state=0).fit_transform(x)
+    else:
+        raise SettingsError(f"projection={projection!r} is not one of tsne, pca, umap")
+    return low
+
+
+def _default_level(experiment: Experiment) -> float:
+    """Where the defaults stand among the levels of an experiment."""
+    return {"gamma": 0.9, "imbalance": 1.0}.get(experiment.name, 0.0)
+
+
+def _std(values: list[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _unit(experiment: Experiment) -> str:
+    return f"{experiment.shown.header}, %" if "ACC" in experiment.shown.header else experiment.title

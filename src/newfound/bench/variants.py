@@ -1,0 +1,48 @@
+"""Variants: named departures from a method's defaults. Other settings, other logs, or more to record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from newfound.data.conditions import Condition
+
+Record = Literal["scores", "history", "maps", "speed"]
+UNCHANGED = Condition()
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """`level` is where it stands on the horizontal axis of a figure; `label` what a reader calls it."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    condition: Condition = UNCHANGED
+    record: Record = "scores"
+    level: float | None = None
+    label: str = ""
+
+
+GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+IMBALANCES = (1, 2, 3, 6, 12, 24)
+NOISE = (0, 10, 20, 30)
+MIXED = (0, 15, 30, 45, 60)
+
+VARIANTS: dict[str, Variant] = {
+    "default": Variant(),
+    "watched": Variant(record="history"),
+    "maps": Variant(record="maps"),
+    "speed": Variant(record="speed", label="cached trunk"),
+    "speed-trunk-dropout": Variant({"trunk_dropout": True}, record="speed", label="dropout in the trunk"),
+    "trunk-dropout": Variant({"trunk_dropout": True}, label="dropout in the trunk"),
+    "without-ins": Variant({"objectives": "pcl"}, label="without L_ins"),
+    "without-pcl": Variant({"objectives": "ins"}, label="without L_PCL"),
+    "scl": Variant({"objectives": "scl"}, label="L_SCL alone"),
+    "pcl+scl": Variant({"objectives": "pcl+scl"}, label="L_PCL + L_SCL"),
+    "k-26": Variant({"n_new": 26}, label="26 (the paper's estimate)"),
+    "k-auto": Variant({"n_new": "auto"}, label="estimated by newfound"),
+    **{f"gamma-{g}": Variant({"gamma": g}, level=g, label=f"γ = {g}") for g in GAMMAS},
+    **{f"imbalance-{f}": Variant(condition=Condition(imbalance=f), level=f, label=f"factor {f}") for f in IMBALANCES},
+    **{f"noise-{p}": Variant(condition=Condition(noise=p / 100), level=p, label=f"{p} %") for p in NOISE},
+    **{f"mixed-{p}": Variant(condition=Condition(mixed=p / 100), level=p, label=f"{p} %") for p in MIXED},
+}
