@@ -46,7 +46,7 @@ SPEED = (
     Column("s in all", ("seconds", "whole fit"), 1),
     Column("times the plain loop", ("times faster than the plain loop",), 1),
 )
-Figure = Literal["bars", "levels", "ratios", "epochs", "maps", "none"]
+Figure = Literal["points", "levels", "ratios", "epochs", "maps", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Experiment:
     splits: tuple[int, ...] = (1, 2, 3)
     seeds: tuple[int, ...] = (0, 1, 2)
     columns: tuple[Column, ...] = SCORES
-    figure: Figure = "bars"
+    figure: Figure = "points"
     axis: str = ""
     shown: Column = SCORES[1]
     compares: bool = False  # the best method against the second, in a paired test

@@ -34,7 +34,7 @@ def draw(
 ) -> list[Path]:
     """Draw what is complete; the files that were written, one per benchmark or map."""
     results = read_results(cells, root)
-    painters = {"bars": _bars, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
+    painters = {"points": _points, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
     if experiment.figure == "none":
         raise SettingsError(f"the experiment {experiment.name} is a table without a figure")
     if experiment.figure == "maps":
@@ -61,20 +61,19 @@ def look_of(method: str) -> tuple[str, str]:
     return LOOKS.get(method) or OTHER_LOOKS[sum(map(ord, method)) % len(OTHER_LOOKS)]
 
 
-def _bars(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
-    """One bar per row with its standard deviation; the values are written at their ends."""
-    groups = [g for g in groups if g.values(results, experiment.shown)]
-    names = [g.label for g in groups][::-1]
-    values = [g.values(results, experiment.shown) or [] for g in groups][::-1]
-    means, spread = [statistics.fmean(v) for v in values], [_std(v) for v in values]
-    colours = [look_of(g.method)[0] for g in groups][::-1]
-    bars = axes.barh(names, means, xerr=spread, color=colours, height=0.65, error_kw={"lw": 0.8, "capsize": 2})
-    axes.bar_label(bars, [f"{m:.{experiment.shown.digits}f}" for m in means], padding=3, fontsize=6.5)
-    low, high = min(means) - max(spread), max(m + s for m, s in zip(means, spread, strict=True))
-    margin = (high - low) or 1
-    axes.set_xlim(max(0, low - 0.5 * margin), high + 0.25 * margin)
+def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
+    """A point per row with its standard deviation, and its value beside it: the axis need not start at zero."""
+    shown = [(g, v) for g in groups if (v := g.values(results, experiment.shown))][::-1]
+    for height, (group, values) in enumerate(shown):
+        colour, mark = look_of(group.method)
+        mean, spread = statistics.fmean(values), _std(values)
+        axes.errorbar(mean, height, xerr=spread, color=colour, marker=mark, markersize=4.5, capsize=2)
+        text = f"{mean:.{experiment.shown.digits}f}"
+        axes.annotate(text, (mean, height), (0, 5), textcoords="offset points", ha="center", fontsize=6.5)
+    axes.set_yticks(range(len(shown)), [group.label for group, _ in shown])
+    axes.set_ylim(-0.6, len(shown) - 0.3)
     axes.set_xlabel(_unit(experiment))
-    axes.set_title(f"{groups[0].data} new intents" if groups else "", loc="left")
+    axes.set_title(f"{groups[0].data} new intents", loc="left")
     axes.grid(axis="y", visible=False)
 
 
@@ -197,4 +196,4 @@ def _std(values: list[float]) -> float:
 
 
 def _unit(experiment: Experiment) -> str:
-    return f"{experiment.shown.header}, %" if "ACC" in experiment.shown.header else experiment.title
+    return f"strict {experiment.shown.header}, %" if "ACC" in experiment.shown.header else experiment.title

@@ -45,7 +45,9 @@ def measure(
     corpus = task.observed_train
     common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
     make = method_named(method)
-    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(corpus.texts, corpus.labels)  # warm: kernels, caches, threads
+    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(
+        corpus.texts, corpus.labels
+    )  # warm: kernels, caches, threads
     fitted = make(**{"pretrain_epochs": epochs, **common}, epochs=epochs)
     started = time.perf_counter()
     fitted.fit(corpus.texts, corpus.labels)
