@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from newfound.data.corpus import Corpus as Corpus
     from newfound.data.task import partition as partition
     from newfound.encoders.encoder import load_encoder as load_encoder
+    from newfound.methods.consensus import Consensus as Consensus
     from newfound.methods.deepaligned import DeepAligned as DeepAligned
     from newfound.methods.deepaligned_mix import DeepAlignedMix as DeepAlignedMix
     from newfound.methods.dpl import DPL as DPL
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 _HOME = {
     "DPL": "newfound.methods.dpl",
     "E2E": "newfound.methods.e2e",
+    "Consensus": "newfound.methods.consensus",
     "Corpus": "newfound.data.corpus",
     "DeepAligned": "newfound.methods.deepaligned",
     "DeepAlignedMix": "newfound.methods.deepaligned_mix",
@@ -37,6 +39,7 @@ _HOME = {
 __all__ = [
     "DPL",
     "E2E",
+    "Consensus",
     "Corpus",
     "DeepAligned",
     "DeepAlignedMix",

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from newfound.data.corpus import Corpus
     from newfound.data.validation import ReadReport
     from newfound.methods.base import Discoverer
-    from newfound.model import Intent, IntentModel
+    from newfound.model import Intent
+    from newfound.review.decisions import Decision
+    from newfound.review.reviewed import ReviewedModel
     from newfound.training.run import Run
 
 app = typer.Typer(
@@ -36,18 +38,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+review_app = typer.Typer(help="A person's decisions about the discovered intents.", no_args_is_help=True)
 data_app = typer.Typer(help="Benchmark data: what there is, and where it lies.", no_args_is_help=True)
 bench_app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
+app.add_typer(review_app, name="review")
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 
 MethodOption = Annotated[
-    str, typer.Option("--method", help="The discovery method: dpl, e2e, deepaligned, deepaligned-mix or kmeans.")
+    str,
+    typer.Option("--method", help="The discovery method: consensus, dpl, e2e, deepaligned, deepaligned-mix or kmeans."),
 ]
 EncoderOption = Annotated[str, typer.Option("--encoder", help="minilm, mpnet, bert, a folder, or owner/name.")]
 TuneOption = Annotated[
     str,
     typer.Option("--tune", help="What trains: heads, last, last:K, all; auto is last on a GPU, else heads."),
+]
+EffortOption = Annotated[
+    str,
+    typer.Option(
+        "--effort", help="quick (heads on frozen vectors) or best (trains the encoder's last layer); auto by device."
+    ),
+]
+LogsOption = Annotated[
+    str | None,
+    typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only, as in the paper."),
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same device: the same result.")]
@@ -83,7 +98,8 @@ def _options(
 def demo(
     out: Annotated[Path, typer.Option("--out", help="The model folder to write.")] = Path("newfound-demo"),
     force: ForceOption = False,
-    method: MethodOption = "kmeans",
+    method: MethodOption = "consensus",
+    effort: EffortOption = "auto",
     tune: TuneOption = "auto",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -100,7 +116,15 @@ def demo(
         f"intents,\n{len(observed.unlabelled()):,} unlabelled ones. How many new intents are in those, and which?\n"
     )
     fitted, run = _fit(
-        method, observed, out, force=force, n_new="auto", encoder="minilm", tune=tune, device=device, seed=seed
+        method,
+        observed,
+        out,
+        force=force,
+        n_new="auto",
+        encoder="minilm",
+        tune=_tune(effort, tune, device),
+        device=device,
+        seed=seed,
     )
     fitted.model_.save(out, overwrite=force)
     run.finish()
@@ -121,9 +145,11 @@ def discover(
     known: Annotated[Path, typer.Argument(help="Labelled utterances of the known intents (text, label).")],
     logs: Annotated[Path, typer.Argument(help="Unlabelled utterances (text).")],
     out: Annotated[Path, typer.Option("--out", help="The model folder to write.")],
-    method: MethodOption = "kmeans",
+    method: MethodOption = "consensus",
     n_new: Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")] = "auto",
+    holds: LogsOption = None,
     encoder: EncoderOption = "minilm",
+    effort: EffortOption = "auto",
     tune: TuneOption = "auto",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -144,6 +170,12 @@ def discover(
     with_encoder: Annotated[
         bool, typer.Option("--with-encoder", help="Put the encoder into the model folder too.")
     ] = False,
+    keep_utterances: Annotated[
+        bool,
+        typer.Option(
+            "--keep-utterances/--no-keep-utterances", help="In the model folder; review, export and update need them."
+        ),
+    ] = True,
 ) -> None:
     """Find the new intents in logs, and make one classifier over known and new."""
     from newfound.data.validation import read_known, read_logs
@@ -163,11 +195,12 @@ def discover(
         checkpoint_seconds=checkpoint_seconds,
         n_new=_whole_number_or_auto(n_new),
         encoder=encoder,
-        tune=tune,
+        tune=_tune(effort, tune, device),
         device=device,
         seed=seed,
+        **_logs_setting(method, holds),
     )
-    fitted.model_.save(out, overwrite=force, with_encoder=with_encoder)
+    fitted.model_.save(out, overwrite=force, with_encoder=with_encoder, with_utterances=keep_utterances)
     run.finish()
     _print_new_intents(fitted.intents)
     _print_next(out, logs_corpus.texts[0])
@@ -226,7 +259,7 @@ def predict(
     format: FormatOption = None,
     encoding: EncodingOption = "utf-8",
 ) -> None:
-    """Classify utterances: one JSON line each, written as it goes."""
+    """Classify utterances: one JSON line each, written as it goes. Review decisions are heeded."""
     from newfound.data.validation import ReadReport, stream_rows
 
     report = ReadReport("standard input" if file == "-" else file)
@@ -247,11 +280,15 @@ def inspect(
     model: Annotated[Path, typer.Argument(help="A model folder.")],
     new: Annotated[bool, typer.Option("--new", help="Only the new intents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
 ) -> None:
-    """Show the intents of a model: name, known or new, size, central utterances."""
+    """Show the intents of a model: name, known or new, size, keywords, central utterances."""
     from newfound.model import describe
+    from newfound.review.store import ReviewStore
 
     about = describe(model)
+    if ReviewStore(model).exists:
+        about["intents"] = [asdict(intent) for intent in _load_model(model, encoder, "cpu").intents()]
     intents = [intent for intent in about["intents"] if not (new and intent["known"])]
     intents.sort(key=lambda intent: (not intent["known"], -intent["size"]))
     if as_json:
@@ -260,9 +297,140 @@ def inspect(
     provenance = about["provenance"]
     print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
     _print_table(
-        ("intent", "kind", "size", "central utterances"),
-        [(i["name"], "known" if i["known"] else "new", f"{i['size']:,}", _examples(i["exemplars"])) for i in intents],
+        ("intent", "kind", "size", "central utterances and keywords"),
+        [
+            (i["name"], "known" if i["known"] else "new", f"{i['size']:,}", _examples(i["exemplars"], i["keywords"]))
+            for i in intents
+        ],
     )
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", help="rasa, dialogflow-es, dialogflow-cx, clu, botpress, csv, jsonl, parquet or datasets."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets.")],
+    language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = "en",
+    new: Annotated[bool, typer.Option("--new", help="Only intents that were not known before.")] = False,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+) -> None:
+    """Write the reviewed intents with their utterances for a bot platform."""
+    from newfound.export.formats import export as write
+
+    opened = _load_model(model, encoder, "cpu")
+    corpus = opened.corpus()
+    if new:
+        corpus = corpus.where(lambda label: label not in opened.review.known)
+    if not len(corpus):
+        raise DataError(f"{model}: there is no intent to export")
+    write(corpus, to, out, name=model.resolve().name, language=language)
+    print(f"Wrote {len(corpus):,} utterances of {len(corpus.intents)} intents to {out}")
+
+
+@app.command()
+def update(
+    model: Annotated[Path, typer.Argument(help="A model folder whose intents were reviewed.")],
+    logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances (text).")],
+    out: Annotated[Path, typer.Option("--out", help="The model folder to write.")],
+    n_new: Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")] = "auto",
+    accept_all: Annotated[
+        bool, typer.Option("--accept-all", help="Take all intents of the model for known, reviewed or not.")
+    ] = False,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+    seed: SeedOption = 0,
+    text_column: TextColumnOption = "text",
+    format: FormatOption = None,
+    encoding: EncodingOption = "utf-8",
+    force: ForceOption = False,
+) -> None:
+    """Another round: accepted intents are known now, and new ones are looked for in newer logs."""
+    from newfound.data.validation import read_logs
+    from newfound.review.rounds import next_round
+    from newfound.training.progress import reporter_for_terminal
+    from newfound.training.run import Run
+
+    check_replaceable(out, force)
+    corpus, report = read_logs(logs, text_column=text_column, format=format, encoding=encoding)
+    _print_warnings(report)
+    fitted = next_round(
+        _load_model(model, encoder, "cpu"),
+        corpus,
+        accept_all=accept_all,
+        run=Run(reporter=reporter_for_terminal()),
+        n_new=_whole_number_or_auto(n_new),
+        tune=tune,
+        device=device,
+        seed=seed,
+    )
+    fitted.model_.save(out, overwrite=force)
+    _print_new_intents(fitted.intents)
+    _print_next(out, corpus.texts[0])
+
+
+@review_app.command("apply")
+def review_apply(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
+    author: Annotated[str | None, typer.Option("--author", help="Who decides; the file may say so too.")] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="Train on from the decisions; needs --out.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder for the model that --refit trains.")] = None,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    tune: TuneOption = "auto",
+    device: DeviceOption = "auto",
+) -> None:
+    """Record decisions (rename, merge, split, reject, accept, move): all of the file, or nothing."""
+    from newfound.review.store import ReviewStore
+
+    if refit and out is None:
+        raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
+    if out is not None:
+        check_replaceable(out, False)
+    author_of_file, taken = _read_decisions(decisions)
+    entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
+    print(f"Recorded {len(entries)} decisions; predictions heed them at once. Take the last back: review undo {model}")
+    if refit and out is not None:
+        from newfound.review.rounds import refit as train
+        from newfound.training.progress import reporter_for_terminal
+        from newfound.training.run import Run
+
+        opened = _load_model(model, encoder, device)
+        trained = train(opened, run=Run(reporter=reporter_for_terminal()), tune=tune, device=device)
+        trained.save(out)
+        print(f"Wrote the model trained on them to {out}/")
+
+
+@review_app.command("undo")
+def review_undo(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    id: Annotated[int | None, typer.Option("--id", help="The decision's number; the last one otherwise.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Who takes it back.")] = None,
+) -> None:
+    """Take back a decision."""
+    from newfound.review.store import ReviewStore
+
+    entry = ReviewStore(model).undo(author=author or _whoami(), id=id)
+    print(f"Took back decision {entry.id}: {entry.decision.kind} by {entry.author}")
+
+
+@review_app.command("log")
+def review_log(model: Annotated[Path, typer.Argument(help="A model folder.")]) -> None:
+    """Who decided what, and when."""
+    from newfound.review.store import ReviewStore
+
+    rows = []
+    for entry in ReviewStore(model).entries():
+        what = json.dumps(dict(entry.decision.arguments), ensure_ascii=False)
+        undone = f"undone by {entry.undone_by}" if entry.undone_by else ""
+        shown = what if len(what) <= 80 else what[:79] + "…"
+        rows.append((str(entry.id), entry.at, entry.author, entry.decision.kind, shown, undone))
+    _print_table(("", "when (UTC)", "who", "what", "", ""), rows)
 
 
 @data_app.command("list")
@@ -488,11 +656,67 @@ def _fit(
     return fitted, run
 
 
-def _load_model(folder: Path, encoder: str | None, device: str) -> IntentModel:
+def _load_model(folder: Path, encoder: str | None, device: str) -> ReviewedModel:
+    """The model with the review that lies in its folder."""
     from newfound.methods.base import pick_device
-    from newfound.model import load
+    from newfound.review.reviewed import open_model
 
-    return load(folder, encoder=encoder).to(pick_device(device))
+    opened = open_model(folder, encoder=encoder)
+    opened.model.to(pick_device(device))
+    return opened
+
+
+def _tune(effort: str, tune: str, device: str) -> str:
+    """What trains: --tune says it exactly, --effort by what it is worth, and otherwise the device decides."""
+    from newfound.methods.base import pick_device, resolve_tune
+
+    efforts = {"quick": "heads", "best": "last"}
+    if effort != "auto" and effort not in efforts:
+        raise SettingsError(f"--effort {effort}: one of auto, quick, best")
+    if tune != "auto":
+        return tune
+    chosen = efforts.get(effort) or resolve_tune("auto", pick_device(device))
+    if effort == "auto":
+        why = "no GPU here" if chosen == "heads" else "there is a GPU"
+        said = "quick" if chosen == "heads" else "best"
+        print(f"Effort {said}, since {why}; --effort chooses.", file=sys.stderr)
+    return chosen
+
+
+def _logs_setting(method: str, holds: str | None) -> dict[str, str]:
+    if method == "consensus":
+        return {"logs": holds or "mixed"}
+    if holds not in (None, "novel"):
+        raise SettingsError(f"--method {method} takes all logs for new; use --method consensus for --logs {holds}")
+    return {}
+
+
+def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
+    """Author, if the file names one, and decisions: a list, or a mapping with `author` and `decisions`."""
+    import yaml
+
+    from newfound.review.decisions import parse
+
+    try:
+        content = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(f"{path}: cannot be read as YAML ({_one_line(error)[:120]})") from None
+    author = content.get("author") if isinstance(content, dict) else None
+    entries = content.get("decisions") if isinstance(content, dict) else content
+    if not isinstance(entries, list) or not entries:
+        raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
+    return (str(author) if author else None), [parse(entry) for entry in entries]
+
+
+def _whoami() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
 
 
 def _whole_number_or_auto(text: str) -> int | str:
@@ -595,15 +819,15 @@ def _print_warnings(*reports: ReadReport) -> None:
 
 
 def _print_new_intents(intents: Iterable[Intent]) -> None:
-    rows = [(i.name, f"{i.size:,}", _examples(i.exemplars)) for i in intents if not i.known]
+    rows = [(i.name, f"{i.size:,}", _examples(i.exemplars, i.keywords)) for i in intents if not i.known]
     rows.sort(key=lambda row: -int(row[1].replace(",", "")))
     print()
     _print_table(("new intent", "size", "central utterances"), rows)
 
 
-def _examples(texts: Iterable[str], count: int = 2, width: int = 80) -> str:
+def _examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:
     shown = [text if len(text) <= width else text[: width - 1] + "…" for text in islice(texts, count)]
-    return "\n".join(shown)
+    return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
 
 
 def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -29,3 +29,11 @@ class Interrupted(NewfoundError):
 
 class ExperimentError(NewfoundError):
     """Some runs of an experiment failed; the finished ones are kept."""
+
+
+class DecisionError(NewfoundError):
+    """A review decision cannot be applied to the intents as they are."""
+
+
+class ConflictError(NewfoundError):
+    """Somebody else decided in the meantime; look again before you decide."""

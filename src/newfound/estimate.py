@@ -85,11 +85,13 @@ def estimate_n_new(
         raise SettingsError(f"strategy={strategy!r} is not one of {', '.join(get_args(Strategy))}")
     if logs_hold not in get_args(Logs):
         raise SettingsError(f"logs={logs_hold!r} is not one of {', '.join(get_args(Logs))}")
+    if logs_hold == "mixed":
+        logs = logs[_looks_new(known, labels, logs, seed)]
     most = len(np.unique(logs, axis=0))
     if most < 2:
         return Estimate(1, 1, 1, strategy, logs_hold, {})
     rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
-    drawn = np.log([_one_draw(known, labels, logs, strategy, logs_hold, expected, rng) for rng in rngs[:DRAWS]])
+    drawn = np.log([_one_draw(known, labels, logs, strategy, expected, rng) for rng in rngs[:DRAWS]])
     off = [_rehearse(known, labels, strategy, rng) for rng in rngs[DRAWS:]]
     middle = float(np.median(drawn))
     width = NINETY_PERCENT * math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
@@ -121,12 +123,25 @@ def estimate_for(
     )
 
 
+def _looks_new(known: Vectors, labels: Ids, logs: Vectors, seed: int) -> npt.NDArray[np.bool_]:
+    """Which rows of the logs are not recognised as known."""
+    import torch
+    import torch.nn.functional as F
+
+    from newfound.consensus import recognise_known
+
+    names, y = np.unique(labels, return_inverse=True)
+    x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
+    ids = torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)]))
+    new: npt.NDArray[np.bool_] = (recognise_known(x, ids, len(names), seed=seed) < 0).numpy()
+    return new
+
+
 def _one_draw(
     known: Vectors,
     labels: Ids,
     logs: Vectors,
     strategy: Strategy,
-    logs_hold: Logs,
     expected: int | None,
     rng: np.random.Generator,
 ) -> float:
@@ -143,8 +158,6 @@ def _one_draw(
 
     share = min(SHARE, MOST_ROWS / max(len(known), len(logs)))
     known_tree, seen, log_tree = trees(share * len(known), share * len(logs))
-    if logs_hold == "mixed":
-        return n_known * _mean_ratio(known_tree, seen, log_tree, factors, new_only=True)
     n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
     by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
     if not _sizes_differ(log_tree, n_new, by_spread):
@@ -168,7 +181,7 @@ def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Ge
     if n_hidden < 1 or len(intents) - n_hidden < 2:
         return math.log(2)  # nothing to rehearse with: the estimate may be off by a factor of two
     hidden = np.isin(labels, intents[:n_hidden])
-    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], strategy, "novel", None, rng)
+    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], strategy, None, rng)
     return math.log(found / n_hidden)
 
 
@@ -206,32 +219,11 @@ class WardTree:
         labels = fcluster(self.merges, wanted, "maxclust")
         return float(silhouette_score(self.x, labels, metric="cosine")) if len(np.unique(labels)) > 1 else 0.0
 
-    def clusters(self, cut: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Centres [k, d] and sizes [k] at a cut."""
-        from scipy.cluster.hierarchy import fcluster
 
-        member = fcluster(self.merges, cut, "distance") - 1
-        size = np.bincount(member)
-        total = np.zeros((len(size), self.x.shape[1]))
-        np.add.at(total, member, self.x)
-        return total / size[:, None], size
-
-
-def _mean_ratio(
-    known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64], *, new_only: bool = False
-) -> float:
+def _mean_ratio(known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64]) -> float:
     """Clusters in the logs over clusters in the known utterances, geometric mean over cuts."""
     cuts = [known.cut_for(min(round(intents * factor), known.rows - 1)) for factor in factors]
-    found = [_count_new(known, logs, cut) if new_only else logs.count(cut) for cut in cuts]
-    return math.exp(np.mean([math.log(max(1, n) / known.count(cut)) for n, cut in zip(found, cuts, strict=True)]))
-
-
-def _count_new(known: WardTree, logs: WardTree, cut: float) -> int:
-    """Clusters of the logs that would not merge with any cluster of known utterances below the cut."""
-    (a, n), (b, m) = logs.clusters(cut), known.clusters(cut)
-    squared = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
-    height = np.sqrt(np.maximum(squared, 0.0) * 2 * n[:, None] * m / (n[:, None] + m))
-    return int((height.min(1) > cut).sum())
+    return math.exp(np.mean([math.log(logs.count(cut) / known.count(cut)) for cut in cuts]))
 
 
 def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:

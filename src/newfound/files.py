@@ -30,7 +30,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 MODEL_FORMAT = "newfound-model"
-MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder"})
+MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html"})
+REVIEW_FILE = "review.sqlite3"
 
 
 def check_replaceable(target: Path, overwrite: bool) -> None:
@@ -39,6 +40,8 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
         raise SettingsError(f"--out {target}: that looks like an option; give the name of a folder")
     if target.is_symlink():
         raise SettingsError(f"{target} is a link; give the folder itself")
+    if (target / REVIEW_FILE).exists():
+        raise SettingsError(f"{target} holds a person's review decisions; choose another --out")
     if target.exists():
         foreign = _foreign_files(target)
         if foreign:

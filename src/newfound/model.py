@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -29,6 +29,7 @@ from newfound.network import IntentNetwork, embed
 
 FORMAT_VERSION = 1
 ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", "encoder"
+UTTERANCES_FILE = "utterances.jsonl"
 MOST_ABOUT_BYTES = 64 * 2**20
 TEXTS_PER_BATCH = 1_024
 
@@ -40,13 +41,25 @@ class Intent:
     name: str
     known: bool
     size: int  # training utterances: labelled ones of a known intent, discovered ones of a new intent
-    exemplars: tuple[str, ...]  # the most central of them
+    exemplars: tuple[str, ...]  # central ones, each of another kind
+    keywords: tuple[str, ...] = ()  # what tells it from the others, best first
+    border: tuple[str, ...] = ()  # those nearest to being of another intent
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A training utterance as the fitted model sees it: what reviews, reports and later rounds start from."""
+
+    text: str
+    intent: int  # position in the model's intents
+    labelled: bool  # by its user; otherwise it came from the logs
+    probability: float
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     text: str
-    intent: str
+    intent: str | None  # None: of no intent, where a person rejected what it looks like
     known: bool
     probability: float
 
@@ -62,6 +75,7 @@ class IntentModel:
         intents: Sequence[Intent],
         temperature: float,
         provenance: dict[str, Any],
+        utterances: Sequence[Utterance] = (),
     ) -> None:
         self.encoder = encoder
         self.tune = tune
@@ -69,6 +83,7 @@ class IntentModel:
         self.intents = tuple(intents)
         self.temperature = temperature
         self.provenance = provenance
+        self.utterances = tuple(utterances)
 
     @classmethod
     def build(
@@ -79,10 +94,11 @@ class IntentModel:
         intents: Sequence[Intent],
         temperature: float,
         provenance: dict[str, Any],
+        utterances: Sequence[Utterance] = (),
     ) -> IntentModel:
         """A freshly fitted model: the provenance gains versions and the time."""
         made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
-        return cls(encoder, tune, network, intents, temperature, {**provenance, **made})
+        return cls(encoder, tune, network, intents, temperature, {**provenance, **made}, utterances)
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -100,6 +116,18 @@ class IntentModel:
         self.encoder.to(device)
         self.network.to(device)
         return self
+
+    def with_known(self, names: Collection[str]) -> IntentModel:
+        """The same model with these intents known and all others new; known ones come first."""
+        order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
+        place = {old: new for new, old in enumerate(order)}
+        weight = self.network.classifier.weight
+        self.network.classifier.weight = torch.nn.Parameter(weight.detach()[order])
+        intents = [replace(self.intents[i], known=self.intents[i].name in names) for i in order]
+        utterances = [replace(u, intent=place[u.intent]) for u in self.utterances]
+        return IntentModel(
+            self.encoder, self.tune, self.network, intents, self.temperature, self.provenance, utterances
+        )
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embeddings [n, d]."""
@@ -141,12 +169,27 @@ class IntentModel:
 
     @torch.inference_mode()
     def _probabilities(self, texts: Sequence[str]) -> Tensor:
-        logits = self.network.classifier(self._vectors(texts).float())
+        return self.probabilities_of(self._vectors(texts))
+
+    @torch.inference_mode()
+    def probabilities_of(self, vectors: Tensor) -> Tensor:
+        """Probabilities [n, intents] of embeddings [n, d]."""
+        logits = self.network.classifier(vectors.to(self.device).float())
         probabilities: Tensor = (logits / self.temperature).softmax(-1)
         return probabilities
 
-    def save(self, folder: str | Path, *, overwrite: bool = False, with_encoder: bool = False) -> None:
-        """Write the model as a folder; `overwrite` replaces an earlier one, `with_encoder` makes it self-contained."""
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        with_encoder: bool = False,
+        with_utterances: bool = True,
+    ) -> None:
+        """Write the model as a folder; `overwrite` replaces an earlier one, `with_encoder` makes it self-contained.
+
+        `with_utterances` keeps the training utterances, which review, export and update need.
+        """
         from safetensors.torch import save_file
 
         check_replaceable(Path(folder), overwrite)
@@ -170,6 +213,10 @@ class IntentModel:
         with folder_atomically(Path(folder)) as target:
             (target / ABOUT_FILE).write_bytes(to_json(about))
             save_file(tensors, target / WEIGHTS_FILE)
+            if with_utterances and self.utterances:
+                with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
+                    for utterance in self.utterances:
+                        file.write(json.dumps(asdict(utterance), ensure_ascii=False) + "\n")
             if with_encoder:
                 self.encoder.save(target / ENCODER_FOLDER)
 
@@ -194,7 +241,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
     _fill(network, _read_weights(folder))
-    return IntentModel(loaded, tune, network, intents, temperature, provenance)
+    return IntentModel(loaded, tune, network, intents, temperature, provenance, read_utterances(folder, len(intents)))
 
 
 def describe(folder: str | Path) -> dict[str, Any]:
@@ -209,16 +256,42 @@ def describe(folder: str | Path) -> dict[str, Any]:
     return about
 
 
+def read_utterances(folder: str | Path, n_intents: int) -> tuple[Utterance, ...]:
+    """The training utterances that a model folder keeps; none if it was saved without."""
+    path = Path(folder) / UTTERANCES_FILE
+    if not path.exists():
+        return ()
+    found = []
+    with _inside(Path(folder), UTTERANCES_FILE).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                utterance = Utterance(**json.loads(line))
+                fits = isinstance(utterance.text, str) and 0 <= utterance.intent < n_intents
+            except (ValueError, TypeError):
+                fits = False
+            if not fits:
+                raise ModelError(f"{path}, line {number}: damaged; restore it or fit the model again")
+            found.append(utterance)
+    return tuple(found)
+
+
 def _read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
     def fits(entry: Any) -> bool:
         kinds = {"name": str, "known": bool, "size": int, "exemplars": list}
         whole = isinstance(entry, dict) and all(type(entry.get(key)) is kind for key, kind in kinds.items())
-        return whole and entry["size"] >= 0 and all(isinstance(text, str) for text in entry["exemplars"])
+        lists = [entry.get(key, []) for key in ("exemplars", "keywords", "border")] if whole else []
+        texts = all(isinstance(some, list) and all(isinstance(text, str) for text in some) for some in lists)
+        return whole and entry["size"] >= 0 and texts
 
     entries = about.get("intents")
     if not isinstance(entries, list) or len(entries) < 2 or not all(map(fits, entries)):
         raise ModelError(f"{folder / ABOUT_FILE}: damaged (its intents); restore it or fit the model again")
-    return [Intent(e["name"], e["known"], e["size"], tuple(e["exemplars"])) for e in entries]
+    return [
+        Intent(
+            e["name"], e["known"], e["size"], *(tuple(e.get(key, ())) for key in ("exemplars", "keywords", "border"))
+        )
+        for e in entries
+    ]
 
 
 def _read_about(folder: Path) -> dict[str, Any]:

@@ -276,6 +276,21 @@ FORMAT_OF_EXTENSION = {
 }
 
 
+def _platform(name: str) -> Reader:
+    """A reader of `platforms`, which is imported when it is needed."""
+
+    def read(source: Source, columns: Columns) -> Iterator[Row]:
+        from newfound.data import platforms
+
+        reader: Reader = getattr(platforms, f"read_{name}")
+        yield from reader(source, columns)
+
+    return read
+
+
+READERS |= {name: _platform(name.replace("-", "_")) for name in ("dialogflow-es", "dialogflow-cx", "clu", "botpress")}
+
+
 def format_of(name: str, chosen: str | None = None) -> str:
     """The format by option or by extension."""
     if chosen is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from newfound.errors import SettingsError
 from newfound.methods.base import Discoverer
+from newfound.methods.consensus import Consensus
 from newfound.methods.deepaligned import DeepAligned
 from newfound.methods.deepaligned_mix import DeepAlignedMix
 from newfound.methods.dpl import DPL
@@ -16,6 +17,7 @@ METHODS: dict[str, type[Discoverer]] = {
     "deepaligned-mix": DeepAlignedMix,
     "e2e": E2E,
     "dpl": DPL,
+    "consensus": Consensus,
 }
 
 

@@ -21,6 +21,7 @@ from newfound.encoders.encoder import (
     Encoder,
     Features,
     Pooling,
+    Tune,
     default_cache_dir,
     load_encoder,
     whole_corpus,
@@ -29,7 +30,8 @@ from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, SettingsError
 from newfound.estimate import estimate_for
 from newfound.methods.job import Job, Rows, Watch
-from newfound.model import Intent, IntentModel
+from newfound.model import Intent, IntentModel, Utterance
+from newfound.naming import border_cases, exemplars, keywords, name_intents
 from newfound.network import CosineClassifier, IntentNetwork
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
@@ -151,7 +153,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         tune = encoder.tune(resolve_tune(self.tune, device))
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
-        views = self.trunk_views if self.trunk_views != "auto" else 16 if device.type == "cuda" else 4
+        views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)
 
         def rows(part: Corpus, views: int = 0) -> Rows:
             def make() -> tuple[Features, list[Batch], Tensor]:
@@ -186,6 +188,10 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             watch=watch,
         )
 
+    def _stored_views(self, tune: Tune, device: torch.device) -> int:
+        """How many noisy runs of the frozen layers are worth their time."""
+        return 16 if device.type == "cuda" else 4
+
     def _encoder(self) -> Encoder:
         if isinstance(self.encoder, Encoder):
             return self.encoder.variant(pooling=self.pooling, max_length=self.max_length)
@@ -195,8 +201,9 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
             return self.n_new
-        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed])
-        found = run.shared(key, lambda: estimate_for(corpus, encoder, seed=self.seed))
+        logs = getattr(self, "logs", "novel")
+        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed, logs])
+        found = run.shared(key, lambda: estimate_for(corpus, encoder, logs_hold=logs, seed=self.seed))
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; give the number with --n-new")
@@ -216,7 +223,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
         self._drop_surplus(job, network, x)
         with torch.inference_mode():
-            predicted = network.classifier(x).argmax(1).cpu()
+            probability, predicted = (network.classifier(x) / temperature).softmax(1).cpu().max(1)
         intents = describe_intents(corpus, job, x.cpu(), network.classifier.weight.detach().cpu(), predicted)
         identity = job.run.identity
         provenance = {
@@ -228,7 +235,13 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             },
             "device": str(job.device),
         }
-        return IntentModel.build(job.encoder, job.tune, network, intents, temperature, provenance)
+        utterances = [
+            Utterance(text, int(known if known >= 0 else column), known >= 0, round(float(p), 4))
+            for text, known, column, p in zip(
+                corpus.texts, job.y.tolist(), predicted.tolist(), probability.tolist(), strict=True
+            )
+        ]
+        return IntentModel.build(job.encoder, job.tune, network, intents, temperature, provenance, utterances)
 
     def _drop_surplus(self, job: Job, network: IntentNetwork, x: Tensor) -> None:
         """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
@@ -317,22 +330,26 @@ def resolve_tune(tune: str, device: torch.device) -> str:
     return "last" if device.type == "cuda" else "heads"
 
 
-def describe_intents(
-    corpus: Corpus, job: Job, x: Tensor, weight: Tensor, predicted: Tensor, exemplars: int = 5
-) -> list[Intent]:
-    """Name, size and most central utterances of every intent, known ones first."""
-    from newfound.naming import plain_name
-
-    closeness = torch.nn.functional.normalize(x, dim=-1) @ torch.nn.functional.normalize(weight, dim=-1).T
-    names = list(corpus.intents)
-    intents = []
+def describe_intents(corpus: Corpus, job: Job, x: Tensor, weight: Tensor, predicted: Tensor) -> list[Intent]:
+    """Name, size, keywords, central utterances and border cases of every intent, known ones first."""
+    logits = torch.nn.functional.normalize(x, dim=-1) @ torch.nn.functional.normalize(weight, dim=-1).T
+    members = []
     for c in range(len(weight)):
-        known = c < job.n_known
-        rows = (job.y == c).nonzero() if known else ((predicted == c) & (job.y < 0)).nonzero()
-        rows = rows.squeeze(1)
-        central = rows[closeness[rows, c].argsort(descending=True, stable=True)].tolist()
-        texts = list(dict.fromkeys(corpus.texts[i] for i in central))[:exemplars]
-        if not known:
-            names.append(plain_name(texts[0] if texts else "", taken=names))
-        intents.append(Intent(names[c], known, len(rows), tuple(texts)))
-    return intents
+        rows = (job.y == c).nonzero() if c < job.n_known else ((predicted == c) & (job.y < 0)).nonzero()
+        members.append(rows.squeeze(1))
+    texts = [[corpus.texts[i] for i in rows.tolist()] for rows in members]
+    words = keywords(texts)
+    central = [exemplars(x[rows], weight[c], texts[c]) for c, rows in enumerate(members)]
+    border = [border_cases(logits[rows], c, texts[c]) for c, rows in enumerate(members)]
+    names = [*corpus.intents, *name_intents(texts[job.n_known :], taken=corpus.intents)]
+    return [
+        Intent(
+            names[c],
+            c < job.n_known,
+            len(texts[c]),
+            tuple(texts[c][i] for i in central[c]),
+            words[c],
+            tuple(texts[c][i] for i in border[c]),
+        )
+        for c in range(len(weight))
+    ]

@@ -1,0 +1,121 @@
+"""Many clusterings, one answer: views of the same vectors, clusterings of each, and what they agree on.
+
+Vectors x are [n, d] of unit length. k-means finds another solution from every start: it merges two intents here and
+splits one there. What most solutions have in common is better than the best of them.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.assignment import class_means
+from newfound.clustering import balance, kmeans
+
+ROWS_AT_ONCE = 2_048
+SHARPNESS = 0.1  # temperature of the softmax over neighbours
+
+
+def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
+    """Every vector moved towards the mean of its nearest neighbours: what is particular to an utterance fades."""
+    near = min(neighbours, len(x) - 1)
+    if near < 1:
+        return x
+    moved = []
+    for start in range(0, len(x), ROWS_AT_ONCE):
+        own = x[start : start + ROWS_AT_ONCE]
+        similarity = own @ x.T  # [rows, n]
+        rows = torch.arange(len(own), device=x.device)
+        similarity[rows, start + rows] = -torch.inf
+        value, index = similarity.topk(near, dim=1)
+        weight = (value / SHARPNESS).softmax(1)  # [rows, near]
+        moved.append((1 - share) * own + share * (weight[..., None] * x[index]).sum(1))
+    return F.normalize(torch.cat(moved), dim=-1)
+
+
+def even_then_free(x: Tensor, k: int, *, seed: int) -> Tensor:
+    """k-means from one start, evened out, then free again: labels [n].
+
+    Evening out takes apart what was merged and joins what was split, since both show in the size. Freed, clusters
+    that are really small or large go back. Where that ends worse than it began, the beginning is kept.
+    """
+    first = kmeans(x, k, restarts=1, seed=seed)
+    even = balance(x, first.centres, rounds=10)
+    freed, inertia = _lloyd(x, class_means(x, even, k)[0])
+    return freed if inertia <= _lloyd(x, F.normalize(first.centres, dim=-1))[1] else first.labels
+
+
+def _lloyd(x: Tensor, centres: Tensor, rounds: int = 30) -> tuple[Tensor, float]:
+    """k-means on the sphere from given centres [k, d]: labels, and the mean distance 1 - cosine to the own centre."""
+    labels = torch.full((len(x),), -1, device=x.device)
+    for _ in range(rounds):
+        similarity, nearest = (x @ centres.T).max(1)
+        if torch.equal(nearest, labels):
+            break
+        labels = nearest
+        moved, filled = class_means(x, labels, len(centres))
+        centres = torch.where(filled[:, None], moved, centres)
+    return labels, float(1 - similarity.mean())
+
+
+def agree(clusterings: list[Tensor], k: int, *, seed: int) -> Tensor:
+    """The consensus [n] of clusterings [n] each: utterances are close if many clusterings put them together.
+
+    A spectral embedding of the co-association matrix, which itself, [n, n], is never made: its eigenvectors come from
+    the clusters' overlaps [sum of k, sum of k].
+    """
+    member = torch.cat([_scaled_membership(labels) for labels in clusterings], dim=1)  # [n, sum of k]
+    member /= len(clusterings) ** 0.5
+    value, vector = torch.linalg.eigh(member.T @ member)
+    embedding = member @ vector[:, -k:] / value[-k:].clamp(min=1e-8).sqrt()
+    return kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+
+
+def _scaled_membership(labels: Tensor) -> Tensor:
+    """[n, clusters]: columns of unit length, so that a large cluster says no more than a small one."""
+    member = F.one_hot(labels).float()
+    return member / member.sum(0).clamp(min=1).sqrt()
+
+
+def recognise_known(
+    x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, share: float = 0.75, draws: int = 4, seed: int = 0
+) -> Tensor:
+    """For each row without a label the known intent it belongs to, or -1: y [n] in, ids of the unlabelled rows out.
+
+    Where the logs hold a known intent, labelled and unlabelled utterances mingle; a new intent has few labelled
+    neighbours. How many a known intent's own utterances have says what to expect: a row is of that intent if it has
+    nearly as many (`share` of it). Logs larger than the labelled data are drawn from, so that both have a say.
+    """
+    labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
+    generator = torch.Generator().manual_seed(seed)
+    draws = draws if len(logs) > len(labelled) else 1
+    found = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
+    for _ in range(draws):
+        drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
+        found += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
+    most, intent = found.max(1)  # [n]
+    near = found.sum(1)
+    own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
+    expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(
+        min=1
+    )  # labelled neighbours of an intent's own
+    known = (near >= share * expected[intent]) & (most > 0)
+    return torch.where(known, intent, -1)[logs]
+
+
+def _neighbours_by_intent(x: Tensor, among: Tensor, y: Tensor, n_known: int, neighbours: int) -> Tensor:
+    """How many of each row's nearest among others have each known label, [n, n_known]; `among` are row numbers."""
+    reference, labels = x[among], y[among]
+    position = torch.full((len(x),), -1, device=x.device)
+    position[among] = torch.arange(len(among), device=x.device)
+    counts = torch.zeros(len(x), n_known + 1, device=x.device)  # the last column: neighbours without a label
+    column = torch.where(labels >= 0, labels, n_known)
+    for start in range(0, len(x), ROWS_AT_ONCE):
+        similarity = x[start : start + ROWS_AT_ONCE] @ reference.T
+        rows = torch.arange(len(similarity), device=x.device)
+        itself = position[start : start + ROWS_AT_ONCE]
+        similarity[rows[itself >= 0], itself[itself >= 0]] = -torch.inf
+        near = similarity.topk(min(neighbours, len(among) - 1), dim=1).indices
+        counts[start : start + ROWS_AT_ONCE].scatter_add_(1, column[near], torch.ones_like(near, dtype=counts.dtype))
+    return counts[:, :n_known]

@@ -1,0 +1,102 @@
+"""Training data of bot platforms as rows. The same formats are written by `newfound.export`.
+
+A row's "line" is the number of its utterance in the file: these formats have no lines a person would count.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from newfound.data.readers import Columns, Row, Source
+from newfound.errors import DataError
+
+MOST_BYTES = 512 * 2**20  # unpacked, of a zip
+
+
+def read_clu(source: Source, columns: Columns) -> Iterator[Row]:
+    """A project of Azure's conversational language understanding."""
+    utterances = _get(_json(source), source, "assets", "utterances")
+    yield from _rows(source, columns, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
+
+
+def read_dialogflow_cx(source: Source, columns: Columns) -> Iterator[Row]:
+    """Intent resources of the Dialogflow CX API."""
+    intents = _mappings(_get(_json(source), source, "intents"), source)
+    yield from _rows(
+        source, columns, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases"))
+    )
+
+
+def read_botpress(source: Source, columns: Columns) -> Iterator[Row]:
+    """Intents of Botpress's NLU; utterances of all its languages."""
+    pairs = []
+    for intent in _mappings(_get(_json(source), source, "intents"), source):
+        by_language = intent.get("utterances")
+        for texts in by_language.values() if isinstance(by_language, dict) else ():
+            pairs += [(text, intent.get("name")) for text in texts if isinstance(texts, list)]
+    yield from _rows(source, columns, iter(pairs))
+
+
+def read_dialogflow_es(source: Source, columns: Columns) -> Iterator[Row]:
+    """An agent exported as a zip."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(source.stream.read()))
+    except zipfile.BadZipFile:
+        raise DataError(f"{source.name}: not a zip; export the agent again") from None
+    if sum(info.file_size for info in archive.infolist()) > MOST_BYTES:
+        raise DataError(f"{source.name}: unpacks to more than {MOST_BYTES // 2**20} MiB; that is no agent")
+    pairs = []
+    for path in sorted(archive.namelist()):
+        if not path.startswith("intents/") or "_usersays_" not in path:
+            continue
+        try:
+            about = json.loads(archive.read(path.split("_usersays_")[0] + ".json"))
+            phrases = json.loads(archive.read(path))
+        except (KeyError, ValueError):
+            raise DataError(f"{source.name}: {path} is damaged or without its intent; export the agent again") from None
+        pairs += [
+            ("".join(part.get("text", "") for part in phrase.get("data", [])), about.get("name")) for phrase in phrases
+        ]
+    yield from _rows(source, columns, iter(pairs))
+
+
+def _rows(source: Source, columns: Columns, pairs: Iterator[tuple[Any, Any]]) -> Iterator[Row]:
+    for number, (text, label) in enumerate(pairs, 1):
+        if not isinstance(text, str) or not isinstance(label, str):
+            raise DataError(f"{source.name}: utterance {number} has no text or no intent")
+        yield Row(number, text, label if columns.label is not None else None)
+
+
+def _phrase(phrase: Any) -> str | None:
+    parts = phrase.get("parts") if isinstance(phrase, dict) else None
+    return "".join(str(part.get("text", "")) for part in parts) if isinstance(parts, list) else None
+
+
+def _json(source: Source) -> Any:
+    try:
+        return json.loads(source.stream.read().decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise DataError(f"{source.name}: not JSON in UTF-8; export it again") from None
+
+
+def _get(value: Any, source: Source, *keys: str) -> Any:
+    for key in keys:
+        if not isinstance(value, dict) or key not in value:
+            raise DataError(f"{source.name}: has no {'.'.join(keys)}; is it another format? (--format)")
+        value = value[key]
+    return value
+
+
+def _mappings(values: Any, source: Source) -> list[dict[str, Any]]:
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise DataError(f"{source.name}: damaged; export it again")
+    return values
+
+
+def _list(value: dict[str, Any], key: str) -> list[Any]:
+    found = value.get(key, [])
+    return found if isinstance(found, list) else []

@@ -1,0 +1,1 @@
+"""Intents and their utterances, as other programs read them."""

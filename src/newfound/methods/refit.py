@@ -1,0 +1,39 @@
+"""Refit: train the classifier on given labels alone, once a person has decided what the intents are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from newfound.data.corpus import Corpus
+from newfound.encoders.encoder import Encoder
+from newfound.errors import DataError
+from newfound.methods.base import Discoverer
+from newfound.methods.job import Job
+from newfound.methods.supervised import default_temperature, start_classifier, train_on_labels
+from newfound.network import IntentNetwork
+from newfound.training.run import Run
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Refit(Discoverer):
+    """A supervised classifier over the intents of the labels; utterances without one are left out of the training."""
+
+    epochs: int = 50
+    trunk_views: int = 0
+
+    def check_settings(self, corpus: Corpus) -> None:
+        if len(corpus.intents) < 2:
+            raise DataError("fewer than two intents are left; there is nothing to tell apart")
+        self._schedule()
+
+    def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
+        return 0
+
+    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
+        network = job.network()
+        temperature = default_temperature(job)
+        start_classifier(network, job.embed(network), job.y)
+        train_on_labels(
+            job, network, job.y, self._schedule(), stage="training", columns=job.n_known, temperature=temperature
+        )
+        return network, temperature

@@ -1,0 +1,198 @@
+"""Decisions and what follows from them. A decision is data; the state of a review is the decisions, replayed in order.
+
+A model predicts columns. A review maps columns to names: renaming, merging, accepting and rejecting change the mapping;
+splitting divides a column into parts, each described by some utterances; moving an utterance overrules them all for
+that very text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from newfound.errors import DecisionError
+
+WHOLE = -1  # the part of a column that was never split
+Slot = tuple[int, int]  # column of the model, part of it
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`kind` is one of `KINDS`; `arguments` are what it needs."""
+
+    kind: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Review:
+    """The names that a model's columns go by after some decisions. `None` is no intent."""
+
+    slots: dict[Slot, str | None]
+    known: set[str]
+    accepted: set[str] = field(default_factory=set)
+    parts: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)  # utterances that describe each part
+    moved: dict[str, str | None] = field(default_factory=dict)
+    created: set[str] = field(default_factory=set)  # intents that so far consist of moved utterances alone
+
+    @classmethod
+    def begin(cls, names: Sequence[str], known: Iterable[str]) -> Review:
+        return cls({(column, WHOLE): name for column, name in enumerate(names)}, set(known))
+
+    @property
+    def names(self) -> list[str]:
+        """All intents, in the order of the model's columns."""
+        used = (name for name in (*self.slots.values(), *sorted(self.created)) if name is not None)
+        return list(dict.fromkeys(used))
+
+    def status(self, name: str) -> str:
+        return "known" if name in self.known else "accepted" if name in self.accepted else "new"
+
+    def apply(self, decision: Decision) -> None:
+        """Change the state, or raise a `DecisionError` and leave it as it was."""
+        if decision.kind not in KINDS:
+            raise DecisionError(f"no decision {decision.kind!r}; one of {', '.join(KINDS)}")
+        KINDS[decision.kind](self, dict(decision.arguments))
+
+    def _rename(self, arguments: dict[str, Any]) -> None:
+        old, new = _texts(arguments, "intent", "to")
+        self._check_exists(old)
+        self._check_free(new)
+        self._replace(old, new)
+
+    def _merge(self, arguments: dict[str, Any]) -> None:
+        (into,) = _texts(arguments, "into", more=("intents",))
+        names = _list_of_texts(arguments, "intents")
+        for name in (*names, into):
+            self._check_exists(name)
+        if not set(names) - {into}:
+            raise DecisionError(f"merge: give at least one intent besides {into!r}")
+        lost = sorted(set(names) & self.known - {into})
+        if lost:
+            raise DecisionError(f"merge: {lost[0]!r} is a known intent; merge the others into it instead")
+        for name in set(names) - {into}:
+            self._replace(name, into)
+
+    def _split(self, arguments: dict[str, Any]) -> None:
+        (intent,) = _texts(arguments, "intent", more=("into",))
+        self._check_exists(intent)
+        into = arguments.get("into")
+        if not isinstance(into, dict) or len(into) < 2:
+            raise DecisionError("split: `into` needs at least two names, each with a few utterances")
+        groups = {name: tuple(_list_of_texts(into, name)) for name in into}
+        for name in groups:
+            if name != intent:
+                self._check_free(name)
+        slots = [slot for slot, name in self.slots.items() if name == intent]
+        if not slots:
+            raise DecisionError(f"split: {intent!r} consists of moved utterances alone; move them instead")
+        for slot in slots:
+            del self.slots[slot]
+            parts = self.parts.setdefault(slot[0], [])
+            if slot[1] != WHOLE:
+                parts[slot[1]] = ()  # its utterances describe it no longer
+            for name, texts in groups.items():
+                self.slots[slot[0], len(parts)] = name
+                parts.append(texts)
+        if intent not in groups:
+            self._forget(intent)
+
+    def _reject(self, arguments: dict[str, Any]) -> None:
+        (intent,) = _texts(arguments, "intent")
+        self._check_exists(intent)
+        if intent in self.known:
+            raise DecisionError(f"reject: {intent!r} is a known intent")
+        self._replace(intent, None)
+
+    def _accept(self, arguments: dict[str, Any]) -> None:
+        (intent,) = _texts(arguments, "intent")
+        self._check_exists(intent)
+        if intent not in self.known:
+            self.accepted.add(intent)
+
+    def _move(self, arguments: dict[str, Any]) -> None:
+        (to,) = _texts(arguments, "to", more=("texts", "create"))
+        texts = _list_of_texts(arguments, "texts")
+        if to not in self.names:
+            if arguments.get("create") is not True:
+                raise DecisionError(f"move: no intent {to!r}; add `create: true` to make it")
+            self._check_free(to)
+            self.created.add(to)
+        self.moved |= dict.fromkeys(texts, to)
+
+    def _replace(self, old: str, new: str | None) -> None:
+        """Give another name to everything that goes by the old one; `None` makes it no intent."""
+        was_known, was_accepted = old in self.known, old in self.accepted
+        self._forget(old)
+        self.slots = {slot: new if name == old else name for slot, name in self.slots.items()}
+        self.moved = {text: new if name == old else name for text, name in self.moved.items()}
+        if new is None:
+            return
+        if was_known:
+            self.known.add(new)
+        elif was_accepted and new not in self.known:
+            self.accepted.add(new)
+        if new not in self.slots.values():
+            self.created.add(new)
+
+    def _forget(self, name: str) -> None:
+        for names in (self.known, self.accepted, self.created):
+            names.discard(name)
+
+    def _check_exists(self, name: str) -> None:
+        if name not in self.names:
+            raise DecisionError(f"no intent {name!r}; `newfound inspect` shows their names")
+
+    def _check_free(self, name: str) -> None:
+        if not name.strip() or len(name) > LONGEST_NAME:
+            raise DecisionError(f"an intent's name needs 1 to {LONGEST_NAME} characters")
+        if name in self.names:
+            raise DecisionError(f"there is an intent {name!r} already; merge into it, or choose another name")
+
+
+KINDS: dict[str, Callable[[Review, dict[str, Any]], None]] = {
+    "rename": Review._rename,
+    "merge": Review._merge,
+    "split": Review._split,
+    "reject": Review._reject,
+    "accept": Review._accept,
+    "move": Review._move,
+}
+
+
+def replay(names: Sequence[str], known: Iterable[str], decisions: Iterable[Decision]) -> Review:
+    review = Review.begin(names, known)
+    for decision in decisions:
+        review.apply(decision)
+    return review
+
+
+def parse(entry: Any) -> Decision:
+    """A decision as YAML and JSON write it: one kind, and its arguments; `accept: some_intent` is short for one."""
+    if not isinstance(entry, dict) or len(entry) != 1:
+        raise DecisionError(f"a decision is one of {', '.join(KINDS)} with its arguments, not {str(entry)[:60]!r}")
+    ((kind, arguments),) = entry.items()
+    if isinstance(arguments, str) and kind in ("accept", "reject"):
+        arguments = {"intent": arguments}
+    if not isinstance(kind, str) or kind not in KINDS or not isinstance(arguments, dict):
+        raise DecisionError(f"a decision is one of {', '.join(KINDS)} with its arguments, not {str(entry)[:60]!r}")
+    return Decision(kind, arguments)
+
+
+def _texts(arguments: dict[str, Any], *names: str, more: Sequence[str] = ()) -> tuple[str, ...]:
+    odd = set(arguments) - set(names) - set(more)
+    if odd:
+        raise DecisionError(f"unknown argument {sorted(map(str, odd))[0]!r}; expected {', '.join((*names, *more))}")
+    for name in names:
+        if not isinstance(arguments.get(name), str) or not arguments[name]:
+            raise DecisionError(f"the argument {name!r} is missing or not a text")
+    return tuple(arguments[name] for name in names)
+
+
+def _list_of_texts(arguments: Mapping[str, Any], name: str) -> list[str]:
+    found = arguments.get(name)
+    if not isinstance(found, list) or not found or not all(isinstance(text, str) and text for text in found):
+        raise DecisionError(f"{name!r} needs a list of at least one text")
+    return found
