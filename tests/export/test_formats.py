@@ -1,0 +1,140 @@
+"""Every exported file is read back by the reader of its format, and has the fields its consumer asks for."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+import zipfile
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newfound.data.corpus import Corpus
+from newfound.data.validation import read_known
+from newfound.errors import DataError, SettingsError
+from newfound.export.formats import FORMATS, WRITERS, by_intent, export
+
+CORPUS = Corpus.of(
+    [
+        "where is my card?",
+        "Wo ist meine Karte – schon wieder weg?",
+        'she said "pay", then: left, [twice](really) #1',
+        "- not a list item",
+        "<script>alert(1)</script> & more",
+        "two\nlines",
+        "emoji 🎉",
+        "where is my card?",
+    ],
+    ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
+)
+READABLE = [name for name in WRITERS if name != "parquet"]
+
+
+@pytest.mark.parametrize("format", READABLE)
+def test_what_was_exported_is_imported_again(format, tmp_path):
+    path = tmp_path / f"file{WRITERS[format][1]}"
+    export(CORPUS, format, path, name="my bot")
+    back, _ = read_known(path, format=format)
+    expected, found = by_intent(CORPUS), by_intent(back)
+    if format == "botpress":  # whose intents' names are file names
+        assert list(map(sorted, found.values())) == list(map(sorted, expected.values()))
+    elif format == "rasa":  # a bracket that would mark an entity is taken apart
+        expected["pay bill/now"][0] = 'she said "pay", then: left, [twice] (really) #1'
+        assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in expected.items()}
+    else:
+        assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in expected.items()}
+
+
+def test_parquet_is_imported_again(tmp_path):
+    pytest.importorskip("pyarrow")
+    export(CORPUS, "parquet", tmp_path / "file.parquet")
+    back, _ = read_known(tmp_path / "file.parquet")
+    assert by_intent(back) == by_intent(CORPUS)
+
+
+@given(st.lists(st.text(min_size=1, max_size=30).filter(lambda t: t.split()), min_size=1, max_size=8))
+def test_rasa_survives_any_text(texts):
+    """Line ends, quotes, brackets, control characters: YAML stays YAML, one example a line."""
+    printable = ["".join(c for c in text if c.isprintable()).strip() or "x" for text in texts]
+    content = WRITERS["rasa"][0](Corpus.of(printable, ["a"] * len(printable)), "bot", "en")
+    (block,) = yaml.safe_load(content)["nlu"]
+    lines = block["examples"].splitlines()
+    assert len(lines) == len(by_intent(Corpus.of(printable, ["a"] * len(printable)))["a"])
+    assert all(line.startswith("- ") for line in lines)
+
+
+def test_dialogflow_es_has_what_an_agent_needs():
+    archive = zipfile.ZipFile(io.BytesIO(WRITERS["dialogflow-es"][0](CORPUS, "bot", "en")))
+    names = archive.namelist()
+    assert json.loads(archive.read("package.json")) == {"version": "1.0.0"}
+    assert json.loads(archive.read("agent.json"))["language"] == "en"
+    intents = [name for name in names if name.startswith("intents/") and "_usersays_" not in name]
+    assert len(intents) == len(CORPUS.intents)
+    for name in intents:
+        about = json.loads(archive.read(name))
+        phrases = json.loads(archive.read(name.removesuffix(".json") + "_usersays_en.json"))
+        uuid.UUID(about["id"])
+        assert {"name", "auto", "responses", "priority", "events", "fallbackIntent"} <= set(about)
+        assert all(set(p) == {"id", "data", "isTemplate", "count", "lang"} for p in phrases)
+        assert all("/" not in part and ":" not in part for part in name.removeprefix("intents/").split("/"))
+    assert WRITERS["dialogflow-es"][0](CORPUS, "bot", "en") == WRITERS["dialogflow-es"][0](CORPUS, "bot", "en")
+
+
+def test_clu_has_what_azure_documents():
+    """learn.microsoft.com, conversational language understanding, data formats."""
+    project = json.loads(WRITERS["clu"][0](CORPUS, "bot", "en-us"))
+    assert set(project) == {"projectFileVersion", "stringIndexType", "metadata", "assets"}
+    assert project["metadata"]["projectKind"] == project["assets"]["projectKind"] == "Conversation"
+    categories = {intent["category"] for intent in project["assets"]["intents"]}
+    assert categories == set(CORPUS.intents)
+    for utterance in project["assets"]["utterances"]:
+        assert utterance["intent"] in categories
+        assert utterance["dataset"] in ("Train", "Test")
+        assert utterance["language"] == "en-us"
+
+
+def test_cx_intents_are_v3_resources():
+    intents = json.loads(WRITERS["dialogflow-cx"][0](CORPUS, "bot", "en"))["intents"]
+    assert [intent["displayName"] for intent in intents] == list(CORPUS.intents)
+    for intent in intents:
+        assert all(p["repeatCount"] == 1 and p["parts"][0]["text"] for p in intent["trainingPhrases"])
+
+
+def test_a_dataset_folder_names_its_labels(tmp_path):
+    export(CORPUS, "datasets", tmp_path / "set")
+    card = yaml.safe_load((tmp_path / "set" / "README.md").read_text().split("---")[1])
+    names = card["dataset_info"]["features"][1]["dtype"]["class_label"]["names"]
+    assert list(names.values()) == list(CORPUS.intents)
+    rows = [json.loads(line) for line in (tmp_path / "set" / "train.jsonl").read_text().splitlines()]
+    assert len(rows) == len(CORPUS)
+    with pytest.raises(SettingsError, match="exists"):
+        export(CORPUS, "datasets", tmp_path / "set")
+
+
+def test_bad_requests(tmp_path):
+    assert set(FORMATS) >= set(WRITERS)
+    with pytest.raises(SettingsError, match="no format"):
+        export(CORPUS, "floppy", tmp_path / "x")
+    with pytest.raises(SettingsError, match="language"):
+        export(CORPUS, "rasa", tmp_path / "x", language="../en")
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "message"),
+    [
+        ("clu", b"{", "not JSON"),
+        ("clu", b'{"assets": {}}', r"no assets\.utterances"),
+        ("clu", b'{"assets": {"utterances": [{"text": 1, "intent": "a"}]}}', "utterance 1"),
+        ("dialogflow-cx", b'{"intents": 3}', "damaged"),
+        ("dialogflow-es", b"not a zip", "not a zip"),
+        ("botpress", b"[]", "no intents"),
+    ],
+)
+def test_damaged_platform_files_get_one_clear_line(format, content, message, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_known(path, format=format)

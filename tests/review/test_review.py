@@ -1,0 +1,337 @@
+"""Decisions, their store, and a model that heeds them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from newfound.errors import ConflictError, DecisionError, ModelError, SettingsError
+from newfound.files import REVIEW_FILE, check_replaceable
+from newfound.methods.kmeans import KMeans
+from newfound.review.decisions import WHOLE, Decision, Review, parse
+from newfound.review.reviewed import open_model
+from newfound.review.rounds import next_round, refit
+from newfound.review.store import ReviewStore
+
+NAMES = ["pay", "leak", "solar", "move"]
+
+
+def decide(review, kind, **arguments):
+    review.apply(Decision(kind, arguments))
+    return review
+
+
+@pytest.fixture
+def review():
+    return Review.begin(NAMES, ["pay", "leak"])
+
+
+def test_renaming(review):
+    decide(review, "rename", intent="solar", to="solar_panels")
+    assert review.names == ["pay", "leak", "solar_panels", "move"]
+    decide(review, "rename", intent="pay", to="pay_bill")
+    assert review.known == {"pay_bill", "leak"}
+
+
+def test_merging_new_into_known_and_accepted_into_new(review):
+    decide(review, "merge", intents=["solar"], into="pay")
+    assert review.slots[2, WHOLE] == "pay"
+    decide(review, "accept", intent="move")
+    assert review.status("move") == "accepted"
+    assert review.status("pay") == "known"
+
+
+def test_a_merged_intent_is_accepted_if_one_of_its_parts_was(review):
+    decide(review, "accept", intent="solar")
+    decide(review, "merge", intents=["solar", "move"], into="move")
+    assert review.status("move") == "accepted"
+    assert "solar" not in review.names
+
+
+def test_rejecting_takes_the_name_and_what_was_moved_to_it(review):
+    decide(review, "move", texts=["a"], to="solar")
+    decide(review, "reject", intent="solar")
+    assert review.slots[2, WHOLE] is None
+    assert review.moved == {"a": None}
+
+
+def test_splitting_a_part_again(review):
+    decide(review, "split", intent="move", into={"move_in": ["a"], "move_out": ["b"]})
+    assert review.slots[3, 0] == "move_in"
+    decide(review, "split", intent="move_out", into={"move_out": ["b"], "move_away": ["c"]})
+    assert {slot: name for slot, name in review.slots.items() if slot[0] == 3} == {
+        (3, 0): "move_in",
+        (3, 2): "move_out",
+        (3, 3): "move_away",
+    }
+    assert review.parts[3] == [("a",), (), ("b",), ("c",)]
+
+
+def test_moving_to_an_intent_of_its_own(review):
+    decide(review, "move", texts=["a"], to="fresh", create=True)
+    assert review.names[-1] == "fresh"
+    decide(review, "merge", intents=["fresh"], into="solar")
+    assert review.moved == {"a": "solar"}
+    assert review.names == NAMES
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "message"),
+    [
+        ("burn", {}, "no decision 'burn'"),
+        ("rename", {"intent": "nope", "to": "x"}, "no intent 'nope'"),
+        ("rename", {"intent": "pay", "to": "leak"}, "already"),
+        ("rename", {"intent": "pay", "to": "  "}, "name needs"),
+        ("rename", {"intent": "pay"}, "'to' is missing"),
+        ("rename", {"intent": "pay", "to": "x", "why": "y"}, "unknown argument 'why'"),
+        ("merge", {"intents": ["solar"], "into": "solar"}, "besides"),
+        ("merge", {"intents": ["pay"], "into": "solar"}, "known intent"),
+        ("merge", {"intents": "solar", "into": "pay"}, "list"),
+        ("split", {"intent": "solar", "into": {"one": ["a"]}}, "at least two"),
+        ("split", {"intent": "solar", "into": {"one": ["a"], "two": []}}, "list"),
+        ("split", {"intent": "solar", "into": {"one": ["a"], "pay": ["b"]}}, "already"),
+        ("reject", {"intent": "pay"}, "known intent"),
+        ("move", {"texts": ["a"], "to": "nope"}, "create"),
+    ],
+)
+def test_what_cannot_be_decided_changes_nothing(review, kind, arguments, message):
+    with pytest.raises(DecisionError, match=message):
+        decide(review, kind, **arguments)
+    assert review == Review.begin(NAMES, ["pay", "leak"])
+
+
+def test_decisions_as_a_file_writes_them():
+    assert parse({"accept": "solar"}) == Decision("accept", {"intent": "solar"})
+    for wrong in ("accept", {"accept": "a", "reject": "b"}, {"accept": ["a"]}, {"burn": {}}, {1: {}}):
+        with pytest.raises(DecisionError, match="a decision is one of"):
+            parse(wrong)
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny_encoder, themed):
+    return KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu").fit(themed.texts, themed.labels)
+
+
+@pytest.fixture
+def folder(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def new_names(folder):
+    store = ReviewStore(folder)
+    return [name for name in store.names if name not in store.known]
+
+
+def test_decisions_are_kept_with_author_and_time_and_can_be_undone(folder):
+    store = ReviewStore(folder)
+    first, second = new_names(folder)
+    assert store.version() == 0
+    assert not store.exists or store.entries() == []
+    store.decide([Decision("rename", {"intent": first, "to": "solar"})], author="ana")
+    store.decide([Decision("merge", {"intents": ["solar"], "into": second})], author="ben")
+    entries = ReviewStore(folder).entries()
+    assert [(e.id, e.author, e.decision.kind) for e in entries] == [(1, "ana", "rename"), (2, "ben", "merge")]
+    with pytest.raises(DecisionError, match="later decisions build on decision 1"):
+        store.undo(author="ana", id=1)
+    assert store.undo(author="cleo").id == 2
+    assert "solar" in store.review().names
+    assert store.undo(author="cleo").id == 1
+    assert store.review().names == store.names
+    assert [e.undone_by for e in store.entries()] == ["cleo", "cleo"]
+    with pytest.raises(DecisionError, match="no decision to undo"):
+        store.undo(author="cleo")
+
+
+def test_a_batch_is_recorded_whole_or_not_at_all(folder):
+    store = ReviewStore(folder)
+    first, _ = new_names(folder)
+    batch = [Decision("accept", {"intent": first}), Decision("accept", {"intent": "nope"})]
+    with pytest.raises(DecisionError, match=r"decision 2 \(accept\): no intent 'nope'"):
+        store.decide(batch, author="ana")
+    assert store.entries() == []
+
+
+def test_somebody_elses_decision_is_noticed(folder):
+    store = ReviewStore(folder)
+    first, second = new_names(folder)
+    seen = store.version()
+    store.decide([Decision("accept", {"intent": first})], author="ana", expected_version=seen)
+    with pytest.raises(ConflictError, match="ana decided in the meantime"):
+        store.decide([Decision("accept", {"intent": second})], author="ben", expected_version=seen)
+
+
+def test_many_writers_lose_nothing(folder):
+    first, _ = new_names(folder)
+
+    def write(number):
+        ReviewStore(folder).decide([Decision("move", {"texts": [f"text {number}"], "to": first})], author=f"w{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(40)))
+    assert len(ReviewStore(folder).review().moved) == 40
+
+
+WRITER = """
+import sys
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+store = ReviewStore(sys.argv[1])
+name = [n for n in store.names if n not in store.known][0]
+for number in range(10_000):
+    pair = [Decision("move", {"texts": [f"{sys.argv[2]} {number} {side}"], "to": name}) for side in "ab"]
+    store.decide(pair, author="x")
+    print(number, flush=True)
+"""
+
+
+def test_a_killed_writer_leaves_every_acknowledged_decision_and_no_half_of_one(folder):
+    for attempt in range(5):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, folder, str(attempt)], stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(0.05 * attempt)
+        os.kill(process.pid, signal.SIGKILL)
+        acknowledged = 1 + len([line for line in process.stdout.read().split(b"\n") if line])
+        process.wait()
+        moved = [text for text in ReviewStore(folder).review().moved if text.startswith(f"{attempt} ")]
+        assert len(moved) % 2 == 0
+        assert acknowledged <= len(moved) // 2 <= acknowledged + 1
+
+
+def test_a_damaged_store_is_named(folder):
+    (folder / REVIEW_FILE).write_bytes(b"no database at all, and long enough to look like one" * 40)
+    with pytest.raises(ModelError, match="cannot be used"):
+        ReviewStore(folder).entries()
+
+
+def test_a_model_with_a_review_is_not_replaced(folder):
+    ReviewStore(folder).decide([Decision("accept", {"intent": new_names(folder)[0]})], author="ana")
+    with pytest.raises(SettingsError, match="review decisions"):
+        check_replaceable(folder, overwrite=True)
+
+
+def test_without_decisions_answers_are_the_models(folder, fitted, themed, tiny_encoder):
+    opened = open_model(folder, encoder=tiny_encoder)
+    assert opened.predict(themed.texts) == fitted.predict(themed.texts)
+
+
+def test_decisions_change_answers_at_once(folder, fitted, themed, tiny_encoder):
+    first, second = new_names(folder)
+    before = fitted.predict(themed.texts)
+    of_first = [text for text, name in zip(themed.texts, before, strict=True) if name == first]
+    store = ReviewStore(folder)
+    store.decide(
+        [
+            Decision("rename", {"intent": first, "to": "solar"}),
+            Decision("reject", {"intent": second}),
+            Decision("move", {"texts": [of_first[0]], "to": "pay"}),
+        ],
+        author="ana",
+    )
+    after = open_model(folder, encoder=tiny_encoder).predict(themed.texts)
+    for text, old, new in zip(themed.texts, before, after, strict=True):
+        if text == of_first[0]:
+            assert new == "pay"
+        elif old == first:
+            assert new == "solar"
+        elif old == second:
+            assert new is None or new in ("pay", "meter", "leak", "solar")  # merged mass of the others may win
+    store.undo(author="ana")
+    store.undo(author="ana")
+    store.undo(author="ana")
+    assert open_model(folder, encoder=tiny_encoder).predict(themed.texts) == before
+
+
+def test_a_split_divides_by_the_utterances_that_describe_its_parts(folder, fitted, themed, tiny_encoder):
+    first, _ = new_names(folder)
+    of_first = [t for t, name in zip(themed.texts, fitted.predict(themed.texts), strict=True) if name == first]
+    into = {"one": of_first[:1], "two": of_first[-1:]}
+    ReviewStore(folder).decide([Decision("split", {"intent": first, "into": into})], author="ana")
+    opened = open_model(folder, encoder=tiny_encoder)
+    assert opened.predict([of_first[0], of_first[-1]]) == ["one", "two"]
+    assert set(opened.predict(of_first)) <= {"one", "two", *fitted.predict(themed.texts)}
+    assert opened.predict_proba(of_first).sum(1) == pytest.approx(1, abs=1e-4)
+
+
+def test_refitting_learns_the_decisions_and_leaves_the_model_alone(folder, themed, tiny_encoder, tmp_path):
+    first, second = new_names(folder)
+    content = (folder / "weights.safetensors").read_bytes()
+    ReviewStore(folder).decide(
+        [Decision("rename", {"intent": first, "to": "solar"}), Decision("accept", {"intent": "solar"})], author="ana"
+    )
+    trained = refit(open_model(folder, encoder=tiny_encoder), tune="heads", device="cpu", epochs=10)
+    assert [i.name for i in trained.intents if not i.known] == [second]
+    assert trained.intents[-1].name == second  # known ones come first
+    trained.save(tmp_path / "again")
+    assert (folder / "weights.safetensors").read_bytes() == content
+    again = open_model(tmp_path / "again", encoder=tiny_encoder)
+    agreement = [a == b for a, b in zip(again.predict(themed.texts), trained.predict(themed.texts), strict=True)]
+    assert all(agreement)
+
+
+def test_a_round_keeps_what_was_accepted_and_finds_more(folder, themed, tiny_encoder):
+    from newfound.data.corpus import Corpus
+
+    opened = open_model(folder, encoder=tiny_encoder)
+    more = Corpus.of([f"cancel book {w} stop" for w in ("today", "now", "please", "late", "early", "fast")])
+    with pytest.raises(DecisionError, match="no new intent was accepted"):
+        next_round(opened, more, tune="heads", device="cpu", n_new=1)
+    fitted = next_round(opened, more, accept_all=True, tune="heads", device="cpu", n_new=1, epochs=5)
+    assert {i.name for i in fitted.intents if i.known} == set(opened.names)
+    assert len(fitted.intents) == len(opened.names) + 1
+
+
+def test_the_commands(folder, tiny_folder, tmp_path):
+    def newfound(*args):
+        command = [sys.executable, "-m", "newfound", *map(str, args)]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=120, env={**os.environ, "COLUMNS": "100"}
+        )
+
+    first, second = new_names(folder)
+    decisions = tmp_path / "decisions.yaml"
+    decisions.write_text(f"author: ana\ndecisions:\n- rename: {{intent: {first}, to: solar}}\n- accept: solar\n")
+    done = newfound("review", "apply", folder, decisions, "--refit", "--out", tmp_path / "n", "--encoder", tiny_folder)
+    assert done.returncode == 0, done.stderr
+    assert "Recorded 2 decisions" in done.stdout
+    assert (tmp_path / "n" / "model.json").is_file()
+    assert "solar" in newfound("inspect", folder, "--encoder", tiny_folder).stdout
+    log = newfound("review", "log", folder).stdout
+    assert "ana" in log
+    assert "rename" in log
+    exported = newfound("export", folder, "--to", "jsonl", "--out", tmp_path / "e.jsonl", "--encoder", tiny_folder)
+    assert exported.returncode == 0, exported.stderr
+    labels = {json.loads(line)["label"] for line in (tmp_path / "e.jsonl").read_text().splitlines()}
+    assert "solar" in labels
+    assert first not in labels
+    assert "Took back decision 2" in newfound("review", "undo", folder).stdout
+    for bad in ("- rename: {intent: nope, to: x}\n", "just text\n", "[", ""):
+        decisions.write_text(bad)
+        done = newfound("review", "apply", folder, decisions)
+        assert done.returncode == 2, done.stdout
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert newfound("review", "apply", folder, tmp_path / "absent.yaml").returncode == 2
+    assert len(ReviewStore(folder).entries()) == 2
+    assert second in newfound("inspect", folder, "--encoder", tiny_folder).stdout
+
+
+def test_utterances_are_needed_and_damaged_ones_named(fitted, tmp_path, tiny_encoder):
+    fitted.model_.save(tmp_path / "bare", with_utterances=False)
+    with pytest.raises(ModelError, match="without its utterances"):
+        open_model(tmp_path / "bare", encoder=tiny_encoder).assigned()
+    fitted.save(tmp_path / "odd")
+    (tmp_path / "odd" / "utterances.jsonl").write_text('{"text": "a"}\n')
+    with pytest.raises(ModelError, match="line 1: damaged"):
+        open_model(tmp_path / "odd", encoder=tiny_encoder)
+
+
+def test_sqlite_supports_what_the_store_needs():
+    assert sqlite3.sqlite_version_info >= (3, 37)  # STRICT tables
