@@ -27,11 +27,13 @@ def test_cli_page_is_up_to_date(tmp_path):
     assert page.read_text() == (ROOT / "docs" / "cli.md").read_text(), "run `make docs`"
 
 
-TABLES = re.findall(r"<!-- newfound (bench table .*?) -->\n(.*?)<!-- end -->", (ROOT / "README.md").read_text(), re.S)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GENERATED = r"<!-- newfound (bench table .*?) -->\n(.*?)<!-- end -->"
+TABLES = [found for page in PAGES for found in re.findall(GENERATED, page.read_text(), re.S)]
 
 
 @pytest.mark.parametrize(("command", "table"), TABLES, ids=[command for command, _ in TABLES])
-def test_tables_in_the_readme_are_generated(command, table, capsys, monkeypatch):
+def test_tables_in_the_documents_are_generated(command, table, capsys, monkeypatch):
     from newfound.cli import app
 
     monkeypatch.chdir(ROOT)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from newfound.errors import SettingsError
-from newfound.estimate import Estimate, WardTree, _count_new, _mean_ratio, _spread_ratio, estimate_n_new
+from newfound.estimate import Estimate, WardTree, _mean_ratio, _spread_ratio, estimate_n_new
 from newfound.figures import draw_estimate
 
 
@@ -76,8 +76,6 @@ def test_ward_tree_by_hand():
     assert tree.cut_for(4) == 1.5
     assert [tree.count(tree.cut_for(k)) for k in (1, 2, 3, 4, 5)] == [1, 2, 3, 4, 5]
     assert tree.spread()[:3] == pytest.approx([0, 0.5, (0.5 + 2) / 2])
-    centres, sizes = tree.clusters(3.0)
-    assert sorted(zip(centres[:, 0].tolist(), sizes.tolist(), strict=True)) == [(0.5, 2), (11.0, 2), (40.0, 1)]
 
 
 def test_ratios_by_hand():
@@ -86,8 +84,6 @@ def test_ratios_by_hand():
     assert _mean_ratio(known, 4, logs, np.ones(1)) == pytest.approx(5 / 4)
     assert _mean_ratio(known, 4, known, np.ones(1)) == 1
     assert _spread_ratio(known, 3, known) == pytest.approx(1)
-    assert _count_new(known, WardTree(LINE + 0.1), 3.0) == 0
-    assert _count_new(known, WardTree(np.concatenate([LINE, LINE + 400])), 3.0) == 3
 
 
 def test_the_figure_and_the_numbers_are_written(tmp_path):

@@ -49,7 +49,11 @@ def test_predictions_agree_with_each_other(fitted, themed):
 
 def test_a_saved_model_predicts_identically(fitted, themed, tmp_path, tiny_folder):
     fitted.save(tmp_path / "m")
-    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["model.json", "weights.safetensors"]
+    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == [
+        "model.json",
+        "utterances.jsonl",
+        "weights.safetensors",
+    ]
     loaded = load(tmp_path / "m")
     assert np.array_equal(loaded.predict_proba(themed.texts), fitted.predict_proba(themed.texts))
     assert loaded.intents == fitted.intents
@@ -228,3 +232,16 @@ def test_pretraining_improves_the_tail_on_known_intents(tiny_encoder, themed):
     losses = [record["loss"] for record in method.history_["pre-training"]]
     assert losses[-1] < 0.5 * losses[0]
     assert torch.isfinite(torch.tensor(losses)).all()
+
+
+def test_outlier_scores_are_shares_of_the_labelled_training_data(tiny_encoder, themed):
+    """About 5 % of the labelled training utterances score above 0.95; what is unlike all of them scores highest."""
+    fitted = KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=10, device="cpu").fit(
+        themed.texts, themed.labels
+    )
+    labelled = themed.labelled().texts
+    scores = fitted.model_.outlier_scores(labelled)
+    assert 0.0 <= scores.min() <= scores.max() <= 1.0
+    assert (scores > 0.95).mean() == pytest.approx(0.05, abs=0.03)
+    assert fitted.model_.outlier_scores(["why why why why"])[0] > np.median(scores)
+    assert [p.outlier for p in fitted.model_.classify(labelled)] == scores.tolist()

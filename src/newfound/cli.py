@@ -255,6 +255,12 @@ def predict(
     file: Annotated[str, typer.Argument(help="A file of utterances, or - for standard input, one a line.")] = "-",
     encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
     device: DeviceOption = "auto",
+    max_outliers: Annotated[
+        str | None,
+        typer.Option(
+            "--max-outliers", help="As 5%: no intent for what is less typical than all but 5 % of the labelled data."
+        ),
+    ] = None,
     text_column: TextColumnOption = "text",
     format: FormatOption = None,
     encoding: EncodingOption = "utf-8",
@@ -262,6 +268,7 @@ def predict(
     """Classify utterances: one JSON line each, written as it goes. Review decisions are heeded."""
     from newfound.data.validation import ReadReport, stream_rows
 
+    limit = 1.0 if max_outliers is None else 1 - _share(max_outliers, "--max-outliers")
     report = ReadReport("standard input" if file == "-" else file)
     rows = stream_rows(file, text_column=text_column, format=format, encoding=encoding, report=report)
     first = next(rows, None)  # a wrong file is noticed before the model is loaded
@@ -270,7 +277,10 @@ def predict(
     loaded = _load_model(model, encoder, device)
     for batch in _ready_batches(chain([first], rows), 256):
         for row, prediction in zip(batch, loaded.classify([row.text for row in batch]), strict=True):
-            print(json.dumps({"line": row.line, **asdict(prediction)}, ensure_ascii=False))
+            answer = asdict(prediction)
+            if prediction.outlier > limit:
+                answer |= {"intent": None, "known": False}
+            print(json.dumps({"line": row.line, **answer}, ensure_ascii=False))
         sys.stdout.flush()
     _print_warnings(report)
 
@@ -303,6 +313,21 @@ def inspect(
             for i in intents
         ],
     )
+
+
+@app.command()
+def report(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    out: Annotated[Path, typer.Option("--out", help="The page to write.")],
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+) -> None:
+    """Write one page about the intents, with a map of the logs; it opens offline and can be forwarded."""
+    from newfound.report.page import write_page
+
+    if out.is_dir():
+        raise SettingsError(f"--out {out}: is a folder; give the name of a file, as report.html")
+    write_page(_load_model(model, encoder, "cpu"), out, title=model.resolve().name)
+    print(f"Wrote {out}; open it in a browser")
 
 
 @app.command()
@@ -774,6 +799,17 @@ def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, for
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _share(text: str, option: str) -> float:
+    """5% or 0.05."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise SettingsError(f"{option} {text}: give a share, as 5% or 0.05")
+    return share
 
 
 def _numbers(text: str, option: str) -> list[int]:

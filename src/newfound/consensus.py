@@ -14,6 +14,7 @@ from newfound.assignment import class_means
 from newfound.clustering import balance, kmeans
 
 ROWS_AT_ONCE = 2_048
+DRAWS = 4
 SHARPNESS = 0.1  # temperature of the softmax over neighbours
 
 
@@ -79,27 +80,32 @@ def _scaled_membership(labels: Tensor) -> Tensor:
 
 
 def recognise_known(
-    x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, share: float = 0.75, draws: int = 4, seed: int = 0
+    x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, share: float = 0.8, passes: int = 2, seed: int = 0
 ) -> Tensor:
     """For each row without a label the known intent it belongs to, or -1: y [n] in, ids of the unlabelled rows out.
 
     Where the logs hold a known intent, labelled and unlabelled utterances mingle; a new intent has few labelled
     neighbours. How many a known intent's own utterances have says what to expect: a row is of that intent if it has
-    nearly as many (`share` of it). Logs larger than the labelled data are drawn from, so that both have a say.
+    nearly as many (`share` of it). In the second pass, what was recognised counts as labelled.
     """
+    found = y.clone()
+    for number in range(passes):
+        found[found < 0] = _recognise(x, found, n_known, neighbours, share, seed + number)
+    return found[y < 0]
+
+
+def _recognise(x: Tensor, y: Tensor, n_known: int, neighbours: int, share: float, seed: int) -> Tensor:
+    """One pass. Logs larger than the labelled data are drawn from, several times, so that both have a say."""
     labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
     generator = torch.Generator().manual_seed(seed)
-    draws = draws if len(logs) > len(labelled) else 1
     found = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
-    for _ in range(draws):
+    for _ in range(DRAWS if len(logs) > len(labelled) else 1):
         drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
         found += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
     most, intent = found.max(1)  # [n]
     near = found.sum(1)
     own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
-    expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(
-        min=1
-    )  # labelled neighbours of an intent's own
+    expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(min=1)
     known = (near >= share * expected[intent]) & (most > 0)
     return torch.where(known, intent, -1)[logs]
 

@@ -40,7 +40,7 @@ SHARE = 0.8  # of the rows at most: draws must differ for their spread to say so
 DRAWS, REHEARSALS = 5, 6
 HIDDEN = 0.4  # of the known intents, in a rehearsal
 FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as many clusters
-SIZES_DIFFER = 1.6  # beyond this factor between the number by spread and the number by heights
+LARGER, SMALLER = 1.6, 1.4  # factors between the numbers by spread and by heights that speak for other sizes
 MORE_COMPACT = 0.035  # gain in silhouette
 NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
 OVERCLUSTER = 2  # times the expected number: where "drop" starts
@@ -169,9 +169,10 @@ def _one_draw(
 
 def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
     """Whether the logs' intents are not of the known ones' size: larger (by_spread is low) or smaller (high)."""
-    if 1 / SIZES_DIFFER < by_spread / by_height < SIZES_DIFFER:
-        return False
-    return by_spread < by_height or logs.silhouette(by_spread) - logs.silhouette(by_height) > MORE_COMPACT
+    if by_spread < by_height:
+        return by_height / by_spread > LARGER
+    gain = logs.silhouette(by_spread) - logs.silhouette(by_height)
+    return by_spread / by_height > SMALLER and gain > MORE_COMPACT
 
 
 def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Generator) -> float:

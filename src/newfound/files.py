@@ -23,10 +23,17 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())  # temporary files are private; this one is like any other
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
 
 
 MODEL_FORMAT = "newfound-model"

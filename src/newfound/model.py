@@ -62,6 +62,7 @@ class Prediction:
     intent: str | None  # None: of no intent, where a person rejected what it looks like
     known: bool
     probability: float
+    outlier: float  # share of labelled training utterances that lie closer to their intent: 1 is like nothing known
 
 
 class IntentModel:
@@ -76,7 +77,9 @@ class IntentModel:
         temperature: float,
         provenance: dict[str, Any],
         utterances: Sequence[Utterance] = (),
+        typical: Sequence[float] = (),
     ) -> None:
+        """`typical`: quantiles of the labelled training utterances' cosine to their intent, for `outlier_scores`."""
         self.encoder = encoder
         self.tune = tune
         self.network = network.eval()
@@ -84,6 +87,7 @@ class IntentModel:
         self.temperature = temperature
         self.provenance = provenance
         self.utterances = tuple(utterances)
+        self.typical = tuple(typical)
 
     @classmethod
     def build(
@@ -95,10 +99,11 @@ class IntentModel:
         temperature: float,
         provenance: dict[str, Any],
         utterances: Sequence[Utterance] = (),
+        typical: Sequence[float] = (),
     ) -> IntentModel:
         """A freshly fitted model: the provenance gains versions and the time."""
         made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
-        return cls(encoder, tune, network, intents, temperature, {**provenance, **made}, utterances)
+        return cls(encoder, tune, network, intents, temperature, {**provenance, **made}, utterances, typical)
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -126,7 +131,7 @@ class IntentModel:
         intents = [replace(self.intents[i], known=self.intents[i].name in names) for i in order]
         utterances = [replace(u, intent=place[u.intent]) for u in self.utterances]
         return IntentModel(
-            self.encoder, self.tune, self.network, intents, self.temperature, self.provenance, utterances
+            self.encoder, self.tune, self.network, intents, self.temperature, self.provenance, utterances, self.typical
         )
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -149,12 +154,28 @@ class IntentModel:
 
     def classify(self, texts: Sequence[str]) -> list[Prediction]:
         """Predictions with their probability, one per text."""
-        probabilities = self.predict_proba(texts)
-        best = probabilities.argmax(1)
+        vectors = torch.from_numpy(self.transform(texts))
+        probability, best = self.probabilities_of(vectors).max(1)
+        outlier = self.outliers_of(vectors)
         return [
-            Prediction(text, self.intents[i].name, self.intents[i].known, float(row[i]))
-            for text, i, row in zip(texts, best, probabilities, strict=True)
+            Prediction(text, self.intents[i].name, self.intents[i].known, p, o)
+            for text, i, p, o in zip(texts, best.tolist(), probability.tolist(), outlier.tolist(), strict=True)
         ]
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """How unlike all intents each text is, from 0 to 1: see `Prediction.outlier`."""
+        return self.outliers_of(torch.from_numpy(self.transform(texts)))
+
+    @torch.inference_mode()
+    def outliers_of(self, vectors: Tensor) -> npt.NDArray[np.float64]:
+        closest = self.network.classifier(vectors.to(self.device).float()).cpu().double().amax(1).numpy()
+        if not self.typical:
+            plain: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
+            return plain
+        # Below all that was seen the score goes on growing, so that outliers can still be told from one another.
+        shares = [0.0, *np.linspace(0.5 / len(self.typical), 1.0, len(self.typical))]
+        found: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
+        return np.round(found, 6)
 
     def _vectors(self, texts: Sequence[str]) -> Tensor:
         cache, self.encoder.cache = (
@@ -207,6 +228,7 @@ class IntentModel:
             "tune": {"layers": self.tune.layers, "everything": self.tune.everything},
             "dense": self.network.dense is not None,
             "temperature": self.temperature,
+            "typical": list(self.typical),
             "intents": [asdict(intent) for intent in self.intents],
             "provenance": self.provenance,
         }
@@ -235,13 +257,16 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         dense = bool(about["dense"])
         temperature = float(about["temperature"])
         provenance = dict(about["provenance"])
+        typical = sorted(float(value) for value in about.get("typical", ()))
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{folder / ABOUT_FILE}: damaged ({type(error).__name__}: {error}); fit it again") from None
     if not 0 <= tune.layers <= loaded.depth or not 0 < temperature < float("inf"):
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
     _fill(network, _read_weights(folder))
-    return IntentModel(loaded, tune, network, intents, temperature, provenance, read_utterances(folder, len(intents)))
+    return IntentModel(
+        loaded, tune, network, intents, temperature, provenance, read_utterances(folder, len(intents)), typical
+    )
 
 
 def describe(folder: str | Path) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def _scored(method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
         "clustering": _rounded(clustering_scores(gold[ood], predicted[ood])),
     }
     if task.out_of_scope:
-        inside, outside = (1 - method.predict_proba(texts).max(1) for texts in (task.test.texts, task.out_of_scope))
+        inside, outside = (method.model_.outlier_scores(texts) for texts in (task.test.texts, task.out_of_scope))
         result["out_of_scope"] = _rounded({"auroc": 100 * auroc(outside, inside)})
     if task.unlabelled:
         logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]

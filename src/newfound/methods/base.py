@@ -36,6 +36,7 @@ from newfound.network import CosineClassifier, IntentNetwork
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
 
+QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
@@ -241,7 +242,9 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
                 corpus.texts, job.y.tolist(), predicted.tolist(), probability.tolist(), strict=True
             )
         ]
-        return IntentModel.build(job.encoder, job.tune, network, intents, temperature, provenance, utterances)
+        return IntentModel.build(
+            job.encoder, job.tune, network, intents, temperature, provenance, utterances, _typical(job, network, x)
+        )
 
     def _drop_surplus(self, job: Job, network: IntentNetwork, x: Tensor) -> None:
         """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
@@ -276,6 +279,13 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "model_"):
             raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_
+
+
+@torch.inference_mode()
+def _typical(job: Job, network: IntentNetwork, x: Tensor) -> list[float]:
+    """Quantiles of how close labelled utterances lie to the nearest intent."""
+    closest = network.classifier(x[job.known_rows.to(x.device)].float()).amax(1).double().cpu()
+    return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 
 @torch.inference_mode()

@@ -43,19 +43,20 @@ class ReviewedModel:
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Probabilities [n, intents], in the order of `names`; what is missing from one belongs to no intent."""
-        return self._by_name(texts).cpu().numpy()
+        return self._by_name(texts, torch.from_numpy(self.model.transform(texts))).cpu().numpy()
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
         return [prediction.intent for prediction in self.classify(texts)]
 
     def classify(self, texts: Sequence[str]) -> list[Prediction]:
-        named = self._by_name(texts)
+        vectors = torch.from_numpy(self.model.transform(texts))
+        named, outlier = self._by_name(texts, vectors), self.model.outliers_of(vectors)
         nothing = 1 - named.sum(1, keepdim=True)  # rejected columns
         value, best = torch.cat([named, nothing], dim=1).max(1)
         found = []
-        for text, i, p in zip(texts, best.tolist(), value.tolist(), strict=True):
+        for text, i, p, o in zip(texts, best.tolist(), value.tolist(), outlier.tolist(), strict=True):
             name = self.names[i] if i < len(self.names) else None
-            found.append(Prediction(text, name, name in self.review.known, round(min(p, 1.0), 6)))
+            found.append(Prediction(text, name, name in self.review.known, round(min(p, 1.0), 6), o))
         return found
 
     def assigned(self) -> list[Assigned]:
@@ -98,8 +99,7 @@ class ReviewedModel:
         kept = [u for u in self.assigned() if u.intent is not None]
         return Corpus.of([u.text for u in kept], [u.intent for u in kept])
 
-    def _by_name(self, texts: Sequence[str]) -> Tensor:
-        vectors = torch.from_numpy(self.model.transform(texts))
+    def _by_name(self, texts: Sequence[str], vectors: Tensor) -> Tensor:
         columns = self.model.probabilities_of(vectors).cpu()  # [n, columns]
         named = torch.zeros(len(texts), len(self.names))
         shares: dict[int, Tensor] = {c: self._share(c, vectors) for c in self._prototypes}

@@ -1,0 +1,1 @@
+"""One page about a model, for people who would rather look than read JSON."""

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from newfound import KMeans
+from newfound.data.corpus import Corpus
+from newfound.report.page import _overlap, write_page
+from newfound.review.decisions import Review
+from newfound.review.reviewed import ReviewedModel
+
+HOSTILE = "<script>alert('pay bill')</script> </script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def reviewed(tiny_encoder, themed):
+    corpus = themed + Corpus.of([HOSTILE] * 2, [None, "pay"])
+    model = KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=5, device="cpu").fit(corpus.texts, corpus.labels)
+    names = [intent.name for intent in model.intents]
+    return ReviewedModel(model.model_, Review.begin(names, names[:3]))
+
+
+def test_the_page_shows_every_intent_and_needs_nothing_from_outside(reviewed, tmp_path):
+    write_page(reviewed, tmp_path / "page.html", title="my <bot>")
+    page = (tmp_path / "page.html").read_text()
+    for name in reviewed.names:
+        assert f'data-name="{name}"' in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert not re.search(r'(src|href)="', page)
+    assert "my &lt;bot&gt;" in page
+
+
+def test_utterances_are_data(reviewed, tmp_path):
+    write_page(reviewed, tmp_path / "page.html", title="bot")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<script>") == page.count("</script>") == 1
+    assert "<img" not in page
+    points = json.loads(re.search(r"const points = (.*);", page).group(1))
+    assert HOSTILE in {point[3] for point in points}
+    assert all(0 <= point[0] <= 1 and 0 <= point[1] <= 1 for point in points)
+
+
+def test_overlap_by_hand():
+    """Two utterances of intent 0 side by side with one of intent 1, and one of intent 1 far away."""
+    import torch
+
+    x = torch.nn.functional.normalize(torch.tensor([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2], [0.0, 1.0]]), dim=-1)
+    overlap = _overlap(x, torch.tensor([0, 0, 1, 1]), 2)
+    assert overlap.sum(1).tolist() == [1, 1]
+    assert overlap[0, 1] == pytest.approx(4 / 6)  # three neighbours each: all others
