@@ -73,6 +73,9 @@ FormatOption = Annotated[
     typer.Option("--format", help="csv, tsv, jsonl, parquet, text or rasa; by the file's extension otherwise."),
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
+RedactOption = Annotated[
+    bool, typer.Option("--redact", help="Mask e-mail addresses, card numbers, IBANs and telephone numbers first.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is at --out.")]
 
 
@@ -176,6 +179,7 @@ def discover(
             "--keep-utterances/--no-keep-utterances", help="In the model folder; review, export and update need them."
         ),
     ] = True,
+    mask: RedactOption = False,
 ) -> None:
     """Find the new intents in logs, and make one classifier over known and new."""
     from newfound.data.validation import read_known, read_logs
@@ -186,6 +190,8 @@ def discover(
     )
     logs_corpus, logs_report = read_logs(logs, text_column=text_column, format=logs_format or format, encoding=encoding)
     _print_warnings(known_report, logs_report)
+    if mask:
+        known_corpus, logs_corpus = _redacted(known_corpus), _redacted(logs_corpus)
     fitted, run = _fit(
         method,
         known_corpus + logs_corpus,
@@ -373,6 +379,7 @@ def update(
     text_column: TextColumnOption = "text",
     format: FormatOption = None,
     encoding: EncodingOption = "utf-8",
+    mask: RedactOption = False,
     force: ForceOption = False,
 ) -> None:
     """Another round: accepted intents are known now, and new ones are looked for in newer logs."""
@@ -384,6 +391,8 @@ def update(
     check_replaceable(out, force)
     corpus, report = read_logs(logs, text_column=text_column, format=format, encoding=encoding)
     _print_warnings(report)
+    if mask:
+        corpus = _redacted(corpus)
     fitted = next_round(
         _load_model(model, encoder, "cpu"),
         corpus,
@@ -627,10 +636,12 @@ def main() -> NoReturn:
     try:
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()  # here, where a reader that has gone is caught, and not at Python's exit
-        sys.exit(code if isinstance(code, int) else 0)
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
         print(f"newfound: {stop or 'stopped'}", file=sys.stderr)
         sys.exit(130)
+    except SystemExit as stop:
+        # Typer ends with 1 when the reader of our output has gone, and leaves this mark. Nothing is wrong with that.
+        sys.exit(0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else stop.code)
     except BrokenPipeError:
         # The reader of our output has gone. Python would flush it again at exit, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -640,6 +651,7 @@ def main() -> NoReturn:
             raise
         print(f"newfound: error: {_one_line(error)}", file=sys.stderr)
         sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _is_users(error: Exception) -> bool:
@@ -689,6 +701,14 @@ def _load_model(folder: Path, encoder: str | None, device: str) -> ReviewedModel
     opened = open_model(folder, encoder=encoder)
     opened.model.to(pick_device(device))
     return opened
+
+
+def _redacted(corpus: Corpus) -> Corpus:
+    from newfound.data.redact import redact_corpus
+
+    masked, changed = redact_corpus(corpus)
+    print(f"Masked something in {changed:,} of {len(corpus):,} utterances.", file=sys.stderr)
+    return masked
 
 
 def _tune(effort: str, tune: str, device: str) -> str:
