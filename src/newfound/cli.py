@@ -180,6 +180,13 @@ def discover(
         ),
     ] = True,
     mask: RedactOption = False,
+    namer: Annotated[
+        str | None,
+        typer.Option(
+            "--namer", help="An OpenAI-compatible endpoint that names the new intents; exemplars are sent to it."
+        ),
+    ] = None,
+    namer_model: Annotated[str, typer.Option("--namer-model", help="The model to ask for at --namer.")] = "",
 ) -> None:
     """Find the new intents in logs, and make one classifier over known and new."""
     from newfound.data.validation import read_known, read_logs
@@ -206,6 +213,13 @@ def discover(
         seed=seed,
         **_logs_setting(method, holds),
     )
+    if namer is not None:
+        from newfound.namer import ask_for_names
+
+        def say(message: str) -> None:
+            print(f"newfound: warning: {message}", file=sys.stderr)
+
+        fitted.model_.with_names(ask_for_names(fitted.intents, namer, namer_model, note=say))
     fitted.model_.save(out, overwrite=force, with_encoder=with_encoder, with_utterances=keep_utterances)
     run.finish()
     _print_new_intents(fitted.intents)

@@ -122,6 +122,11 @@ class IntentModel:
         self.network.to(device)
         return self
 
+    def with_names(self, names: Sequence[str]) -> IntentModel:
+        """The same model with its intents called so, one name each."""
+        self.intents = tuple(replace(intent, name=name) for intent, name in zip(self.intents, names, strict=True))
+        return self
+
     def with_known(self, names: Collection[str]) -> IntentModel:
         """The same model with these intents known and all others new; known ones come first."""
         order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
