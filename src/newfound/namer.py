@@ -21,7 +21,7 @@ KEY_VARIABLE = "NEWFOUND_NAMER_KEY"
 MOST_ANSWER_BYTES = 100_000
 PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
 Answer with a JSON object {{"name": "..."}} whose name says what these users want: an action and its object in English
-snake_case, two to four words, such as cancel_booking. Do not use any of these names: {taken}.
+snake_case, two to four words, such as cancel_booking. Do not use any of these names: {taken}
 
 Keywords: {keywords}
 Messages:
