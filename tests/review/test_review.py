@@ -312,6 +312,9 @@ def test_the_commands(folder, tiny_folder, tmp_path):
     labels = {json.loads(line)["label"] for line in (tmp_path / "e.jsonl").read_text().splitlines()}
     assert "solar" in labels
     assert first not in labels
+    shown = newfound("report", folder, "--out", tmp_path / "report.html", "--encoder", tiny_folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "solar" in (tmp_path / "report.html").read_text()
     assert "Took back decision 2" in newfound("review", "undo", folder).stdout
     for bad in ("- rename: {intent: nope, to: x}\n", "just text\n", "[", ""):
         decisions.write_text(bad)
