@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from newfound.data.benchmarks import PARTS, facts, fresh_task, load_benchmark, read_part
-from newfound.data.task import DiscoveryTask, make_task
+from newfound.data.benchmarks import facts, fresh_domain_task, fresh_task, load_benchmark
+from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import default_cache_dir, load_encoder
 from newfound.estimate import estimate_n_new
@@ -36,22 +36,12 @@ def tasks(what: str) -> Iterator[tuple[DiscoveryTask, int]]:
     if what == "domains":
         for hidden in (2, 4, 6):
             for seed in (2000, 2001, 2002):
-                yield cross_domain_task(hidden, seed), hidden * 10
+                yield fresh_domain_task(hidden=hidden, seed=seed), hidden * 10
         return
     for data in ("banking77", "clinc150"):
         for ratio in (20, 40, 60):
             for seed in (2000, 2001, 2002):
                 yield fresh_task(data, ood_ratio=ratio / 100, seed=seed), ratio
-
-
-def cross_domain_task(hidden: int, seed: int) -> DiscoveryTask:
-    """CLINC150 with all intents of some of its ten domains declared new."""
-    parts = {part: read_part("clinc150", part) for part in PARTS}
-    domains = facts("splits")["clinc150_domains"]
-    chosen = np.random.default_rng(seed).permutation(sorted(domains))[:hidden]
-    new = sorted(intent for domain in chosen for intent in domains[domain])
-    known = sorted(set(parts["train"].intents) - set(new))
-    return make_task(f"clinc150/domains/{hidden}/{seed}", known, new, **parts)
 
 
 def summary() -> None:

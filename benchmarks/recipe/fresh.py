@@ -13,25 +13,13 @@ import json
 import time
 from pathlib import Path
 
-import numpy as np
-
 from newfound.bench.cells import _scored
-from newfound.data.benchmarks import PARTS, facts, fresh_task, out_of_scope, read_part
+from newfound.data.benchmarks import fresh_domain_task, fresh_task, out_of_scope
 from newfound.data.conditions import Condition, under
-from newfound.data.task import DiscoveryTask, make_task
+from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import default_cache_dir, load_encoder
 from newfound.methods import method_named
-
-
-def domain_task(hidden: int, seed: int) -> DiscoveryTask:
-    """CLINC150 with all intents of some of its ten domains declared new."""
-    parts = {part: read_part("clinc150", part) for part in PARTS}
-    domains = facts("splits")["clinc150_domains"]
-    chosen = np.random.default_rng(seed).permutation(sorted(domains))[:hidden]
-    new = sorted(intent for domain in chosen for intent in domains[domain])
-    known = sorted(set(parts["train"].intents) - set(new))
-    return make_task(f"clinc150/domains/{hidden}/{seed}", known, new, **parts)
 
 
 def tasks(seeds: list[int]) -> list[DiscoveryTask]:
@@ -39,7 +27,7 @@ def tasks(seeds: list[int]) -> list[DiscoveryTask]:
     for seed in seeds:
         found.append(fresh_task("banking77", ood_ratio=0.4, seed=seed))
         found.append(fresh_task("clinc150", ood_ratio=0.4, seed=seed))
-        found.append(domain_task(4, seed))
+        found.append(fresh_domain_task(hidden=4, seed=seed))
     return found
 
 

@@ -19,6 +19,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from newfound.data.corpus import Corpus
 from newfound.data.places import cache_dir
 from newfound.data.task import DiscoveryTask, make_task, partition
@@ -178,6 +180,14 @@ def fresh_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
     train = read_part(dataset, "train")
     _, new = partition(train, ood_ratio, seed)
     return _task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new)
+
+
+def fresh_domain_task(*, hidden: int, seed: int) -> DiscoveryTask:
+    """CLINC150 with all intents of some of its ten domains declared new, chosen by seed: another place to tune."""
+    domains = facts("splits")["clinc150_domains"]
+    chosen = np.random.default_rng(seed).permutation(sorted(domains))[:hidden]
+    new = [intent for domain in chosen for intent in domains[domain]]
+    return _task(f"clinc150/domains/{hidden}/{seed}", "clinc150", new)
 
 
 def _task(name: str, dataset: str, new: tuple[str, ...] | list[str]) -> DiscoveryTask:

@@ -63,7 +63,7 @@ def _cards(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.T
     texts = [[utterances[i].text for i in (label == c).nonzero().squeeze(1).tolist()] for c in range(len(place))]
     words = keywords(texts)
     overlap = _overlap(vectors, label, len(place))
-    probabilities = torch.from_numpy(reviewed.predict_proba([u.text for u in utterances]))
+    probabilities = reviewed.probabilities_of([u.text for u in utterances], vectors)
     cards = []
     for name, c in place.items():
         rows = (label == c).nonzero().squeeze(1)

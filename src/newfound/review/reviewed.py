@@ -43,14 +43,14 @@ class ReviewedModel:
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Probabilities [n, intents], in the order of `names`; what is missing from one belongs to no intent."""
-        return self._by_name(texts, torch.from_numpy(self.model.transform(texts))).cpu().numpy()
+        return self.probabilities_of(texts, torch.from_numpy(self.model.transform(texts))).numpy()
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
         return [prediction.intent for prediction in self.classify(texts)]
 
     def classify(self, texts: Sequence[str]) -> list[Prediction]:
         vectors = torch.from_numpy(self.model.transform(texts))
-        named, outlier = self._by_name(texts, vectors), self.model.outliers_of(vectors)
+        named, outlier = self.probabilities_of(texts, vectors), self.model.outliers_of(vectors)
         nothing = 1 - named.sum(1, keepdim=True)  # rejected columns
         value, best = torch.cat([named, nothing], dim=1).max(1)
         found = []
@@ -66,15 +66,16 @@ class ReviewedModel:
             raise ModelError("the model was saved without its utterances; discover again to review it")
         logs = [u for u in utterances if not u.labelled]
         found = iter(self.classify([u.text for u in logs]))
+        divided = [u.text for u in utterances if u.labelled and (u.intent, WHOLE) not in self.review.slots]
+        parts = dict(zip(divided, self.predict(divided), strict=True))  # labelled ones whose column was split
         result = []
         for u in utterances:
             if not u.labelled:
                 prediction = next(found)
                 result.append(Assigned(u.text, prediction.intent, False, prediction.probability))
                 continue
-            own = self.review.moved.get(u.text, self.review.slots.get((u.intent, WHOLE), ""))
-            if own == "":  # its column was split
-                own = self.predict([u.text])[0]
+            own = parts[u.text] if u.text in parts else self.review.slots[u.intent, WHOLE]
+            own = self.review.moved.get(u.text, own)
             result.append(Assigned(u.text, own, True, 1.0))
         return result
 
@@ -99,7 +100,8 @@ class ReviewedModel:
         kept = [u for u in self.assigned() if u.intent is not None]
         return Corpus.of([u.text for u in kept], [u.intent for u in kept])
 
-    def _by_name(self, texts: Sequence[str], vectors: Tensor) -> Tensor:
+    def probabilities_of(self, texts: Sequence[str], vectors: Tensor) -> Tensor:
+        """The same for texts whose embeddings [n, d] are there already."""
         columns = self.model.probabilities_of(vectors).cpu()  # [n, columns]
         named = torch.zeros(len(texts), len(self.names))
         shares: dict[int, Tensor] = {c: self._share(c, vectors) for c in self._prototypes}
