@@ -148,6 +148,16 @@ def test_starting_anew_forgets_old_checkpoints(tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("name", [".discovery.safetensors-x1y2", ".run.json-x1y2"])
+def test_what_a_killed_run_had_half_written_is_neither_in_the_way_nor_left_behind(tmp_path, name):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / name).write_bytes(b"half")
+    run = Run(folder=tmp_path / "r")
+    run.begin({"seed": 0})
+    run.finish()
+    assert not (tmp_path / "r").exists()
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_dropout_is_on_even_if_the_module_came_in_eval_mode(device):
     """A graph replays the mode it was captured in. With all inputs alike, only dropout can make losses differ."""

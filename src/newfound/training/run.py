@@ -64,7 +64,7 @@ class Run:
             return
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
-        if not path.is_file() and self.folder.exists() and any(self.folder.iterdir()):
+        if not path.is_file() and self.folder.exists() and set(self.folder.iterdir()) - self._own_files():
             raise SettingsError(f"{self.folder} holds something else; choose another --out")
         if path.is_file() and not self._anew:
             if not self._resume:
@@ -130,7 +130,7 @@ class Run:
         """The result is safe elsewhere: checkpoints are no longer needed. Only what a run wrote is removed."""
         if self.folder is None or not (self.folder / IDENTITY_FILE).is_file():
             return
-        for path in (*self.folder.glob("*.safetensors"), self.folder / IDENTITY_FILE):
+        for path in self._own_files():
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.folder.rmdir()
@@ -139,6 +139,13 @@ class Run:
     def kept(self) -> bool:
         """Whether there is a checkpoint to go on from."""
         return self.folder is not None and any(self.folder.glob("*.safetensors"))
+
+    def _own_files(self) -> set[Path]:
+        """Checkpoints, the identity, and what a killed run had half written of either."""
+        if self.folder is None:
+            return set()
+        halves = (f".{name}-*" for name in ("*.safetensors", IDENTITY_FILE))
+        return {path for pattern in ("*.safetensors", IDENTITY_FILE, *halves) for path in self.folder.glob(pattern)}
 
     def _path(self, stage: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{stage}.safetensors"
