@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Tiny tensors gain nothing from a second thread, and threads of several processes spin against each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 TINY = {
     "vocab_size": 200,

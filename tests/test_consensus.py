@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from newfound.clustering import kmeans
-from newfound.consensus import agree, diffuse, even_then_free, recognise_known
+from newfound.consensus import agree, believed, diffuse, recognise_known, unanimity, vote
 
 
 def bundles(sizes=(60, 60, 60, 60, 60, 60), width=24, spread=0.12, seed=0):
@@ -36,6 +36,7 @@ def test_diffusion_by_hand():
 
 def test_diffusion_equals_a_naive_loop(monkeypatch):
     monkeypatch.setattr("newfound.consensus.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("newfound.neighbours.ROWS_AT_ONCE", 7)
     x, _ = bundles(sizes=(9, 8))
     moved = diffuse(x, neighbours=3, share=0.4)
     for i in range(len(x)):
@@ -54,7 +55,7 @@ def test_diffusion_of_one_vector_is_itself():
 @pytest.mark.parametrize("sizes", [(60,) * 6, (120, 60, 30, 15, 10, 8)])
 def test_clear_intents_are_found_whatever_their_sizes(sizes):
     x, label = bundles(sizes, spread=0.05)
-    votes = [even_then_free(view, 6, seed=s) for view in (x, diffuse(x)) for s in range(6)]
+    votes = [vote(view, 6, seed=s).freed for view in (x, diffuse(x)) for s in range(6)]
     assert same_partition(agree(votes, 6, seed=0), label)
 
 
@@ -62,9 +63,25 @@ def test_evening_out_repairs_what_k_means_merged_and_split():
     """From one start k-means merges two bundles and splits a third; even, then free, most starts end right."""
     x, label = bundles((50,) * 10, spread=0.08, width=16)
     plain = sum(same_partition(kmeans(x, 10, restarts=1, seed=s).labels, label) for s in range(10))
-    even = sum(same_partition(even_then_free(x, 10, seed=s), label) for s in range(10))
+    even = sum(same_partition(vote(x, 10, seed=s).freed, label) for s in range(10))
     assert even >= plain
     assert even >= 8
+
+
+def test_unanimity_by_hand():
+    """Two alike and one that says nothing of the two: the pairs agree 1, 0 and 0."""
+    a, nothing = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 0, 0, 0])
+    assert unanimity([a, 1 - a, nothing]) == pytest.approx(1 / 3)
+
+
+def test_even_sizes_are_believed_where_intents_are_even_and_not_in_a_long_tail():
+    def is_even(sizes):
+        x, _ = bundles(sizes, spread=0.12)
+        votes = [vote(x, 12, seed=s) for s in range(6)]
+        return any(counted is not v.free for counted, v in zip(believed(votes), votes, strict=True))
+
+    assert is_even((40,) * 12)
+    assert not is_even((200, 120, 80, 50, 30, 20, 12, 8, 8, 6, 6, 5))
 
 
 def test_agreement_outvotes_a_wrong_clustering():

@@ -13,7 +13,7 @@ import json
 import time
 from pathlib import Path
 
-from newfound.bench.cells import _scored
+from newfound.bench.cells import scored
 from newfound.data.benchmarks import fresh_domain_task, fresh_task, out_of_scope
 from newfound.data.conditions import Condition, under
 from newfound.data.task import DiscoveryTask
@@ -68,7 +68,7 @@ def main() -> None:
                 "method": options.method,
                 "settings": {**settings, "seed": seed},
                 "condition": dict([options.condition]) if options.condition else {},
-                **_scored(method, made),
+                **scored(method, made),
                 "n_new": method.n_new_,
                 "seconds": seconds,
             }

@@ -16,7 +16,7 @@ from fresh import tasks
 
 from newfound.assignment import class_means
 from newfound.clustering import balance, kmeans
-from newfound.consensus import _lloyd, agree, diffuse, even_then_free
+from newfound.consensus import _lloyd, agree, diffuse, vote
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import default_cache_dir, load_encoder
 from newfound.metrics import both_protocols
@@ -57,7 +57,7 @@ STEPS: dict[str, Label] = {
     "consensus of 12 k-means": consensus(once, neighbours=False),
     "consensus of 12 k-means over two views": consensus(once, neighbours=True),
     "consensus of 12 evened out and freed over two views": consensus(
-        lambda x, k, seed: even_then_free(x, k, seed=seed), neighbours=True
+        lambda x, k, seed: vote(x, k, seed=seed).freed, neighbours=True
     ),
 }
 

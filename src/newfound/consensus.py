@@ -6,37 +6,46 @@ splits one there. What most solutions have in common is better than the best of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.assignment import class_means
 from newfound.clustering import balance, kmeans
+from newfound.neighbours import ROWS_AT_ONCE, nearest
 
-ROWS_AT_ONCE = 2_048
 DRAWS = 4
 SHARPNESS = 0.1  # temperature of the softmax over neighbours
+SURER = 0.05  # how much more alike (adjusted Rand index) votes for even sizes must be to be believed
 
 
 def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
     """Every vector moved towards the mean of its nearest neighbours: what is particular to an utterance fades."""
-    near = min(neighbours, len(x) - 1)
-    if near < 1:
+    if len(x) < 2:
         return x
-    moved = []
+    value, index = nearest(x, neighbours)  # [n, near] each
+    weight = (value / SHARPNESS).softmax(1)
+    moved = torch.empty_like(x)
     for start in range(0, len(x), ROWS_AT_ONCE):
-        own = x[start : start + ROWS_AT_ONCE]
-        similarity = own @ x.T  # [rows, n]
-        rows = torch.arange(len(own), device=x.device)
-        similarity[rows, start + rows] = -torch.inf
-        value, index = similarity.topk(near, dim=1)
-        weight = (value / SHARPNESS).softmax(1)  # [rows, near]
-        moved.append((1 - share) * own + share * (weight[..., None] * x[index]).sum(1))
-    return F.normalize(torch.cat(moved), dim=-1)
+        part = slice(start, start + ROWS_AT_ONCE)
+        moved[part] = (1 - share) * x[part] + share * (weight[part, :, None] * x[index[part]]).sum(1)
+    return F.normalize(moved, dim=-1)
 
 
-def even_then_free(x: Tensor, k: int, *, seed: int) -> Tensor:
-    """k-means from one start, evened out, then free again: labels [n].
+class Vote(NamedTuple):
+    """One start, three labellings [n]."""
+
+    free: Tensor  # k-means
+    even: Tensor  # of about equal sizes
+    freed: Tensor  # evened out, then free again
+
+
+def vote(x: Tensor, k: int, *, seed: int) -> Vote:
+    """k-means from one start, evened out, then free again.
 
     Evening out takes apart what was merged and joins what was split, since both show in the size. Freed, clusters
     that are really small or large go back. Where that ends worse than it began, the beginning is kept.
@@ -44,7 +53,27 @@ def even_then_free(x: Tensor, k: int, *, seed: int) -> Tensor:
     first = kmeans(x, k, restarts=1, seed=seed)
     even = balance(x, first.centres, rounds=10)
     freed, inertia = _lloyd(x, class_means(x, even, k)[0])
-    return freed if inertia <= _lloyd(x, F.normalize(first.centres, dim=-1))[1] else first.labels
+    kept = inertia <= _lloyd(x, F.normalize(first.centres, dim=-1))[1]
+    return Vote(first.labels, even, freed if kept else first.labels)
+
+
+def believed(votes: Sequence[Vote]) -> list[Tensor]:
+    """The labellings to count: those that began with even sizes, unless the logs have a long tail.
+
+    Where intents are of one size, evening out leads different starts to the same clusters. In a long tail it cuts
+    large intents wherever each start happens to, and the votes agree hardly more than plain k-means does.
+    """
+    free, freed = [v.free for v in votes], [v.freed for v in votes]
+    return freed if len(votes) < 2 or unanimity(freed) - unanimity(free) >= SURER else free
+
+
+def unanimity(labellings: Sequence[Tensor]) -> float:
+    """Mean adjusted Rand index of all pairs: 1 if all say the same."""
+    from sklearn.metrics import adjusted_rand_score
+
+    every = [labels.cpu().numpy() for labels in labellings]
+    pairs = [float(adjusted_rand_score(a, b)) for a, b in combinations(every, 2)]
+    return sum(pairs) / len(pairs)
 
 
 def _lloyd(x: Tensor, centres: Tensor, rounds: int = 30) -> tuple[Tensor, float]:
@@ -60,7 +89,7 @@ def _lloyd(x: Tensor, centres: Tensor, rounds: int = 30) -> tuple[Tensor, float]
     return labels, float(1 - similarity.mean())
 
 
-def agree(clusterings: list[Tensor], k: int, *, seed: int) -> Tensor:
+def agree(clusterings: Sequence[Tensor], k: int, *, seed: int) -> Tensor:
     """The consensus [n] of clusterings [n] each: utterances are close if many clusterings put them together.
 
     A spectral embedding of the co-association matrix, which itself, [n, n], is never made: its eigenvectors come from
@@ -112,16 +141,8 @@ def _recognise(x: Tensor, y: Tensor, n_known: int, neighbours: int, share: float
 
 def _neighbours_by_intent(x: Tensor, among: Tensor, y: Tensor, n_known: int, neighbours: int) -> Tensor:
     """How many of each row's nearest among others have each known label, [n, n_known]; `among` are row numbers."""
-    reference, labels = x[among], y[among]
-    position = torch.full((len(x),), -1, device=x.device)
-    position[among] = torch.arange(len(among), device=x.device)
-    counts = torch.zeros(len(x), n_known + 1, device=x.device)  # the last column: neighbours without a label
-    column = torch.where(labels >= 0, labels, n_known)
-    for start in range(0, len(x), ROWS_AT_ONCE):
-        similarity = x[start : start + ROWS_AT_ONCE] @ reference.T
-        rows = torch.arange(len(similarity), device=x.device)
-        itself = position[start : start + ROWS_AT_ONCE]
-        similarity[rows[itself >= 0], itself[itself >= 0]] = -torch.inf
-        near = similarity.topk(min(neighbours, len(among) - 1), dim=1).indices
-        counts[start : start + ROWS_AT_ONCE].scatter_add_(1, column[near], torch.ones_like(near, dtype=counts.dtype))
+    label = torch.where(y >= 0, y, n_known)  # the last column: neighbours without a label
+    near = nearest(x, neighbours, among=among)[1]
+    counts = torch.zeros(len(x), n_known + 1, device=x.device)
+    counts.scatter_add_(1, label[near], torch.ones_like(near, dtype=counts.dtype))
     return counts[:, :n_known]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ def run_cell(
     """
     variant = VARIANTS[cell.variant]
     task = task or task_of(cell)
-    settings = {"n_new": len(task.new), **variant.settings, **(settings or {})}
+    settings = {"n_new": len(task.new), **_told(cell), **variant.settings, **(settings or {})}
     if variant.record == "speed":
         timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **{"epochs": 100, **settings})
         return {**timed, **asdict(cell)}
@@ -90,7 +90,7 @@ def run_cell(
     fitted = time.perf_counter()
     return {
         **asdict(cell),
-        **_scored(method, task),
+        **scored(method, task),
         **_recorded(variant.record, method, task),
         "timings": _rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
@@ -102,7 +102,14 @@ def run_cell(
     }
 
 
-def _scored(method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
+def _told(cell: Cell) -> dict[str, Any]:
+    """A method that can be told that the logs hold known intents is told so, where the experiment is about that."""
+    condition = VARIANTS[cell.variant].condition
+    takes = "logs" in {f.name for f in fields(method_named(cell.method))}
+    return {"logs": "mixed"} if takes and condition.mixed is not None else {}
+
+
+def scored(method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
     """Scores on the test part; where the logs hold more than new intents, how well that was recognised."""
     predicted = method.model_.predict_ids(task.test.texts)
     gold = task.gold_ids(task.test)

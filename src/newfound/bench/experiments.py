@@ -118,6 +118,7 @@ def _levels(prefix: str, values: Sequence[float], default: float | None = None) 
 
 
 EVERY = tuple(METHODS)
+EVERY_KIND = ("kmeans", "deepaligned", "e2e", "dpl", "consensus")
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
@@ -173,7 +174,10 @@ EXPERIMENTS = {
         Experiment(
             "imbalance",
             "Long-tailed logs",
-            _each(["kmeans", "deepaligned", "e2e", "dpl"], _levels("imbalance", IMBALANCES, 1)),
+            (
+                *_each(EVERY_KIND, _levels("imbalance", IMBALANCES, 1)),
+                ("consensus", "imbalance-12-equal"),
+            ),
             ("GID-MD",),
             figure="levels",
             axis="largest over smallest new intent",
@@ -181,7 +185,7 @@ EXPERIMENTS = {
         Experiment(
             "noise",
             "Utterances of no intent in the logs",
-            _each(["kmeans", "deepaligned", "e2e", "dpl"], _levels("noise", NOISE)),
+            _each(EVERY_KIND, _levels("noise", NOISE)),
             ("GID-MD",),
             columns=(*SCORES, Column("AUROC", ("out_of_scope", "auroc"))),
             figure="levels",
@@ -190,7 +194,7 @@ EXPERIMENTS = {
         Experiment(
             "mixed",
             "Utterances of known intents in the logs",
-            _each(["kmeans", "deepaligned", "e2e", "dpl"], _levels("mixed", MIXED)),
+            _each(EVERY_KIND, _levels("mixed", MIXED)),
             columns=(*SCORES, Column("known F1", ("logs", "known_f1"))),
             figure="levels",
             axis="known utterances in the logs, %",

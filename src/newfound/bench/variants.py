@@ -45,4 +45,7 @@ VARIANTS: dict[str, Variant] = {
     **{f"imbalance-{f}": Variant(condition=Condition(imbalance=f), level=f, label=f"factor {f}") for f in IMBALANCES},
     **{f"noise-{p}": Variant(condition=Condition(noise=p / 100), level=p, label=f"{p} %") for p in NOISE},
     **{f"mixed-{p}": Variant(condition=Condition(mixed=p / 100), level=p, label=f"{p} %") for p in MIXED},
+    "imbalance-12-equal": Variant(
+        {"sizes": "equal"}, Condition(imbalance=12), label="factor 12, sizes taken to be equal"
+    ),
 }

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.assignment import class_means
-from newfound.consensus import agree, diffuse, even_then_free, recognise_known
+from newfound.consensus import Vote, agree, believed, diffuse, recognise_known, vote
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Tune
 from newfound.methods.base import Discoverer, check_choice, check_positive
@@ -32,6 +32,7 @@ class Consensus(Discoverer):
 
     logs         "novel": every utterance of the logs is of a new intent (the paper's setting); "mixed": it may also be
                  of a known one, which its labelled neighbours tell
+    sizes        of the new intents: "estimated" from how far the clusterings agree, or taken to be "equal"
     runs         clusterings of each view
     neighbours   over which the second view averages, and that tell known from new in mixed logs
     rounds       of clustering and training in turn, where the encoder trains
@@ -39,6 +40,7 @@ class Consensus(Discoverer):
     """
 
     logs: Literal["novel", "mixed"] = "novel"
+    sizes: Literal["estimated", "equal"] = "estimated"
     runs: int = 6
     neighbours: int = 10
     rounds: int = 3
@@ -50,6 +52,7 @@ class Consensus(Discoverer):
         super().check_settings(corpus)
         check_positive(self, "runs", "neighbours", "rounds", "temperature")
         check_choice(self, "logs", "novel", "mixed")
+        check_choice(self, "sizes", "estimated", "equal")
 
     def _stored_views(self, tune: Tune, device: torch.device) -> int:
         return super()._stored_views(tune, device) if tune.layers else 0  # heads see one view
@@ -87,11 +90,14 @@ class Consensus(Discoverer):
             generator = torch.Generator().manual_seed(derive(job.seed, "voters", number))
             voters = x[torch.randperm(len(x), generator=generator)[:MOST_ROWS].to(x.device)]
         votes = [
-            even_then_free(view, job.n_new, seed=derive(job.seed, "vote", number, i, run))
+            vote(view, job.n_new, seed=derive(job.seed, "vote", number, i, run))
             for i, view in enumerate((voters, diffuse(voters, neighbours=self.neighbours)))
             for run in range(self.runs)
         ]
-        agreed = agree(votes, job.n_new, seed=derive(job.seed, "agree", number))
+        agreed = agree(self._counted(votes), job.n_new, seed=derive(job.seed, "agree", number))
         if len(voters) == len(x):
             return agreed
         return (x @ class_means(voters, agreed, job.n_new)[0].T).argmax(1)
+
+    def _counted(self, votes: list[Vote]) -> list[Tensor]:
+        return [v.even for v in votes] if self.sizes == "equal" else believed(votes)

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.naming import border_cases, exemplars, keywords
+from newfound.neighbours import nearest
 from newfound.review.reviewed import Assigned, ReviewedModel
 
 MOST_POINTS = 3_000  # on the map: enough to see, and few enough for t-SNE and a browser
@@ -62,7 +63,7 @@ def _cards(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.T
     label = torch.tensor([place[str(u.intent)] for u in utterances])
     texts = [[utterances[i].text for i in (label == c).nonzero().squeeze(1).tolist()] for c in range(len(place))]
     words = keywords(texts)
-    overlap = _overlap(vectors, label, len(place))
+    overlap = overlaps(vectors, label, len(place))
     probabilities = reviewed.probabilities_of([u.text for u in utterances], vectors)
     cards = []
     for name, c in place.items():
@@ -89,19 +90,11 @@ def _cards(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.T
     return sorted(cards, key=lambda card: (card.status == "known", -card.size, card.name))
 
 
-def _overlap(x: torch.Tensor, label: torch.Tensor, intents: int, rows_at_once: int = 1_024) -> torch.Tensor:
+def overlaps(x: torch.Tensor, label: torch.Tensor, intents: int) -> torch.Tensor:
     """[intents, intents]: of the nearest neighbours of an intent's utterances, the share that is of each other one."""
+    found = label[nearest(x, NEIGHBOURS)[1]]  # [n, near]
     counts = torch.zeros(intents, intents)
-    near = min(NEIGHBOURS, len(x) - 1)
-    if near < 1:
-        return counts
-    for start in range(0, len(x), rows_at_once):
-        similarity = x[start : start + rows_at_once] @ x.T
-        rows = torch.arange(len(similarity))
-        similarity[rows, start + rows] = -torch.inf
-        found = label[similarity.topk(near, dim=1).indices]  # [rows, near]
-        own = label[start : start + rows_at_once, None].expand_as(found)
-        counts.index_put_((own, found), torch.tensor(1.0), accumulate=True)
+    counts.index_put_((label[:, None].expand_as(found), found), torch.tensor(1.0), accumulate=True)
     return counts / counts.sum(1, keepdim=True).clamp(min=1)
 
 
