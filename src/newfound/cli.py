@@ -199,6 +199,7 @@ def discover(
     _print_warnings(known_report, logs_report)
     if mask:
         known_corpus, logs_corpus = _redacted(known_corpus), _redacted(logs_corpus)
+    logs_corpus, counts = _distinct(logs_corpus)
     fitted, run = _fit(
         method,
         known_corpus + logs_corpus,
@@ -220,7 +221,9 @@ def discover(
             print(f"newfound: warning: {message}", file=sys.stderr)
 
         fitted.model_.with_names(ask_for_names(fitted.intents, namer, namer_model, note=say))
-    fitted.model_.save(out, overwrite=force, with_encoder=with_encoder, with_utterances=keep_utterances)
+    fitted.model_.with_counts(counts).save(
+        out, overwrite=force, with_encoder=with_encoder, with_utterances=keep_utterances
+    )
     run.finish()
     _print_new_intents(fitted.intents)
     _print_next(out, logs_corpus.texts[0])
@@ -407,6 +410,7 @@ def update(
     _print_warnings(report)
     if mask:
         corpus = _redacted(corpus)
+    corpus, counts = _distinct(corpus)
     fitted = next_round(
         _load_model(model, encoder, "cpu"),
         corpus,
@@ -417,7 +421,7 @@ def update(
         device=device,
         seed=seed,
     )
-    fitted.model_.save(out, overwrite=force)
+    fitted.model_.with_counts(counts).save(out, overwrite=force)
     _print_new_intents(fitted.intents)
     _print_next(out, corpus.texts[0])
 
@@ -723,6 +727,19 @@ def _redacted(corpus: Corpus) -> Corpus:
     masked, changed = redact_corpus(corpus)
     print(f"Masked something in {changed:,} of {len(corpus):,} utterances.", file=sys.stderr)
     return masked
+
+
+def _distinct(logs: Corpus) -> tuple[Corpus, dict[str, int]]:
+    from newfound.data.duplicates import distinct
+
+    found, counts = distinct(logs)
+    if len(found) < len(logs):
+        print(
+            f"{len(logs):,} utterances in the logs, {len(found):,} distinct ones: each is learned once, and counts as "
+            "often as it was said.",
+            file=sys.stderr,
+        )
+    return found, counts
 
 
 def _tune(effort: str, tune: str, device: str) -> str:

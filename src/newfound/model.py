@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, get_args
@@ -54,6 +56,7 @@ class Utterance:
     intent: int  # position in the model's intents
     labelled: bool  # by its user; otherwise it came from the logs
     probability: float
+    count: int = 1  # how often the logs have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +79,20 @@ class IntentModel:
         intents: Sequence[Intent],
         temperature: float,
         provenance: dict[str, Any],
-        utterances: Sequence[Utterance] = (),
+        utterances: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = (),
         typical: Sequence[float] = (),
     ) -> None:
-        """`typical`: quantiles of the labelled training utterances' cosine to their intent, for `outlier_scores`."""
+        """`utterances` may be a function that reads them once somebody asks.
+
+        `typical`: quantiles of the labelled training utterances' cosine to their intent, for `outlier_scores`.
+        """
         self.encoder = encoder
         self.tune = tune
         self.network = network.eval()
         self.intents = tuple(intents)
         self.temperature = temperature
         self.provenance = provenance
-        self.utterances = tuple(utterances)
+        self._utterances = utterances
         self.typical = tuple(typical)
 
     @classmethod
@@ -109,6 +115,16 @@ class IntentModel:
         new = len(self.intents) - self.n_known
         return f"IntentModel({self.n_known} known and {new} new intents, encoder {self.encoder.name!r})"
 
+    @cached_property
+    def utterances(self) -> tuple[Utterance, ...]:
+        """The training utterances."""
+        return tuple(self._utterances() if callable(self._utterances) else self._utterances)
+
+    @cached_property
+    def utterance_vectors(self) -> Tensor:
+        """Embeddings [n, d] of the training utterances, in their order; made once."""
+        return torch.from_numpy(self.transform([u.text for u in self.utterances]))
+
     @property
     def n_known(self) -> int:
         return sum(intent.known for intent in self.intents)
@@ -125,6 +141,17 @@ class IntentModel:
     def with_names(self, names: Sequence[str]) -> IntentModel:
         """The same model with its intents called so, one name each."""
         self.intents = tuple(replace(intent, name=name) for intent, name in zip(self.intents, names, strict=True))
+        return self
+
+    def with_counts(self, counts: Mapping[str, int]) -> IntentModel:
+        """The same model where the utterances from the logs count so often; the intents' sizes follow."""
+        self.utterances = tuple(u if u.labelled else replace(u, count=counts.get(u.text, 1)) for u in self.utterances)
+        sizes: Counter[int] = Counter()
+        for u in self.utterances:
+            sizes[u.intent] += 0 if u.labelled else u.count
+        self.intents = tuple(
+            intent if intent.known else replace(intent, size=sizes[i]) for i, intent in enumerate(self.intents)
+        )
         return self
 
     def with_known(self, names: Collection[str]) -> IntentModel:
@@ -270,7 +297,14 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
     _fill(network, _read_weights(folder))
     return IntentModel(
-        loaded, tune, network, intents, temperature, provenance, read_utterances(folder, len(intents)), typical
+        loaded,
+        tune,
+        network,
+        intents,
+        temperature,
+        provenance,
+        lambda: read_utterances(folder, len(intents)),
+        typical,
     )
 
 

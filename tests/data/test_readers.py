@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from newfound.data.corpus import Corpus
+from newfound.data.duplicates import distinct
 from newfound.data.readers import Columns, Source, format_of, open_rows, read_csv, read_jsonl, read_rasa
 from newfound.data.validation import LONGEST_TEXT, ReadReport, read_known, read_logs, stream_rows
 from newfound.errors import DataError
@@ -194,3 +196,23 @@ def test_a_pipe_is_read_once_and_whole(tmp_path):
     writer.join()
     assert len(corpus) == 3000
     assert corpus.texts[0] == "utterance number 0"
+
+
+def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf8(tmp_path):
+    path = tmp_path / "logs.csv"
+    path.write_bytes("text\ncafé\n".encode() + b"caf\xe9 again\nplain\n")
+    corpus, report = read_logs(path)
+    assert corpus.texts == ("café", "café again", "plain")
+    assert report.warnings() == [f"{path}: 1 row not UTF-8, read as Windows-1252 (first: line 3)"]
+    with pytest.raises(DataError, match="line 2"):  # an explicit encoding is meant
+        read_logs(path, encoding="ascii")
+    path.write_bytes(b"text,label\ncaf\xc3\xa9,a\ncaf\xe9,b\n")
+    with pytest.raises(DataError, match="line 3: byte 0xe9"):  # somebody's training data should be mended
+        read_known(path)
+
+
+def test_repeats_are_one_utterance_that_counts_more():
+    logs = Corpus.of(["Hello!", "where is my card", "hello", "HELLO ...", "???", "Where is my card?", "!!"])
+    found, counts = distinct(logs)
+    assert found.texts == ("Hello!", "where is my card", "???", "!!")
+    assert counts == {"Hello!": 3, "where is my card": 2, "???": 1, "!!": 1}

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from newfound.errors import DataError
 
+OTHER_ENCODING = "cp1252"  # what a line in a UTF-8 file most likely is that is not UTF-8
 CSV_FIELD_LIMIT = 2**30  # the csv module's own limit of 128 KiB would fail on a long line instead of truncating it
 
 
@@ -42,6 +43,7 @@ class Source:
     name: str
     stream: BinaryIO
     encoding: str = "utf-8"
+    recoded: Callable[[int], None] | None = None  # told the line that was in another encoding; without it, an error
 
     def lines(self) -> Iterator[str]:
         """Decoded lines without their line end; a byte-order mark is dropped."""
@@ -64,6 +66,9 @@ class Source:
         try:
             return raw.decode(self.encoding)
         except UnicodeDecodeError as error:
+            if self.recoded is not None and self._has_more_than_ascii():
+                self.recoded(number)
+                return raw.decode(OTHER_ENCODING, errors="replace")
             byte = raw[error.start]
             raise DataError(
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
@@ -71,6 +76,25 @@ class Source:
             ) from None
         except LookupError:
             raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
+
+    def _has_more_than_ascii(self) -> bool:
+        """Whether other lines prove that the file as a whole is UTF-8: they have such characters, and decode."""
+        if self.encoding.lower() not in ("utf-8", "utf8") or not self.stream.seekable():
+            return False
+        here = self.stream.tell()
+        self.stream.seek(0)
+        try:
+            return any(not line.isascii() and _is_utf8(line) for line in self.stream)
+        finally:
+            self.stream.seek(here)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 Reader = Callable[[Source, Columns], Iterator[Row]]
@@ -305,9 +329,17 @@ def format_of(name: str, chosen: str | None = None) -> str:
 
 
 def open_rows(
-    path: str | Path, columns: Columns, *, format: str | None = None, encoding: str = "utf-8"
+    path: str | Path,
+    columns: Columns,
+    *,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    recoded: Callable[[int], None] | None = None,
 ) -> Iterator[Row]:
-    """Stream the rows of a file, or of standard input for `-` (plain text unless `format` says otherwise)."""
+    """Stream the rows of a file, or of standard input for `-` (plain text unless `format` says otherwise).
+
+    With `recoded`, single lines of a UTF-8 file in another encoding are read as Windows-1252 and it is told which.
+    """
     if str(path) == "-":
         source = Source("standard input", sys.stdin.buffer, encoding)
         yield from READERS[format_of("-.txt", format)](source, columns)
@@ -321,14 +353,14 @@ def open_rows(
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     with stream:
-        yield from reader(_source(str(path), stream, encoding), columns)
+        yield from reader(_source(str(path), stream, encoding, recoded), columns)
 
 
-def _source(name: str, stream: BufferedReader, encoding: str) -> Source:
+def _source(name: str, stream: BufferedReader, encoding: str, recoded: Callable[[int], None] | None = None) -> Source:
     """Look at the first bytes without consuming them: a pipe can be read only once."""
     start = stream.peek(4)
     if start.startswith(b"\x1f\x8b"):
         raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
     # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
     is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8"
-    return Source(name, stream, "utf-16" if is_utf16 else encoding)
+    return Source(name, stream, "utf-16" if is_utf16 else encoding, recoded)

@@ -23,6 +23,7 @@ class ReadReport:
     duplicates: int = 0
     truncated: int = 0
     empty: int = 0
+    recoded: int = 0
     first_line: dict[str, int] = field(default_factory=dict)
 
     def warnings(self) -> list[str]:
@@ -30,6 +31,7 @@ class ReadReport:
         notes = {
             "truncated": f"longer than {LONGEST_TEXT:,} characters, cut there",
             "empty": "empty, skipped",
+            "recoded": "not UTF-8, read as Windows-1252",
             "duplicates": "repeats of an earlier text, kept",
         }
         return [
@@ -72,8 +74,8 @@ def read_logs(
     encoding: str = "utf-8",
 ) -> tuple[Corpus, ReadReport]:
     """Unlabelled utterances; a label column, if there is one, is not read."""
-    rows = open_rows(path, Columns(text_column, None), format=format, encoding=encoding)
     report = ReadReport(str(path))
+    rows = _unlabelled_rows(path, text_column, format, encoding, report)
     corpus = _corpus(_usable_texts(rows, report), report)
     if not len(corpus):
         raise DataError(f"{path}: no utterance in it; it needs one text a row")
@@ -89,8 +91,18 @@ def stream_rows(
     report: ReadReport,
 ) -> Iterator[Row]:
     """Rows with a usable text one by one, for prediction over files of any size."""
-    rows = open_rows(path, Columns(text_column, None), format=format, encoding=encoding)
-    return _usable_texts(rows, report)
+    return _usable_texts(_unlabelled_rows(path, text_column, format, encoding, report), report)
+
+
+def _unlabelled_rows(
+    path: str | Path, text_column: str, format: str | None, encoding: str, report: ReadReport
+) -> Iterator[Row]:
+    """Logs come from many sources: a line in another encoding is counted, not refused."""
+
+    def recoded(line: int) -> None:
+        report.count("recoded", line)
+
+    return open_rows(path, Columns(text_column, None), format=format, encoding=encoding, recoded=recoded)
 
 
 def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:

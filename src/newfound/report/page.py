@@ -42,10 +42,12 @@ class Card:
 
 
 def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0) -> None:
-    utterances = [u for u in reviewed.assigned() if u.intent is not None]
-    if not utterances:
+    assigned = reviewed.assigned()
+    rows = [i for i, u in enumerate(assigned) if u.intent is not None]
+    if not rows:
         raise DataError("no utterance belongs to any intent; there is nothing to show")
-    vectors = F.normalize(torch.from_numpy(reviewed.model.transform([u.text for u in utterances])), dim=-1)
+    utterances = [assigned[i] for i in rows]
+    vectors = F.normalize(reviewed.model.utterance_vectors[rows], dim=-1)
     page = _render(
         title=title,
         cards=_cards(reviewed, utterances, vectors),
@@ -79,7 +81,7 @@ def _cards(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.T
             Card(
                 name,
                 reviewed.review.status(name),
-                len(rows),
+                sum(u.count for u in own),
                 statistics.fmean(logs) if logs else 0.0,
                 words[c],
                 tuple(texts[c][i] for i in shown),

@@ -29,6 +29,7 @@ class Assigned:
     intent: str | None
     labelled: bool
     probability: float
+    count: int = 1  # how often the logs have it
 
 
 class ReviewedModel:
@@ -51,48 +52,50 @@ class ReviewedModel:
     def classify(self, texts: Sequence[str]) -> list[Prediction]:
         vectors = torch.from_numpy(self.model.transform(texts))
         named, outlier = self.probabilities_of(texts, vectors), self.model.outliers_of(vectors)
-        nothing = 1 - named.sum(1, keepdim=True)  # rejected columns
-        value, best = torch.cat([named, nothing], dim=1).max(1)
+        value, best = self._best(named)
         found = []
         for text, i, p, o in zip(texts, best.tolist(), value.tolist(), outlier.tolist(), strict=True):
             name = self.names[i] if i < len(self.names) else None
-            found.append(Prediction(text, name, name in self.review.known, round(min(p, 1.0), 6), o))
+            found.append(Prediction(text, name, name in self.review.known, _probability(p), o))
         return found
+
+    @staticmethod
+    def _best(named: Tensor) -> tuple[Tensor, Tensor]:
+        """Probability and number of the best intent, [n] each; the number after the last is no intent."""
+        nothing = 1 - named.sum(1, keepdim=True)  # rejected columns
+        value, best = torch.cat([named, nothing], dim=1).max(1)
+        return value, best
 
     def assigned(self) -> list[Assigned]:
         """The training utterances under their reviewed intents; what a user had labelled keeps its label."""
         utterances = self.model.utterances
         if not utterances:
             raise ModelError("the model was saved without its utterances; discover again to review it")
-        logs = [u for u in utterances if not u.labelled]
-        found = iter(self.classify([u.text for u in logs]))
-        divided = [u.text for u in utterances if u.labelled and (u.intent, WHOLE) not in self.review.slots]
-        parts = dict(zip(divided, self.predict(divided), strict=True))  # labelled ones whose column was split
+        named = self.probabilities_of([u.text for u in utterances], self.model.utterance_vectors)
+        value, best = self._best(named)
         result = []
-        for u in utterances:
-            if not u.labelled:
-                prediction = next(found)
-                result.append(Assigned(u.text, prediction.intent, False, prediction.probability))
-                continue
-            own = parts[u.text] if u.text in parts else self.review.slots[u.intent, WHOLE]
-            own = self.review.moved.get(u.text, own)
-            result.append(Assigned(u.text, own, True, 1.0))
+        for u, p, i in zip(utterances, value.tolist(), best.tolist(), strict=True):
+            name = self.names[i] if i < len(self.names) else None
+            if u.labelled and (u.intent, WHOLE) in self.review.slots:  # else its column was split, and parts are found
+                name = self.review.moved.get(u.text, self.review.slots[u.intent, WHOLE])
+            result.append(Assigned(u.text, name, u.labelled, 1.0 if u.labelled else _probability(p), u.count))
         return result
 
     def intents(self) -> list[Intent]:
         """The intents after the review: size, exemplars and keywords from the utterances they now have."""
-        by_name: dict[str, list[str]] = {name: [] for name in self.names}
-        for utterance in self.assigned():
+        rows: dict[str, list[int]] = {name: [] for name in self.names}
+        assigned = self.assigned()
+        for i, utterance in enumerate(assigned):
             if utterance.intent is not None:
-                by_name[utterance.intent].append(utterance.text)
-        words = keywords(list(by_name.values()))
+                rows[utterance.intent].append(i)
+        words = keywords([[assigned[i].text for i in own] for own in rows.values()])
         result = []
-        for (name, texts), own in zip(by_name.items(), words, strict=True):
-            shown: tuple[str, ...] = ()
-            if texts:
-                x = torch.from_numpy(self.model.transform(texts))
-                shown = tuple(texts[i] for i in exemplars(x, x.mean(0), texts))
-            result.append(Intent(name, name in self.review.known, len(texts), shown, own))
+        for (name, own), top in zip(rows.items(), words, strict=True):
+            texts = [assigned[i].text for i in own]
+            x = self.model.utterance_vectors[own]
+            shown = tuple(texts[i] for i in exemplars(x, x.mean(0), texts)) if own else ()
+            size = sum(assigned[i].count for i in own)
+            result.append(Intent(name, name in self.review.known, size, shown, top))
         return result
 
     def corpus(self) -> Corpus:
@@ -130,6 +133,10 @@ class ReviewedModel:
         logits = F.normalize(vectors, dim=-1) @ prototypes.T / self.model.temperature
         gone = prototypes.norm(dim=-1) == 0
         return logits.masked_fill(gone, -torch.inf).softmax(1)
+
+
+def _probability(value: float) -> float:
+    return round(min(max(value, 0.0), 1.0), 6)
 
 
 def open_model(folder: str | Path, *, encoder: str | Encoder | None = None) -> ReviewedModel:
