@@ -130,3 +130,19 @@ def shared_data() -> Path:
         if place and (Path(place) / "banking77" / "train.csv").is_file():
             return Path(place)
     pytest.skip("the benchmark data are not on this machine (set NEWFOUND_DATA)")
+
+
+HOSTILE = "<script>document.title = 'owned'</script> pay"
+
+
+@pytest.fixture(scope="session")
+def saved(tiny_encoder, themed, tmp_path_factory) -> Path:
+    """A model folder with a hostile log line in it; not to be changed."""
+    from newfound.data.corpus import Corpus
+    from newfound.methods.kmeans import KMeans
+
+    corpus = themed + Corpus.of([HOSTILE, "=cmd|calc pay 🎉"], [None, None])
+    method = KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    method.fit(corpus.texts, corpus.labels).save(folder)
+    return folder

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.linear_model import LogisticRegression
 
 from newfound.clustering import kmeans
@@ -50,7 +51,12 @@ def by_method(name: str, **settings: Any) -> Fit:
         )
         seen = task.observed_train
         method.fit(seen.texts, seen.labels, run=Run())
-        return lambda texts: (method.model_.predict_ids(texts), method.model_.outlier_scores(texts))
+
+        def answer(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+            x = torch.from_numpy(vectors(encoder, texts))  # cached; the heads alone are trained
+            return method.model_.probabilities_of(x).argmax(1).numpy(), method.model_.outliers_of(x)
+
+        return answer
 
     return fit
 
@@ -67,8 +73,6 @@ def vectors(encoder: Encoder, texts: list[str]) -> np.ndarray:
 
 
 def threshold(task: DiscoveryTask, encoder: Encoder, seed: int) -> Answer:
-    import torch
-
     seen, dev = task.observed_train, task.observed_dev.labelled()
     place = {intent: i for i, intent in enumerate(task.known)}
     y = np.array([-1 if label is None else place[label] for label in seen.labels])

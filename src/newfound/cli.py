@@ -16,6 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
+from typer.core import TyperGroup
 
 from newfound.data.readers import Row
 from newfound.errors import DataError, Interrupted, NewfoundError, SettingsError
@@ -38,7 +39,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-review_app = typer.Typer(help="A person's decisions about the discovered intents.", no_args_is_help=True)
+
+
+class _ReviewGroup(TyperGroup):
+    """`newfound review MODEL` opens the page; `newfound review apply ...` and the others are commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["page", *args]
+        return super().parse_args(ctx, args)
+
+
+review_app = typer.Typer(
+    cls=_ReviewGroup, help="A person's decisions about the discovered intents.", no_args_is_help=True
+)
 data_app = typer.Typer(help="Benchmark data: what there is, and where it lies.", no_args_is_help=True)
 bench_app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
 app.add_typer(review_app, name="review")
@@ -424,6 +438,53 @@ def update(
     fitted.model_.with_counts(counts).save(out, overwrite=force)
     _print_new_intents(fitted.intents)
     _print_next(out, corpus.texts[0])
+
+
+HostOption = Annotated[str, typer.Option("--host", help="Where to listen; any but this machine needs a token.")]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes a free one.")]
+TokenOption = Annotated[
+    Path | None, typer.Option("--token-file", help="A file with the secret that every request must carry.")
+]
+
+
+@app.command()
+def serve(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8765,
+    token_file: TokenOption = None,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+) -> None:
+    """Answer predictions over HTTP, with the review page at /. A newer model in the folder is taken up at once."""
+    _serve(model, host, port, token_file, encoder, quiet=quiet, open_page=False)
+
+
+@review_app.command("page")
+def review_page(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8765,
+    token_file: TokenOption = None,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """Open the review page of a model; `newfound review MODEL` is short for it."""
+    _serve(model, host, port, token_file, encoder, quiet=True, open_page=browser)
+
+
+def _serve(
+    model: Path, host: str, port: int, token_file: Path | None, encoder: str | None, *, quiet: bool, open_page: bool
+) -> None:
+    try:
+        from newfound.serve.running import serve as run_server
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"{error.name} is missing; install it with: pip install 'newfound[serve]'") from None
+    from newfound.serve.settings import ServeSettings, read_token
+
+    token = None if token_file is None else read_token(token_file)
+    settings = ServeSettings(host=host, port=port, token=token, log_requests=not quiet)
+    run_server(model, settings, encoder=encoder, open_page=open_page)
 
 
 @review_app.command("apply")

@@ -7,7 +7,9 @@ import pytest
 
 from newfound import KMeans
 from newfound.data.corpus import Corpus
-from newfound.report.page import overlaps, write_page
+from newfound.landscape import overlaps
+from newfound.neighbours import nearest
+from newfound.report.page import write_page
 from newfound.review.decisions import Review
 from newfound.review.reviewed import ReviewedModel
 
@@ -43,11 +45,11 @@ def test_utterances_are_data(reviewed, tmp_path):
     assert all(0 <= point[0] <= 1 and 0 <= point[1] <= 1 for point in points)
 
 
-def testoverlaps_by_hand():
+def test_overlaps_by_hand():
     """Two utterances of intent 0 side by side with one of intent 1, and one of intent 1 far away."""
     import torch
 
     x = torch.nn.functional.normalize(torch.tensor([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2], [0.0, 1.0]]), dim=-1)
-    overlap = overlaps(x, torch.tensor([0, 0, 1, 1]), 2)
+    overlap = overlaps(nearest(x, 10)[1], torch.tensor([0, 0, 1, 1]), 2)
     assert overlap.sum(1).tolist() == [1, 1]
     assert overlap[0, 1] == pytest.approx(4 / 6)  # three neighbours each: all others

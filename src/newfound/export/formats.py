@@ -26,7 +26,7 @@ from newfound.errors import SettingsError
 from newfound.files import folder_atomically, to_json, write_atomically
 
 Writer = Callable[[Corpus, str, str], bytes]  # corpus, name of the project, language -> the file's bytes
-UNDATED = (1980, 1, 1, 0, 0, 0)  # the same content gives the same zip
+UNDATED = (1980, 1, 1, 0, 0, 0)
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:
@@ -99,11 +99,7 @@ def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
         ]
         files[f"intents/{_file_name(intent)}.json"] = about
         files[f"intents/{_file_name(intent)}_usersays_{language}.json"] = phrases
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in files.items():
-            archive.writestr(zipfile.ZipInfo(path, UNDATED), to_json(content), zipfile.ZIP_DEFLATED)
-    return sink.getvalue()
+    return zipped({path: to_json(content) for path, content in files.items()})
 
 
 def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:
@@ -181,18 +177,32 @@ def export(corpus: Corpus, format: str, path: Path, *, name: str = "newfound", l
     write_atomically(path, WRITERS[format][0](corpus, name, language))
 
 
-def _write_dataset_folder(corpus: Corpus, folder: Path) -> None:
-    if folder.exists():
-        raise SettingsError(f"{folder} exists; choose another place")
+def dataset_files(corpus: Corpus) -> dict[str, bytes]:
+    """The files of a folder that `load_dataset` opens."""
     names = "".join(f"\n            '{i}': {json.dumps(intent)}" for i, intent in enumerate(corpus.intents))
     card = (
         "---\nconfigs:\n- config_name: default\n  data_files: train.jsonl\ndataset_info:\n  features:\n"
         "  - name: text\n    dtype: string\n  - name: label\n    dtype:\n      class_label:\n        names:"
         f"{names}\n---\n\nIntents and utterances, exported by newfound.\n"
     )
+    return {"train.jsonl": to_jsonl(corpus.labelled(), "", ""), "README.md": card.encode()}
+
+
+def _write_dataset_folder(corpus: Corpus, folder: Path) -> None:
+    if folder.exists():
+        raise SettingsError(f"{folder} exists; choose another place")
     with folder_atomically(folder) as target:
-        (target / "train.jsonl").write_bytes(to_jsonl(corpus.labelled(), "", ""))
-        (target / "README.md").write_text(card, encoding="utf-8")
+        for name, content in dataset_files(corpus).items():
+            (target / name).write_bytes(content)
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    """The same content gives the same zip."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in files.items():
+            archive.writestr(zipfile.ZipInfo(path, UNDATED), content, zipfile.ZIP_DEFLATED)
+    return sink.getvalue()
 
 
 def _id(*parts: str) -> str:

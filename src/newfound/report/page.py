@@ -13,18 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 
 from newfound.errors import DataError
 from newfound.files import write_atomically
+from newfound.landscape import NEIGHBOURS, flatten, overlaps
 from newfound.naming import border_cases, exemplars, keywords
 from newfound.neighbours import nearest
 from newfound.review.reviewed import Assigned, ReviewedModel
 
 MOST_POINTS = 3_000  # on the map: enough to see, and few enough for t-SNE and a browser
-NEIGHBOURS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _cards(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.T
     label = torch.tensor([place[str(u.intent)] for u in utterances])
     texts = [[utterances[i].text for i in (label == c).nonzero().squeeze(1).tolist()] for c in range(len(place))]
     words = keywords(texts)
-    overlap = overlaps(vectors, label, len(place))
+    overlap = overlaps(nearest(vectors, NEIGHBOURS)[1], label, len(place))
     probabilities = reviewed.probabilities_of([u.text for u in utterances], vectors)
     cards = []
     for name, c in place.items():
@@ -92,40 +91,16 @@ def _cards(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.T
     return sorted(cards, key=lambda card: (card.status == "known", -card.size, card.name))
 
 
-def overlaps(x: torch.Tensor, label: torch.Tensor, intents: int) -> torch.Tensor:
-    """[intents, intents]: of the nearest neighbours of an intent's utterances, the share that is of each other one."""
-    found = label[nearest(x, NEIGHBOURS)[1]]  # [n, near]
-    counts = torch.zeros(intents, intents)
-    counts.index_put_((label[:, None].expand_as(found), found), torch.tensor(1.0), accumulate=True)
-    return counts / counts.sum(1, keepdim=True).clamp(min=1)
-
-
 def _points(reviewed: ReviewedModel, utterances: list[Assigned], vectors: torch.Tensor, seed: int) -> list[list[Any]]:
     """x, y, number of the intent and text of a sample of the logs."""
     logs = np.array([i for i, u in enumerate(utterances) if not u.labelled] or range(len(utterances)))
     chosen = np.sort(np.random.default_rng(seed).permutation(logs)[:MOST_POINTS])
-    flat = _flatten(vectors[chosen].numpy(), seed)
+    flat = flatten(vectors[chosen].numpy(), seed)
     place = {name: i for i, name in enumerate(reviewed.names)}
     return [
         [round(float(x), 4), round(float(y), 4), place[str(utterances[i].intent)], utterances[i].text]
         for (x, y), i in zip(flat, chosen.tolist(), strict=True)
     ]
-
-
-def _flatten(x: npt.NDArray[np.float32], seed: int) -> npt.NDArray[np.float64]:
-    """[n, d] -> [n, 2] between 0 and 1."""
-    from sklearn.decomposition import PCA
-    from sklearn.manifold import TSNE
-
-    if len(x) < 3:
-        return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    low = PCA(min(50, *x.shape), random_state=seed).fit_transform(x)
-    flat = low[:, :2]
-    if len(x) > 30:
-        flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
-    span = np.maximum(flat.max(0) - flat.min(0), 1e-9)
-    scaled: npt.NDArray[np.float64] = (flat - flat.min(0)) / span
-    return scaled
 
 
 def _about(reviewed: ReviewedModel, utterances: list[Assigned]) -> list[tuple[str, str]]:

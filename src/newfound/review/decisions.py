@@ -113,8 +113,13 @@ class Review:
             self.accepted.add(intent)
 
     def _move(self, arguments: dict[str, Any]) -> None:
-        (to,) = _texts(arguments, "to", more=("texts", "create"))
+        """To an intent, to one that is created for it, or, with `to: null`, out of all intents."""
         texts = _list_of_texts(arguments, "texts")
+        if "to" in arguments and arguments["to"] is None:
+            _texts(arguments, more=("texts", "to"))
+            self.moved |= dict.fromkeys(texts, None)
+            return
+        (to,) = _texts(arguments, "to", more=("texts", "create"))
         if to not in self.names:
             if arguments.get("create") is not True:
                 raise DecisionError(f"move: no intent {to!r}; add `create: true` to make it")

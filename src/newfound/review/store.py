@@ -93,7 +93,7 @@ class ReviewStore:
                     raise DecisionError(f"{where}{error}") from None
                 connection.execute(
                     "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
-                    (_now(), author, decision.kind, json.dumps(dict(decision.arguments), ensure_ascii=False)),
+                    (_now(), author, decision.kind, _written(decision)),
                 )
             return _entries(connection)[len(entries) :]
 
@@ -155,6 +155,13 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
         "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
     ).fetchall()
     return [Entry(row[0], row[1], row[2], Decision(row[3], _arguments(row[4])), row[5], row[6]) for row in rows]
+
+
+def _written(decision: Decision) -> str:
+    text = json.dumps(dict(decision.arguments), ensure_ascii=False)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise DecisionError("half a character (a lone surrogate) in it; remove it")
+    return text
 
 
 def _arguments(text: str) -> dict[str, Any]:

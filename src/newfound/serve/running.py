@@ -1,0 +1,76 @@
+"""Runs the application with uvicorn, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import webbrowser
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from newfound.errors import SettingsError
+from newfound.serve.app import create_app
+from newfound.serve.settings import ServeSettings
+
+SECONDS_FOR_HEADERS = 10.0
+SECONDS_TO_FINISH = 30
+
+
+class Impatient(H11Protocol):
+    """Hangs up on a client that opens a connection and then says nothing, or too slowly."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._patience = asyncio.get_running_loop().call_later(SECONDS_FOR_HEADERS, self._hang_up)
+
+    def _hang_up(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():  # no request has got as far as its body
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.cancel()
+        super().connection_lost(exc)
+
+
+def serve(folder: Path, settings: ServeSettings, *, encoder: str | None = None, open_page: bool = False) -> None:
+    """Answer requests until SIGINT or SIGTERM; what was accepted by then is finished."""
+    settings.check()
+    listening = _listen(settings)
+    app = create_app(folder, settings, encoder=encoder)
+    port = listening.getsockname()[1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(f"newfound serves {folder} at http://{host}:{port}/ (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    if open_page:
+        Thread(target=webbrowser.open, args=(f"http://{host}:{port}/",), daemon=True).start()
+    config = uvicorn.Config(
+        app,
+        http=Impatient,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        limit_concurrency=1_000,
+        h11_max_incomplete_event_size=32 * 1024,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(settings: ServeSettings) -> socket.socket:
+    """Take the port before the model is loaded: that it is in use is said at once."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise SettingsError(
+            f"--host {settings.host} --port {settings.port}: {error.strerror}; choose another"
+        ) from None
+    return listening

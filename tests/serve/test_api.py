@@ -1,0 +1,341 @@
+"""The HTTP API, its limits, and whom it answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+import zipfile
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import yaml
+from serving import QUIET, client_of, server_of
+
+from conftest import HOSTILE, themed_corpus
+from newfound.errors import SettingsError
+from newfound.methods.kmeans import KMeans
+from newfound.review.decisions import Decision
+from newfound.review.reviewed import open_model
+from newfound.review.store import ReviewStore
+from newfound.serve.settings import ServeSettings, read_token
+
+TOKEN = "a-secret-of-24-characters"
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+@pytest.fixture
+def client(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder) as client:
+        yield client
+
+
+def decide(client, *decisions, author="ana", version=None):
+    version = client.get("/v1/review/state").json()["version"] if version is None else version
+    return client.post(
+        "/v1/review/decisions", json={"author": author, "version": version, "decisions": list(decisions)}
+    )
+
+
+def new_names(client):
+    return [i["name"] for i in client.get("/v1/review/state").json()["intents"] if i["status"] == "new"]
+
+
+def test_predictions_are_those_of_the_command_line(client, folder, tiny_encoder, themed):
+    texts = list(themed.texts[:40])
+    found = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
+    expected = [dataclasses.asdict(p) for p in open_model(folder, encoder=tiny_encoder).classify(texts)]
+    for one in expected:
+        del one["text"]
+    assert [p["intent"] for p in found] == [p["intent"] for p in expected]
+    for name in ("probability", "outlier"):
+        assert [p[name] for p in found] == pytest.approx([p[name] for p in expected], abs=1e-4)
+
+
+def test_operation_endpoints(client):
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").status_code == 200
+    client.post("/v1/predict", json={"texts": ["pay"]})
+    metrics = client.get("/metrics").text
+    assert 'newfound_requests_total{route="/v1/predict",status="200"} 1.0' in metrics
+    assert "newfound_batch_texts_count 1.0" in metrics
+    description = client.get("/openapi.json").json()
+    assert description["components"]["schemas"]["Texts"]["examples"] == [{"texts": ["where is my card?"]}]
+
+
+def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed):
+    first, second = new_names(client)
+    answers = client.post("/v1/predict", json={"texts": list(themed.texts)}).json()["predictions"]
+    text = next(t for t, found in zip(themed.texts, answers, strict=True) if found["intent"] == first)
+    answer = decide(client, {"rename": {"intent": first, "to": "moving"}}, {"accept": {"intent": "moving"}})
+    assert answer.status_code == 200
+    assert [e["kind"] for e in answer.json()["entries"]] == ["rename", "accept"]
+    assert client.post("/v1/predict", json={"texts": [text]}).json()["predictions"][0]["intent"] == "moving"
+    assert {"name": "moving", "status": "accepted"} in client.get("/v1/intents").json()["intents"]
+    rasa = yaml.safe_load(client.get("/v1/export/rasa").content)
+    assert {block["intent"] for block in rasa["nlu"]} == {"pay", "meter", "leak", "moving", second}
+    undone = client.post("/v1/review/undo", json={"author": "bo", "version": answer.json()["version"]})
+    assert undone.json()["undone"]["kind"] == "accept"
+    log = client.get("/v1/review/log").json()["entries"]
+    assert [(e["author"], e["undone_by"]) for e in log] == [("ana", None), ("ana", "bo")]
+
+
+def test_the_page_is_told_all_about_an_intent(client):
+    first, _ = new_names(client)
+    about = client.get("/v1/review/intent", params={"name": first}).json()
+    assert about["size"] == about["total"] == len(about["utterances"])
+    assert about["utterances"] == sorted(about["utterances"], key=lambda u: u["probability"])
+    assert 1 <= len(about["exemplars"]) <= 5
+    assert len(about["split"]["parts"]) == 2
+    assert sum(part["size"] for part in about["split"]["parts"]) == about["total"]
+    state = client.get("/v1/review/state").json()
+    points = client.get("/v1/review/map").json()
+    assert len(points["points"]) == sum(u["size"] for u in state["intents"] if u["status"] == "new") + sum(
+        1 for p in points["points"] if points["status"][p[2]] == "known"
+    )
+    assert all(0 <= p[0] <= 1 and 0 <= p[1] <= 1 for p in points["points"])
+    found = client.get("/v1/review/search", params={"q": "SCRIPT"}).json()["utterances"]
+    assert [u["text"] for u in found] == [HOSTILE]
+    reasons = client.post("/v1/review/explain", json={"text": about["exemplars"][0]}).json()
+    assert reasons["utterances"][0]["similarity"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_answering_the_queue_lowers_the_expected_error(client):
+    before = client.get("/v1/review/queue").json()
+    assert before["items"][0]["labelled"] is False
+    for item in before["items"][:5]:
+        assert decide(client, {"move": {"texts": [item["text"]], "to": item["intent"]}}).status_code == 200
+    out = before["items"][5]
+    assert decide(client, {"move": {"texts": [out["text"]], "to": None}}).status_code == 200
+    after = client.get("/v1/review/queue").json()
+    assert after["expected_error"] < before["expected_error"]
+    assert not {i["text"] for i in after["items"]} & {i["text"] for i in before["items"][:6]}
+    assert client.post("/v1/predict", json={"texts": [out["text"]]}).json()["predictions"][0]["intent"] is None
+
+
+def test_two_reviewers_do_not_overwrite_each_other(client):
+    first, second = new_names(client)
+    assert decide(client, {"rename": {"intent": first, "to": "a_name"}}, version=0).status_code == 200
+    late = decide(client, {"rename": {"intent": second, "to": "b_name"}}, author="bo", version=0)
+    assert late.status_code == 409
+    assert "ana decided in the meantime" in late.json()["detail"]
+    assert new_names(client) == sorted(new_names(client), key=new_names(client).index)
+    assert second in new_names(client), "nothing of the refused decision was done"
+
+
+@pytest.mark.parametrize(
+    "format", ["rasa", "dialogflow-es", "dialogflow-cx", "clu", "botpress", "csv", "jsonl", "datasets"]
+)
+def test_every_format_is_exported(client, format):
+    answer = client.get(f"/v1/export/{format}")
+    assert answer.status_code == 200
+    assert "attachment" in answer.headers["content-disposition"]
+    if format in ("dialogflow-es", "datasets"):
+        assert zipfile.ZipFile(io.BytesIO(answer.content)).testzip() is None
+    assert client.get("/v1/export/../../etc/passwd").status_code == 404
+
+
+def test_refitting_leaves_the_model_and_says_how_far_it_is(client, folder):
+    before = (folder / "weights.safetensors").read_bytes()
+    assert client.post("/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"
+    deadline = time.monotonic() + 60
+    while (found := client.get("/v1/review/refit").json())["status"] == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert found["status"] == "done", found
+    (made,) = folder.parent.glob("model-refit-*")
+    assert (made / "weights.safetensors").exists()
+    assert (folder / "weights.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"texts": []}', 422),
+        (b'{"texts": "pay"}', 422),
+        (b'{"texts": [""]}', 422),
+        (b'{"texts": [1]}', 422),
+        (b'{"texts": ["pay"], "more": 1}', 422),
+        (b'{"texts": ["\\ud800"]}', 422),
+        (b'{"texts": ["' + b"a" * 10_001 + b'"]}', 422),
+        (json.dumps({"texts": ["pay"] * 257}).encode(), 422),
+        (b"{", 422),
+        (b'{"texts": ["caf\xe9"]}', 422),
+        (b"[" * 100_000, 422),
+        (b'{"a":' * 5_000 + b"1" + b"}" * 5_000, 422),
+        (b"x" * (4 * 2**20 + 1), 413),
+    ],
+)
+def test_hostile_bodies_get_a_clear_answer(client, body, status):
+    answer = client.post("/v1/predict", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (status, 400)
+    assert answer.json()["detail"]
+    assert client.post("/v1/predict", json={"texts": ["pay"]}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../app.py", "/static/%2e%2e%2fapp.py", "/..%2f..%2fetc/passwd", "/v1/export/%2e%2e", "//etc/passwd"],
+)
+def test_no_path_reaches_the_file_system(client, path):
+    assert client.get(path).status_code in (404, 422)
+
+
+def test_bad_decisions_are_named_and_nothing_is_done(client):
+    for decision, message in [
+        ({"rename": {"intent": "nosuch", "to": "x"}}, "no intent 'nosuch'"),
+        ({"explode": {}}, "one of rename"),
+        ({"move": {"texts": ["\ud800"], "to": None}}, ""),
+    ]:
+        body = json.dumps({"author": "ana", "version": 0, "decisions": [decision]})
+        answer = client.post("/v1/review/decisions", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 422
+        assert message in str(answer.json()["detail"])
+    assert client.get("/v1/review/log").json()["entries"] == []
+
+
+def test_a_page_of_another_site_is_not_obeyed(client):
+    body = {"author": "eve", "version": 0, "decisions": [{"accept": {"intent": "pay"}}]}
+    for headers in (
+        {"origin": "https://evil.example"},
+        {"sec-fetch-site": "cross-site"},
+        {"origin": "http://127.0.0.1"},  # our origin, but without the page's secret
+    ):
+        assert client.post("/v1/review/decisions", json=body, headers=headers).status_code == 403
+    page = client.get("/")
+    secret = page.text.split('name="csrf" content="')[1].split('"')[0]
+    ours = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin", "x-csrf-token": secret}
+    assert client.post("/v1/review/decisions", json=body, headers=ours).status_code == 200
+    assert client.get("/healthz", headers={"host": "evil.example"}).status_code == 421
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_a_token_is_asked_of_everyone_once_there_is_one(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, host="0.0.0.0", token=TOKEN)) as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/v1/intents").status_code == 401
+        assert client.get("/v1/intents", headers={"authorization": "Bearer wrong"}).status_code == 401
+        assert client.get("/v1/intents", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+        assert client.get("/", follow_redirects=False).headers["location"] == "/login"
+        assert "not the token" in client.post("/login", data={"token": "wrong"}).text
+        assert client.post("/login", data={"token": TOKEN}).status_code == 200
+        assert client.get("/v1/intents").status_code == 200, "the session cookie stands for the token"
+
+
+def test_unsafe_settings_are_refused(folder, tmp_path):
+    with pytest.raises(SettingsError, match="--token-file"):
+        ServeSettings(host="0.0.0.0").check()
+    (tmp_path / "token").write_text("short")
+    with pytest.raises(SettingsError, match="at least 16"):
+        read_token(tmp_path / "token")
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    assert read_token(tmp_path / "token") == TOKEN
+
+
+def test_one_client_cannot_take_all(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=0.5, burst=3)) as client:
+        answers = [client.get("/healthz") for _ in range(5)]
+        assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]
+        assert answers[-1].headers["retry-after"] == "1"
+
+
+def test_a_full_queue_says_when_to_come_back(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, most_waiting=2)) as client:
+        answer = client.post("/v1/predict", json={"texts": ["a", "b", "c"]})
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+
+
+def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder, monkeypatch):
+    monkeypatch.setattr("newfound.serve.running.SECONDS_FOR_HEADERS", 0.3)
+    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_send=0.3)) as address:
+        place = (urlsplit(address).hostname, urlsplit(address).port)
+
+        with socket.create_connection(place) as silent, socket.create_connection(place) as slow:
+            silent.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+            slow.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{")
+            assert httpx.post(f"{address}/v1/predict", json={"texts": ["pay"]}).status_code == 200
+            for connection in (silent, slow):
+                connection.settimeout(5)
+            assert silent.recv(100) == b"", "hung up on"
+            assert b" 408 " in slow.recv(1_000)
+
+
+def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folder, tiny_encoder, tmp_path):
+
+    corpus = themed_corpus(unlabelled=("leak",), seed=3)
+    other = KMeans(n_new=1, encoder=tiny_encoder, tune="heads", epochs=5, device="cpu").fit(corpus.texts, corpus.labels)
+    answers, stop = [], threading.Event()
+    with server_of(folder, tiny_encoder) as address, httpx.Client() as http:
+
+        def ask():
+            while not stop.is_set():
+                answers.append(http.post(f"{address}/v1/predict", json={"texts": ["pay"]}).status_code)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        other.save(folder, overwrite=True)
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline:
+            names = {i["name"] for i in httpx.get(f"{address}/v1/intents").json()["intents"]}
+            if "solar" in names:
+                break
+            time.sleep(0.1)
+        stop.set()
+        asking.join()
+    assert "solar" in names
+    assert set(answers) == {200}
+    assert len(answers) > 5
+
+
+def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved, tmp_path):
+    """Fifty times: a process takes decisions and says so after each; it is killed in the middle of the burst."""
+    folder = shutil.copytree(saved, tmp_path / "model")
+    name = ReviewStore(folder).names[-1]
+    for attempt in range(50):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:  # pragma: no cover (the child is killed)
+            store = ReviewStore(folder)
+            for number in range(10_000):
+                text = f"{attempt}-{number}"
+                store.decide(
+                    [
+                        Decision("move", {"texts": [text], "to": name}),
+                        Decision("move", {"texts": [text + "!"], "to": name}),
+                    ],
+                    author="ana",
+                )
+                os.write(writer, f"{text}\n".encode())
+            os._exit(0)
+        os.close(writer)
+        said = os.read(reader, 64)
+        time.sleep(0.002 * (attempt % 10))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        while piece := os.read(reader, 65_536):
+            said += piece
+        os.close(reader)
+        acknowledged = said.decode().split("\n")[:-1]
+        moved = ReviewStore(folder).review().moved
+        own = {text for text in moved if text.startswith(f"{attempt}-")}
+        assert acknowledged
+        assert set(acknowledged) <= own, "every acknowledged decision is there"
+        assert {t for t in own if not t.endswith("!")} == {t[:-1] for t in own if t.endswith("!")}, (
+            "none is half applied"
+        )
+        if attempt % 10 == 9:  # start over, so that replaying stays quick
+            for leftover in folder.glob("review.sqlite3*"):
+                leftover.unlink()
