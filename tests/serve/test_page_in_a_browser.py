@@ -1,0 +1,233 @@
+"""A reviewer at work in a real browser: what was decided on the page is exactly what is exported."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+import yaml
+from serving import server_of
+
+from conftest import HOSTILE
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        warnings.warn("NO BROWSER: the review page was NOT tested; install Debian's package chromium", stacklevel=1)
+        pytest.skip("no Chromium here; .ci/run installs Debian's package")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser, saved, tmp_path, tiny_encoder):
+    """The page of a fresh copy of the model; any error in its console fails the test."""
+    folder = shutil.copytree(saved, tmp_path / "model")
+    with server_of(folder, tiny_encoder) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 860}, accept_downloads=True)
+        opened = context.new_page()
+        opened.set_default_timeout(15_000)
+        problems = []
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        opened.goto(address)
+        opened.fill("#author", "Ana")
+        yield opened
+        context.close()
+        assert [p for p in problems if "409" not in p] == []  # a conflict is an answer, and browsers report it
+
+
+def names(page):
+    page.goto(page.url.split("#")[0] + "#intents")
+    page.wait_for_selector("h2:has-text('Known intents')")
+    return page.locator("table").first.locator("tbody a").all_text_contents()
+
+
+def open_intent(page, name):
+    page.goto(page.url.split("#")[0] + f"#intent/{name}")
+    page.wait_for_selector(f"h2:has-text('{name}')")
+
+
+def said(page, text):
+    page.wait_for_selector(f"#said:has-text('{text}')")
+
+
+def answer_dialog(page, value):
+    page.fill("#ask-value", value)
+    page.click("#ask button[value=ok]")
+
+
+def exported(page, folder: Path):
+    page.click("nav a:has-text('Export')")
+    with page.expect_download() as download:
+        page.click("#export-rasa")
+    path = folder / "nlu.yml"
+    download.value.save_as(path)
+    blocks = yaml.safe_load(path.read_text("utf-8"))["nlu"]
+    return {block["intent"]: [line[2:] for line in block["examples"].splitlines()] for block in blocks}
+
+
+def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
+    first, second = names(page)
+    page.click(f"button[aria-label='Accept {first}']")
+    said(page, f"Accepted {first}")
+
+    open_intent(page, first)
+    page.click("button:has-text('Rename')")
+    answer_dialog(page, "moving_house")
+    said(page, "Renamed to moving_house")
+
+    open_intent(page, second)
+    parts = page.locator(".card .columns input")
+    parts.nth(0).fill("sun_power")
+    parts.nth(1).fill("sun_money")
+    page.click("button:has-text('Split like this')")
+    said(page, "Split into sun_power and sun_money")
+    assert set(names(page)) == {"moving_house", "sun_power", "sun_money"}
+
+    open_intent(page, "sun_money")
+    page.click("button:has-text('Merge into …')")
+    answer_dialog(page, "pay")
+    said(page, "Merged into pay")
+
+    open_intent(page, "moving_house")
+    moved = page.locator("ul.plain li").first
+    text = moved.locator("button").get_attribute("aria-label").removeprefix("Move “").removesuffix("”")
+    moved.locator("button").click()
+    answer_dialog(page, "sun_power")
+    said(page, "Moved to sun_power")
+
+    open_intent(page, "sun_power")
+    page.click("button:has-text('Reject')")
+    said(page, "Rejected sun_power")
+    page.click("#undo")
+    said(page, "Took back: reject")
+
+    page.click("nav a:has-text('Try it')")
+    page.fill("#try-text", text)
+    page.click("button:has-text('Classify')")
+    assert page.locator("#tried a").text_content() == "sun_power"
+
+    page.click("nav a:has-text('History')")
+    page.wait_for_selector("table")
+    kinds = page.locator("tbody tr td:nth-child(3)").all_text_contents()
+    assert kinds == ["reject", "move", "merge", "split", "rename", "accept"]
+    assert page.locator("tbody tr").first.locator("td").nth(4).text_content() == "taken back by Ana"
+
+    found = exported(page, tmp_path)
+    assert set(found) == {"pay", "meter", "leak", "moving_house", "sun_power"}
+    assert text in found["sun_power"]
+    assert text not in found["moving_house"]
+
+
+def test_the_queue_is_answered_by_keyboard(page):
+    page.click("nav a:has-text('Queue')")
+    page.wait_for_selector(".big")
+    first = page.locator(".big").text_content()
+    page.keyboard.press("a")
+    page.wait_for_function("old => document.querySelector('.big').textContent !== old", arg=first)
+    second = page.locator(".big").text_content()
+    page.keyboard.press("n")
+    answer_dialog(page, "something_new")
+    said(page, "Made something_new")
+    page.wait_for_function("old => document.querySelector('.big').textContent !== old", arg=second)
+    third = page.locator(".big").text_content()
+    page.keyboard.press("r")
+    said(page, "It belongs to no intent")
+    page.wait_for_function("old => document.querySelector('.big').textContent !== old", arg=third)
+    page.keyboard.press("u")
+    said(page, "Took back: move")
+    assert page.locator(".big").text_content() == third, "what was undone comes back"
+    assert "2 utterances checked" in page.locator("#progress-text").text_content()
+    assert "something_new" in names(page)
+
+
+def test_two_reviewers_see_each_other(page, browser):
+    first, second = names(page)
+    other = browser.new_context().new_page()
+    other.goto(page.url.split("#")[0])
+    other.fill("#author", "Bo")
+    other.click(f"button[aria-label='Accept {first}']")
+    other.wait_for_selector(f"#said:has-text('Accepted {first}')")
+    page.click(f"button[aria-label='Accept {second}']")
+    said(page, "Bo decided in the meantime")
+    assert page.locator(f"tr:has-text('{first}') .tag.accepted").count() == 1, "the page shows what Bo did"
+    page.click(f"button[aria-label='Accept {second}']")
+    said(page, f"Accepted {second}")
+    other.context.close()
+
+
+def test_the_map_is_in_step_with_the_list(page):
+    first = names(page)[0]
+    page.goto(page.url.split("#")[0] + f"#map/{first}")
+    page.wait_for_selector("canvas")
+    page.wait_for_selector(".side strong")
+    selected = int(page.locator(".side strong").text_content().split()[0])
+    assert selected == page.locator(".side li").count() > 5
+    box = page.locator("canvas").bounding_box()
+    page.check("#lasso")
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.mouse.down()
+    for x, y in ((0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
+    page.mouse.up()
+    page.wait_for_function("old => parseInt(document.querySelector('.side strong').textContent) > old", arg=selected)
+
+
+def test_markup_in_the_logs_is_text(page):
+    page.fill("#search", "document.title")
+    page.wait_for_selector(f'li:has-text("{HOSTILE}")')
+    page.click("nav a:has-text('Try it')")
+    page.fill("#try-text", "<img src=x onerror=\"document.title='owned'\">")
+    page.click("button:has-text('Classify')")
+    page.wait_for_selector("#tried")
+    assert "owned" not in page.title()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_the_page_fits_and_can_be_read(page, width, scheme):
+    """No sideways scrolling; every control has a name; text stands out from its background (WCAG AA: 4.5)."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    first = names(page)[0]
+    for view in ("intents", f"intent/{first}", "queue", "try", "history", "export", "map"):
+        page.goto(page.url.split("#")[0] + f"#{view}")
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert page.evaluate(UNNAMED) == [], view
+        assert page.evaluate(PALE) == [], view
+        if os.environ.get("NEWFOUND_SHOTS"):
+            page.screenshot(path=f"{os.environ['NEWFOUND_SHOTS']}/{width}-{view.split('/')[0]}.png")
+
+
+UNNAMED = """() => [...document.querySelectorAll('button, input, select, a, canvas')].filter(e => e.checkVisibility()
+  && !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).map(e => e.outerHTML)"""
+PALE = """() => {
+  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+  const linear = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = (c) => { const [r, g, b] = parse(c).map(linear); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const opaque = (c) => parse(c).length < 4 || parse(c)[3] > 0;
+  const behind = (e) => {
+    const colour = () => getComputedStyle(e).backgroundColor;
+    for (; e; e = e.parentElement) if (opaque(colour())) return colour();
+    return 'rgb(255, 255, 255)';
+  };
+  const hasText = (e) => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  const contrast = (e) => {
+    const [a, b] = [light(getComputedStyle(e).color), light(behind(e))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+  return [...document.querySelectorAll('body *')].filter(e => e.checkVisibility() && !e.disabled && hasText(e))
+    .filter(e => contrast(e) < 4.5).map(e => contrast(e).toFixed(2) + ' ' + e.outerHTML.slice(0, 80));
+}"""
