@@ -338,5 +338,23 @@ def test_utterances_are_needed_and_damaged_ones_named(fitted, tmp_path, tiny_enc
         opened.assigned()
 
 
+def test_a_version_of_decisions_that_are_gone_is_a_conflict(folder):
+    with pytest.raises(ConflictError, match="begun anew"):
+        ReviewStore(folder).decide([Decision("accept", {"intent": "pay"})], author="ana", expected_version=3)
+
+
+def test_half_a_character_is_refused(folder):
+    with pytest.raises(DecisionError, match="half a character"):
+        ReviewStore(folder).decide([Decision("rename", {"intent": "pay", "to": "\ud800"})], author="ana")
+    assert ReviewStore(folder).entries() == []
+
+
+def test_an_utterance_can_be_moved_out_of_all_intents(review):
+    decide(review, "move", texts=["a"], to=None)
+    assert review.moved == {"a": None}
+    with pytest.raises(DecisionError, match="missing or not a text"):
+        decide(review, "move", texts=["a"])
+
+
 def test_sqlite_supports_what_the_store_needs():
     assert sqlite3.sqlite_version_info >= (3, 37)  # STRICT tables

@@ -176,11 +176,14 @@ def _version(entries: Sequence[Entry]) -> int:
 
 
 def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
-    if expected is not None and _version(entries) != expected:
-        last = entries[-1]
-        raise ConflictError(
-            f"{last.author} decided in the meantime ({last.decision.kind}, {last.at}); look at it, then decide again"
-        )
+    if expected is None or _version(entries) == expected:
+        return
+    if not entries:
+        raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
+    last = entries[-1]
+    raise ConflictError(
+        f"{last.author} decided in the meantime ({last.decision.kind}, {last.at}); look at it, then decide again"
+    )
 
 
 def _now() -> str:

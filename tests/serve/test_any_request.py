@@ -1,0 +1,37 @@
+"""Requests made up from the OpenAPI description: whatever they hold, no answer is a server error."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from serving import QUIET, server_of
+
+schemathesis = pytest.importorskip("schemathesis")
+
+
+@pytest.fixture(scope="module")
+def description(saved, tmp_path_factory, tiny_encoder):
+    folder = shutil.copytree(saved, tmp_path_factory.mktemp("any") / "model")
+    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=1e6, burst=10**6)) as address:
+        yield schemathesis.openapi.from_url(f"{address}/openapi.json")
+
+
+def test_no_request_breaks_the_server(description):
+    tried = []
+    for found in description.get_all_operations():
+        operation = found.ok()
+        if (operation.method, operation.path) == ("post", "/v1/review/refit"):
+            continue  # it would train
+
+        @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy())
+        def ask(case):
+            answer = case.call()
+            assert answer.status_code < 500, (case.method, case.path, answer.text)
+
+        ask()
+        tried.append(operation.path)
+    assert {"/v1/predict", "/v1/review/decisions", "/v1/review/undo", "/v1/export/{format}"} <= set(tried)
