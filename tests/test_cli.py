@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,21 +10,11 @@ import time
 
 import pytest
 
+from commands import newfound
 from conftest import themed_corpus
 
 KNOWN = "text,label\n" + "".join(f"pay bill {w} money,pay\nleak water {w} smell,leak\n" for w in "abcdefgh")
 LOGS = "text\n" + "".join(f"solar car {w} charge\nmove house {w} open\n" for w in "abcdefgh")
-
-
-def newfound(*args, stdin=None, **env):
-    return subprocess.run(
-        [sys.executable, "-m", "newfound", *map(str, args)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100", **env},
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -273,7 +262,7 @@ def long_run(tmp_path):
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, code):
     """kill -9 (or Ctrl-C) in the middle of training, then --resume: as if nothing had happened."""
-    whole = subprocess.run(_long_run(long_run, tiny_folder), capture_output=True, text=True)
+    whole = newfound(*_long_run(long_run, tiny_folder)[3:])
     assert whole.returncode == 0, whole.stderr
     expected = (long_run / "m" / "weights.safetensors").read_bytes()
     (long_run / "m").rename(long_run / "whole")
@@ -299,7 +288,7 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, co
     if stop == signal.SIGINT:
         assert "--resume" in errors
 
-    resumed = subprocess.run(_long_run(long_run, tiny_folder, "--resume"), capture_output=True, text=True)
+    resumed = newfound(*_long_run(long_run, tiny_folder, "--resume")[3:])
     assert resumed.returncode == 0, resumed.stderr
     assert (long_run / "m" / "weights.safetensors").read_bytes() == expected
     assert not (long_run / "m.run").exists()
@@ -315,14 +304,14 @@ def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
         (["--resume", "--seed", "9"], "was begun with other seed"),
         ([], "holds an unfinished run; add --resume"),
     ):
-        done = subprocess.run(_long_run(long_run, tiny_folder, *options), capture_output=True, text=True)
+        done = newfound(*_long_run(long_run, tiny_folder, *options)[3:])
         assert_one_clear_line(done, message)
     checkpoint = long_run / "m.run" / "pre-training.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    done = subprocess.run(_long_run(long_run, tiny_folder, "--resume"), capture_output=True, text=True)
+    done = newfound(*_long_run(long_run, tiny_folder, "--resume")[3:])
     assert done.returncode == 2
     assert "the checkpoint is damaged; start anew with --force" in done.stderr
-    done = subprocess.run(_long_run(long_run, tiny_folder, "--force"), capture_output=True, text=True)
+    done = newfound(*_long_run(long_run, tiny_folder, "--force")[3:])
     assert done.returncode == 0, done.stderr
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+from commands import newfound
 from newfound.data.demo_corpus import load_demo, off_topic
 from newfound.metrics import both_protocols
 from newfound.model import load
@@ -52,9 +51,8 @@ def test_a_messy_file_goes_through_with_clear_warnings_and_a_sane_result(tmp_pat
     with (tmp_path / "known.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("text", "label"), *((task.train.texts[i], labels[i]) for i in known)])
     (tmp_path / "logs.csv").write_bytes(messy_csv(task))
-    command = [sys.executable, "-m", "newfound", "discover", tmp_path / "known.csv", tmp_path / "logs.csv"]
-    command += ["--n-new", str(len(task.new)), "--device", "cpu", "--out", tmp_path / "model"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    files = (tmp_path / "known.csv", tmp_path / "logs.csv")
+    done = newfound("discover", *files, "--n-new", len(task.new), "--device", "cpu", "--out", tmp_path / "model")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
     for expected in (

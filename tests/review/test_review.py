@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from commands import newfound
 from newfound.errors import ConflictError, DecisionError, ModelError, SettingsError
 from newfound.files import REVIEW_FILE, check_replaceable
 from newfound.methods.kmeans import KMeans
@@ -290,12 +291,6 @@ def test_a_round_keeps_what_was_accepted_and_finds_more(folder, themed, tiny_enc
 
 
 def test_the_commands(folder, tiny_folder, tmp_path):
-    def newfound(*args):
-        command = [sys.executable, "-m", "newfound", *map(str, args)]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env={**os.environ, "COLUMNS": "100"}
-        )
-
     first, second = new_names(folder)
     decisions = tmp_path / "decisions.yaml"
     decisions.write_text(f"author: ana\ndecisions:\n- rename: {{intent: {first}, to: solar}}\n- accept: solar\n")
