@@ -13,16 +13,16 @@ import argparse
 import tarfile
 import time
 from pathlib import Path
-from typing import Any
 
-from newfound.bench.cells import missing, resolved, run_cell, write_result
+from newfound.bench.cells import Cell, missing, resolved
 from newfound.bench.experiments import experiment_named
-from newfound.bench.variants import VARIANTS
+from newfound.bench.running import run_missing
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import default_cache_dir, load_encoder
+from newfound.training.progress import Plain
 
 
-def planned(spec: str, encoder: str, tune: str, device: str) -> list[Any]:
+def planned(spec: str, encoder: str, tune: str, device: str) -> list[Cell]:
     name, methods, benchmarks = (*spec.split(":"), "", "")[:3]
     experiment = experiment_named(name).narrowed(
         methods=[m for m in methods.split(",") if m], benchmarks=[b for b in benchmarks.split(",") if b]
@@ -43,32 +43,16 @@ def main() -> None:
     options = parser.parse_args()
     started = time.monotonic()
     encoder = load_encoder(options.encoder, cache=FeatureCache(default_cache_dir()))
-    memory: dict[str, Any] = {}
-    written: list[Path] = []
+    planned_cells = [planned(spec, options.name, options.tune, options.device) for spec in options.experiments]
+    cells = list(dict.fromkeys(cell for some in planned_cells for cell in some))
+    before = set(missing(cells, options.results))
     try:
-        for spec in options.experiments:
-            cells = missing(planned(spec, options.name, options.tune, options.device), options.results)
-            spent: list[float] = []
-            for cell in cells:
-                begun = time.monotonic()
-                if begun - started + (sum(spent) / len(spent) if spent else 0.0) > options.limit:
-                    print(
-                        f"{spec}: stopped by the limit, {len(cells) - len(spent)} of {len(cells)} cells left",
-                        flush=True,
-                    )
-                    return
-                unchanged = VARIANTS[cell.variant].condition.changes_nothing
-                result = run_cell(cell, encoder, options.device, memory=memory if unchanged else None)
-                written.append(write_result(cell, result, options.results))
-                spent.append(time.monotonic() - begun)
-                strict = result.get("scores", {}).get("strict", {})
-                print(
-                    cell.method, cell.variant, cell.benchmark, cell.split, cell.seed, strict.get("ood_acc"), flush=True
-                )
+        run_missing(cells, options.results, encoder, options.device, Plain(), until=started + options.limit)
     finally:
         if options.pack is not None:
             with tarfile.open(options.pack, "w:gz") as archive:
-                for path in written:
+                for cell in before - set(missing(cells, options.results)):
+                    path = cell.file(options.results)
                     archive.add(path, path.relative_to(options.results))
 
 

@@ -10,6 +10,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -23,7 +24,8 @@ import torch
 from torch import Tensor
 
 import newfound
-from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder, whole_corpus
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import Encoder, Pooling, Tune, default_cache_dir, load_encoder, whole_corpus
 from newfound.encoders.registry import RELEASES
 from newfound.errors import EncoderError, ModelError, SettingsError
 from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
@@ -34,6 +36,7 @@ ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", 
 UTTERANCES_FILE = "utterances.jsonl"
 MOST_ABOUT_BYTES = 64 * 2**20
 TEXTS_PER_BATCH = 1_024
+UTTERANCES_PER_BATCH = 20_000  # of training: from the cache they cost memory, not time
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +125,13 @@ class IntentModel:
 
     @cached_property
     def utterance_vectors(self) -> Tensor:
-        """Embeddings [n, d] of the training utterances, in their order; made once."""
-        return torch.from_numpy(self.transform([u.text for u in self.utterances]))
+        """Embeddings [n, d] of the training utterances, in their order; made once, from the features training kept."""
+        cache = self.encoder.cache or FeatureCache(default_cache_dir())
+        pieces = [
+            self._vectors(batch, cache).cpu()
+            for batch in _batches([u.text for u in self.utterances], UTTERANCES_PER_BATCH)
+        ]
+        return torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
 
     @property
     def n_known(self) -> int:
@@ -209,15 +217,11 @@ class IntentModel:
         found: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
         return np.round(found, 6)
 
-    def _vectors(self, texts: Sequence[str]) -> Tensor:
-        cache, self.encoder.cache = (
-            self.encoder.cache,
-            None,
-        )  # what users ask is not training data: keep none of it
-        try:
-            features = self.encoder.features(texts, self.tune)
-        finally:
-            self.encoder.cache = cache
+    def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
+        """Without a cache unless one is given: what users ask is not training data, and none of it is kept."""
+        encoder = copy(self.encoder)  # the weights are shared; another thread may be using the original
+        encoder.cache = cache
+        features = encoder.features(texts, self.tune)
         return embed(self.network, features.to(self.device), whole_corpus(features.data.lengths, self.device))
 
     @torch.inference_mode()
@@ -444,10 +448,10 @@ def _fill(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
         target.copy_(tensors[name])
 
 
-def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
+def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise SettingsError("give a list of texts: strings, and not one string alone")
-    return [texts[i : i + TEXTS_PER_BATCH] for i in range(0, len(texts), TEXTS_PER_BATCH)]
+    return [texts[i : i + size] for i in range(0, len(texts), size)]
 
 
 def _reason(error: Exception) -> str:

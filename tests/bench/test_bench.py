@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -126,6 +127,12 @@ def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_en
 def _reachable(experiment, epochs):
     """Columns of epochs that a short run does not reach are left out."""
     return tuple(c for c in experiment.columns if c.path[0] != "pseudo_labels" or int(c.path[1]) < epochs)
+
+
+def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
+    cells = MAIN.narrowed(methods=["kmeans"], benchmarks=["GID-SD"]).cells("tiny", "heads")
+    run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), until=time.monotonic() - 1, epochs=1)
+    assert len(missing(cells, tmp_path)) == len(cells)
 
 
 def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encoder, tmp_path, monkeypatch):

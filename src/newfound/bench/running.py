@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,17 +16,25 @@ from newfound.training.progress import Reporter
 
 
 def run_missing(
-    cells: Sequence[Cell], root: Path, encoder: Encoder, device: str, reporter: Reporter, **settings: Any
+    cells: Sequence[Cell],
+    root: Path,
+    encoder: Encoder,
+    device: str,
+    reporter: Reporter,
+    *,
+    until: float = math.inf,
+    **settings: Any,
 ) -> None:
     """Finished cells are skipped; a failed one is tried once more at the end and then reported with the others.
 
-    Every result is written as soon as it is there, so stopping loses the cell in flight and nothing else.
+    Every result is written as soon as it is there, so stopping loses the cell in flight and nothing else. No cell is
+    begun that would end after `until` (of `time.monotonic`), by the mean of those before it.
     """
     todo = missing(cells, root)
     for cell in {(c.benchmark, c.ratio, c.split, c.variant): c for c in todo}.values():
         task_of(cell)  # missing data is noticed before anything runs
-    failed = _run_all(todo, root, encoder, device, reporter, settings)
-    again = _run_all(list(failed), root, encoder, device, reporter, settings) if failed else {}
+    failed = _run_all(todo, root, encoder, device, reporter, until, settings)
+    again = _run_all(list(failed), root, encoder, device, reporter, until, settings) if failed else {}
     if again:
         cell, error = next(iter(again.items()))
         raise ExperimentError(
@@ -35,7 +44,13 @@ def run_missing(
 
 
 def _run_all(
-    cells: list[Cell], root: Path, encoder: Encoder, device: str, reporter: Reporter, settings: dict[str, Any]
+    cells: list[Cell],
+    root: Path,
+    encoder: Encoder,
+    device: str,
+    reporter: Reporter,
+    until: float,
+    settings: dict[str, Any],
 ) -> dict[Cell, Exception]:
     failed: dict[Cell, Exception] = {}
     memory: dict[str, Any] = {}  # of cells on unchanged data
@@ -44,6 +59,9 @@ def _run_all(
     started = time.monotonic()
     with reporter.task("cells", len(cells)) as task:
         for number, cell in enumerate(_neighbours_together(cells), 1):
+            if time.monotonic() + (time.monotonic() - started) / max(1, number - 1) > until:
+                reporter.note(f"stopped by the time limit; {len(cells) - number + 1} of {len(cells)} cells are left")
+                break
             if _data_of(cell) != last_data:
                 changed, last_data = {}, _data_of(cell)
             same = VARIANTS[cell.variant].condition.changes_nothing

@@ -202,13 +202,17 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
             return self.n_new
-        logs = getattr(self, "logs", "novel")
+        logs = self._logs_hold()
         key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed, logs])
         found = run.shared(key, lambda: estimate_for(corpus, encoder, logs_hold=logs, seed=self.seed))
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; give the number with --n-new")
         return found.n_new
+
+    def _logs_hold(self) -> Literal["novel", "mixed"]:
+        """What a method takes the logs for; most know nothing but new intents in them."""
+        return "novel"
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}

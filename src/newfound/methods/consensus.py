@@ -54,6 +54,9 @@ class Consensus(Discoverer):
         check_choice(self, "logs", "novel", "mixed")
         check_choice(self, "sizes", "estimated", "equal")
 
+    def _logs_hold(self) -> Literal["novel", "mixed"]:
+        return self.logs
+
     def _stored_views(self, tune: Tune, device: torch.device) -> int:
         return super()._stored_views(tune, device) if tune.layers else 0  # heads see one view
 

@@ -24,8 +24,8 @@ class ServeSettings:
     seconds_to_send: float = 10.0  # for the client, the whole request
     seconds_to_answer: float = 30.0
     most_waiting: int = 1_024  # texts in the queue, of all requests
-    requests_per_second: float = 500.0  # of one client, on average
-    burst: int = 1_000
+    requests_per_second: float = 2_000.0  # of one client, on average
+    burst: int = 4_000
     log_requests: bool = True  # a line each, without anything a user typed
 
     @property
