@@ -103,6 +103,141 @@ def test_cx_intents_are_v3_resources():
         assert all(p["repeatCount"] == 1 and p["parts"][0]["text"] for p in intent["trainingPhrases"])
 
 
+def _object(required, **optional):
+    """A JSON schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(of, least=0):
+    return {"type": "array", "items": of, "minItems": least}
+
+
+TEXT, FLAG, COUNT = {"type": "string", "minLength": 1}, {"type": "boolean"}, {"type": "integer", "minimum": 0}
+# Written from the vendors' documentation of what an import accepts.
+SCHEMAS = {
+    # learn.microsoft.com: Azure Language, conversational language understanding, "Data formats accepted by CLU"
+    "clu": _object(
+        {
+            "projectFileVersion": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(-preview)?$"},
+            "stringIndexType": {"const": "Utf16CodeUnit"},
+            "metadata": _object(
+                {
+                    "projectKind": {"enum": ["Conversation", "Orchestration"]},
+                    "projectName": TEXT,
+                    "multilingual": FLAG,
+                    "language": TEXT,
+                },
+                description={"type": "string"},
+                settings=_object({"confidenceThreshold": {"type": "number", "minimum": 0, "maximum": 1}}),
+            ),
+            "assets": _object(
+                {
+                    "projectKind": {"const": "Conversation"},
+                    "intents": _list(_object({"category": {**TEXT, "maxLength": 50}}), 1),
+                    "entities": _list({"type": "object"}),
+                    "utterances": _list(
+                        _object(
+                            {"text": {**TEXT, "maxLength": 500}, "intent": TEXT, "entities": _list({"type": "object"})},
+                            language=TEXT,
+                            dataset={"enum": ["Train", "Test"]},
+                        ),
+                        1,
+                    ),
+                }
+            ),
+        }
+    ),
+    # cloud.google.com: Dialogflow CX REST v3, projects.locations.agents.intents
+    "dialogflow-cx": _object(
+        {
+            "languageCode": TEXT,
+            "intents": _list(
+                _object(
+                    {"displayName": {**TEXT, "maxLength": 64}},
+                    trainingPhrases=_list(
+                        _object({"parts": _list(_object({"text": TEXT}, parameterId=TEXT), 1)}, repeatCount=COUNT), 1
+                    ),
+                    priority={"type": "integer"},
+                    isFallback=FLAG,
+                    description={"type": "string"},
+                ),
+                1,
+            ),
+        }
+    ),
+    # botpress.com: NLU intents of version 12 (an intent is a file of its own there, so its name is a file's)
+    "botpress": _object(
+        {
+            "intents": _list(
+                _object(
+                    {
+                        "name": {"type": "string", "pattern": r"^[\w-]+$"},
+                        "contexts": _list(TEXT, 1),
+                        "utterances": {"type": "object", "additionalProperties": _list(TEXT, 1), "minProperties": 1},
+                        "slots": _list({"type": "object"}),
+                    }
+                ),
+                1,
+            ),
+            "entities": _list({"type": "object"}),
+        }
+    ),
+}
+# cloud.google.com: Dialogflow ES, "Export and import agents": intents/NAME.json and intents/NAME_usersays_LANGUAGE.json
+ES_INTENT = _object(
+    {
+        "id": TEXT,
+        "name": TEXT,
+        "auto": FLAG,
+        "contexts": _list(TEXT),
+        "responses": _list({"type": "object"}),
+        "priority": COUNT,
+        "webhookUsed": FLAG,
+        "fallbackIntent": FLAG,
+        "events": _list({"type": "object"}),
+    }
+)
+ES_PHRASES = _list(
+    _object(
+        {
+            "id": TEXT,
+            "data": _list(_object({"text": TEXT, "userDefined": FLAG}), 1),
+            "isTemplate": FLAG,
+            "count": COUNT,
+            "lang": TEXT,
+        }
+    ),
+    1,
+)
+
+
+@pytest.mark.parametrize("format", SCHEMAS)
+def test_what_is_written_is_what_the_vendor_documents(format):
+    jsonschema = pytest.importorskip("jsonschema")
+    written = json.loads(WRITERS[format][0](CORPUS, "bot", "en"))
+    jsonschema.validate(written, SCHEMAS[format])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**written, "stray": 1}, SCHEMAS[format])
+
+
+def test_an_utterance_that_azure_would_refuse_is_cut():
+    project = json.loads(WRITERS["clu"][0](Corpus.of(["a" * 600], ["x"]), "bot", "en"))
+    assert len(project["assets"]["utterances"][0]["text"]) == 500
+
+
+def test_an_agent_is_what_the_vendor_documents():
+    jsonschema = pytest.importorskip("jsonschema")
+    archive = zipfile.ZipFile(io.BytesIO(WRITERS["dialogflow-es"][0](CORPUS, "bot", "en")))
+    for name in archive.namelist():
+        if name.startswith("intents/"):
+            jsonschema.validate(json.loads(archive.read(name)), ES_PHRASES if "_usersays_" in name else ES_INTENT)
+
+
 def test_a_dataset_folder_names_its_labels(tmp_path):
     export(CORPUS, "datasets", tmp_path / "set")
     card = yaml.safe_load((tmp_path / "set" / "README.md").read_text().split("---")[1])

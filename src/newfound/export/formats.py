@@ -26,6 +26,7 @@ from newfound.errors import SettingsError
 from newfound.files import folder_atomically, to_json, write_atomically
 
 Writer = Callable[[Corpus, str, str], bytes]  # corpus, name of the project, language -> the file's bytes
+LONGEST_CLU_TEXT = 500  # longer ones fail the import
 UNDATED = (1980, 1, 1, 0, 0, 0)
 
 
@@ -118,7 +119,7 @@ def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:
 def to_clu(corpus: Corpus, name: str, language: str) -> bytes:
     grouped = by_intent(corpus)
     utterances = [
-        {"text": text, "intent": intent, "language": language, "dataset": "Train", "entities": []}
+        {"text": text[:LONGEST_CLU_TEXT], "intent": intent, "language": language, "dataset": "Train", "entities": []}
         for intent, texts in grouped.items()
         for text in texts
     ]
