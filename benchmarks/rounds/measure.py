@@ -70,7 +70,7 @@ def three_rounds(encoder: Encoder, seed: int, folder: Path) -> list[list[float]]
     order = [train.intents[i] for i in rng.permutation(len(train.intents))]
     groups = [set(order[:FIRST])] + [set(order[FIRST + EACH * r : FIRST + EACH * (r + 1)]) for r in range(ROUNDS)]
     known = train.where(lambda label: label in groups[0])
-    settings: dict[str, Any] = {"tune": "heads", "device": "cpu", "seed": seed, "n_new": EACH, "logs": "mixed"}
+    settings: dict[str, Any] = {"tune": "heads", "device": "cpu", "seed": seed, "n_new": EACH}
     part = [test.where(lambda label, own=group: label in own) for group in groups]
     generations: list[Generation] = [(part[0], {intent: intent for intent in groups[0]})]
     scores: list[list[float]] = []
@@ -80,7 +80,7 @@ def three_rounds(encoder: Encoder, seed: int, folder: Path) -> list[list[float]]
         logs = logs_of(train, groups[number], seen, rng)
         if number == 1:
             corpus = known + logs
-            fitted = Consensus(encoder=encoder, **settings).fit(corpus.texts, corpus.labels, run=Run())
+            fitted = Consensus(encoder=encoder, logs="mixed", **settings).fit(corpus.texts, corpus.labels, run=Run())
         else:
             fitted = next_round(
                 open_model(folder / str(number - 1), encoder=encoder), logs, accept_all=True, **settings

@@ -165,12 +165,12 @@ function intents() {
   });
   const row = (i) => el("tr", {},
     el("td", {}, link(i.name)), el("td", {}, tag(i.status)), el("td", { class: "number" }, i.size.toLocaleString("en")),
-    el("td", { class: "number" }, percent(i.certainty)), el("td", { class: "quiet wide" }, i.keywords.join(", ")),
+    el("td", { class: "number wide" }, percent(i.certainty)), el("td", { class: "quiet wide" }, i.keywords.join(", ")),
     el("td", {}, i.status === "new" && button("Accept", () => decide([{ accept: { intent: i.name } }], `Accepted ${i.name}.`),
       { "aria-label": `Accept ${i.name}` })));
   const table = (title, some) => [el("h2", {}, `${title} (${some.length})`),
     some.length ? el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "Intent"), el("th", {}, "Status"),
-      el("th", { class: "number" }, "Utterances"), el("th", { class: "number" }, "Certainty"),
+      el("th", { class: "number" }, "Size"), el("th", { class: "number wide" }, "Certainty"),
       el("th", { class: "wide" }, "Keywords"), el("th", {}, el("span", { class: "quiet" }, "")))),
       el("tbody", {}, some.map(row))) : el("p", { class: "quiet" }, "None.")];
   return [el("div", { class: "row" }, el("label", { for: "search" }, "Search"), search), found,
@@ -204,7 +204,8 @@ async function intent(name) {
   const parts = i.split && i.split.parts;
   const inputs = parts && parts.map((p) => el("input", { value: p.name, maxlength: 200, "aria-label": `Name of the part with “${p.utterances[0]}”` }));
   const split = parts && el("div", { class: "card" },
-    el("p", {}, `It falls into two parts (separation ${i.split.separation}; above 0.2 they are clearly apart).`),
+    el("p", {}, i.split.separation >= 0.2 ? "It falls into two parts that are clearly apart" : "These would be its two parts, but they are hardly apart",
+      ` (separation ${i.split.separation}).`),
     el("div", { class: "columns" }, parts.map((p, k) => el("div", {}, el("div", { class: "row" }, inputs[k], el("span", { class: "quiet" }, `${p.size} utterances`)),
       el("ul", {}, p.utterances.slice(0, 5).map((t) => el("li", {}, t)))))),
     button("Split like this", () => {
@@ -255,7 +256,7 @@ async function queue() {
   const skip = () => { skipped.add(u.id); show(); };
   keys = { a: accept, m: other, n: fresh, r: reject, s: skip };
   u.candidates.forEach(([name], k) => { keys[String(k + 1)] = () => to(name); });
-  const key = (letter, label, action, main) => button([el("kbd", {}, letter), " ", label], action, { class: main ? "main" : "" });
+  const key = (letter, label, action, main) => button([el("kbd", {}, letter), " ", label], action, { class: main ? "main wrap" : "wrap" });
   return [el("h2", {}, "Review queue"), head,
     el("div", { class: "card" }, el("p", { class: "big" }, u.text),
       el("p", {}, "Assigned to ", u.intent === null ? "no intent" : link(u.intent), el("span", { class: "quiet" },
