@@ -47,13 +47,17 @@ def content_words(text: str) -> list[str]:
 def keywords(texts: Sequence[Sequence[str]], most: int = 6) -> list[tuple[str, ...]]:
     """For each intent, given by its texts, the words that tell it from the others, best first."""
     counts = [Counter(word for text in own for word in set(content_words(text))) for own in texts]
-    total: Counter[str] = sum(counts, Counter())
+    total: Counter[str] = Counter()
+    for own in counts:
+        total.update(own)
     mean = sum(total.values()) / max(1, len(texts))
 
-    def score(word: str, own: Counter[str]) -> float:
-        return own[word] / max(1, own.total()) * math.log1p(mean / total[word])
+    def best(own: Counter[str]) -> tuple[str, ...]:
+        size = max(1, own.total())
+        score = {word: count / size * math.log1p(mean / total[word]) for word, count in own.items()}
+        return tuple(sorted(own, key=lambda word: (-score[word], word))[:most])
 
-    return [tuple(sorted(own, key=lambda w: (-score(w, own), w))[:most]) for own in counts]
+    return [best(own) for own in counts]
 
 
 def name_intents(texts: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:

@@ -349,6 +349,17 @@ def test_an_utterance_can_be_moved_out_of_all_intents(review):
     assert review.moved == {"a": None}
     with pytest.raises(DecisionError, match="missing or not a text"):
         decide(review, "move", texts=["a"])
+    with pytest.raises(DecisionError, match="true or false"):
+        decide(review, "move", texts=["a"], to="pay", create=[[]])
+
+
+def test_a_conflict_names_who_undid(folder):
+    store = ReviewStore(folder)
+    store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana")
+    seen = store.version()
+    store.undo(author="bo")
+    with pytest.raises(ConflictError, match=r"decided in the meantime"):
+        store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana", expected_version=seen)
 
 
 def test_sqlite_supports_what_the_store_needs():

@@ -234,6 +234,20 @@ def test_a_token_is_asked_of_everyone_once_there_is_one(folder, tiny_encoder):
         assert client.get("/v1/intents").status_code == 200, "the session cookie stands for the token"
 
 
+@pytest.mark.parametrize(("header", "value"), [("host", "["), ("origin", "http://[")])
+def test_odd_headers_are_no_server_error(client, header, value):
+    answer = client.post("/v1/predict", json={"texts": ["pay"]}, headers={header: value})
+    assert answer.status_code in (400, 421)
+
+
+def test_odd_cookies_of_other_servers_do_not_end_a_session(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, host="0.0.0.0", token=TOKEN)) as client:
+        client.post("/login", data={"token": TOKEN})
+        own = "; ".join(f"{c.name}={c.value}" for c in client.cookies.jar)
+        client.cookies.clear()
+        assert client.get("/v1/intents", headers={"cookie": f'prefs={{"a": 1}}; {own}'}).status_code == 200
+
+
 def test_unsafe_settings_are_refused(folder, tmp_path):
     with pytest.raises(SettingsError, match="--token-file"):
         ServeSettings(host="0.0.0.0").check()
@@ -270,6 +284,14 @@ def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder, 
             for connection in (silent, slow):
                 connection.settimeout(5)
             assert silent.recv(100) == b"", "hung up on"
+            again = socket.create_connection(place)
+            again.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            again.settimeout(5)
+            answer = b""
+            while b'"ok"' not in answer:
+                answer += again.recv(2_000)
+            again.sendall(b"GET /hea")  # a second request that never comes
+            assert again.recv(100) == b""
             assert b" 408 " in slow.recv(1_000)
 
 

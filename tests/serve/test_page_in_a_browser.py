@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import warnings
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from serving import server_of
+from serving import QUIET, server_of
 
 from conftest import HOSTILE
 
@@ -65,7 +66,7 @@ def said(page, text):
 
 def answer_dialog(page, value):
     page.fill("#ask-value", value)
-    page.click("#ask button[value=ok]")
+    page.keyboard.press("Enter")
 
 
 def exported(page, folder: Path):
@@ -183,6 +184,30 @@ def test_the_map_is_in_step_with_the_list(page):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
     page.mouse.up()
     page.wait_for_function("old => parseInt(document.querySelector('.side strong').textContent) > old", arg=selected)
+
+
+def test_a_refit_goes_on_while_the_page_is_away(page):
+    page.click("nav a:has-text('Export')")
+    page.click("button:has-text('Refit')")
+    page.click("nav a:has-text('Map')")
+    page.wait_for_selector("canvas")
+    page.click("nav a:has-text('Export')")
+    page.wait_for_selector("main .row span:has-text('Wrote model-refit-')")
+
+
+def test_a_person_logs_in_with_the_token(browser, saved, tmp_path, tiny_encoder):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, token="a-secret-of-24-characters")) as address:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(address)
+        page.fill("#token", "wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[role=alert]")
+        page.fill("#token", "a-secret-of-24-characters")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h2:has-text('New intents')")
+        context.close()
 
 
 def test_markup_in_the_logs_is_text(page):

@@ -120,6 +120,8 @@ class Review:
             self.moved |= dict.fromkeys(texts, None)
             return
         (to,) = _texts(arguments, "to", more=("texts", "create"))
+        if not isinstance(arguments.get("create", False), bool):
+            raise DecisionError("move: `create` is true or false")
         if to not in self.names:
             if arguments.get("create") is not True:
                 raise DecisionError(f"move: no intent {to!r}; add `create: true` to make it")

@@ -124,8 +124,9 @@ class ReviewStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
+        connection: sqlite3.Connection | None = None
         try:
+            connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(SCHEMA)
@@ -135,7 +136,8 @@ class ReviewStore:
                 raise ConflictError(f"{self.path}: another process holds it; try again") from None
             raise ModelError(f"{self.path}: cannot be used ({error}); restore it from a copy") from None
         finally:
-            connection.close()
+            if connection is not None:
+                connection.close()
 
 
 @contextmanager
@@ -180,10 +182,10 @@ def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
         return
     if not entries:
         raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
-    last = entries[-1]
-    raise ConflictError(
-        f"{last.author} decided in the meantime ({last.decision.kind}, {last.at}); look at it, then decide again"
-    )
+    taken = [(entry.at, entry.author, entry.decision.kind) for entry in entries]
+    taken_back = [(e.undone_at, str(e.undone_by), "undo") for e in entries if e.undone_at is not None]
+    at, who, what = max([*taken, *taken_back], key=lambda change: change[0])
+    raise ConflictError(f"{who} decided in the meantime ({what}, {at}); look at it, then decide again")
 
 
 def _now() -> str:

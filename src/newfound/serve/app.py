@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qs
 
@@ -34,12 +34,13 @@ from newfound.model import ABOUT_FILE, Prediction
 from newfound.review.decisions import parse
 from newfound.review.store import Entry
 from newfound.serve.batching import Batcher, QueueFull
-from newfound.serve.gate import SESSION_COOKIE, Gate
+from newfound.serve.gate import Gate
 from newfound.serve.observed import Observed
 from newfound.serve.refitting import Refitting
 from newfound.serve.settings import ServeSettings
 from newfound.serve.workbench import View, Workbench
 
+MOST_LOGIN_BYTES = 4_096
 SECONDS_BETWEEN_LOOKS = 1.0  # at the model folder, for a newer model or somebody else's decisions
 T = TypeVar("T")
 
@@ -120,6 +121,7 @@ class Service:
         self.batcher: Batcher[Prediction] | None = None
         self.stopping = False
         self._mark = self._signature()
+        self._swapping = Lock()
 
     def warm_up(self) -> None:
         with contextlib.suppress(
@@ -132,8 +134,12 @@ class Service:
 
     def refresh(self) -> View:
         """Heed decisions, also those that another process took."""
-        self.view = self.bench.view()
-        return self.view
+        bench = self.bench
+        view = bench.view()
+        with self._swapping:
+            if self.bench is bench:  # else a newer model took its place meanwhile
+                self.view = view
+            return self.view
 
     def reload_if_newer(self) -> None:
         """Another model in the folder, or another decision: the next batch is answered by it."""
@@ -148,7 +154,8 @@ class Service:
                 self.observed.problem(f"the newer model cannot be used: {error}")
                 self._mark = mark
                 return
-            self.bench, self.view = fresh, view
+            with self._swapping:
+                self.bench, self.view = fresh, view
             self.warm_up()
         else:
             self.refresh()
@@ -205,8 +212,10 @@ def create_app(
 async def _look_for_news(service: Service) -> None:
     while True:
         await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-        with contextlib.suppress(NewfoundError):
+        try:
             await run_in_threadpool(service.reload_if_newer)
+        except Exception as error:  # the next look may go better, and must not be the last
+            service.observed.problem(f"cannot look for a newer model: {type(error).__name__}: {error}")
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -237,9 +246,9 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: DecisionError) -> JSONResponse:
         return answer(422, _clean(str(error)))
 
-    @app.exception_handler(ModelError)
-    async def no_utterances(request: Request, error: ModelError) -> JSONResponse:
-        return answer(409, str(error))
+    @app.exception_handler(NewfoundError)
+    async def cannot(request: Request, error: NewfoundError) -> JSONResponse:
+        return answer(409, _clean(str(error)))
 
 
 def _clean(text: str) -> str:
@@ -262,7 +271,7 @@ def _add_prediction(app: FastAPI, service: Service) -> None:
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> dict[str, Any]:
         """The intents as the review stands."""
-        view = service.refresh()
+        view = await run_in_threadpool(service.refresh)
         return {"intents": [{"name": n, "status": view.reviewed.review.status(n)} for n in view.names]}
 
     @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
@@ -271,7 +280,7 @@ def _add_prediction(app: FastAPI, service: Service) -> None:
         language: Annotated[str, Query(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=20)] = "en",
     ) -> Response:
         """The reviewed intents and utterances in the format of a bot platform."""
-        content, ending = await run_in_threadpool(_exported, service.refresh(), format, language)
+        content, ending = await run_in_threadpool(lambda: _exported(service.refresh(), format, language))
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", service.bench.folder.name) or "intents"
         disposition = f'attachment; filename="{name}-{format}{ending}"'
         return Response(content, media_type="application/octet-stream", headers={"content-disposition": disposition})
@@ -438,10 +447,11 @@ def _add_page(app: FastAPI, service: Service, gate: Gate) -> None:
 
     @app.post("/login", include_in_schema=False)
     async def login(request: Request) -> Response:
-        given = parse_qs((await request.body()).decode("utf-8", "replace")).get("token", [""])[0].strip()
+        body = (await request.body())[:MOST_LOGIN_BYTES].decode("utf-8", "replace")
+        given = parse_qs(body, max_num_fields=10).get("token", [""])[0].strip() if body.count("&") < 10 else ""
         if not gate.is_token(given):
             await asyncio.sleep(0.5)
             return rendered("login.html.jinja", wrong=True)
         answer = RedirectResponse("/", status_code=303)
-        answer.set_cookie(SESSION_COOKIE, gate.begin_session(), httponly=True, samesite="strict")
+        answer.set_cookie(gate.cookie, gate.begin_session(), httponly=True, samesite="strict")
         return answer

@@ -13,9 +13,8 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from newfound.serve.settings import ServeSettings
 
@@ -28,7 +27,6 @@ Seen = Callable[[str, int, float], None]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/static/app.css"})  # nothing of the model in them
-SESSION_COOKIE = "newfound_session"
 MOST_CLIENTS = 10_000
 MOST_SESSIONS = 1_000
 HEADERS = [
@@ -38,7 +36,7 @@ HEADERS = [
         b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # no-referrer would send `Origin: null` with the login form
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -60,6 +58,7 @@ class Gate:
         self._pace = Pace(settings.requests_per_second, settings.burst)
         self.csrf = secrets.token_urlsafe(24)
         self.sessions: OrderedDict[str, None] = OrderedDict()
+        self.cookie = f"newfound_{secrets.token_hex(4)}"  # cookies know no ports: two servers must not share one
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -101,7 +100,7 @@ class Gate:
         """A page elsewhere may point its own name at this machine (DNS rebinding): only our names are answered."""
         if not self._settings.is_local:
             return
-        name = urlsplit(f"//{headers.get('host', '')}").hostname
+        name = _split(f"//{headers.get('host', '')}").hostname
         if name not in ("127.0.0.1", "localhost", "::1", self._settings.host):
             raise Refused(421, "this server answers for localhost only")
 
@@ -128,20 +127,17 @@ class Gate:
             self.sessions.popitem(last=False)
         return session
 
-    @staticmethod
-    def _session(headers: dict[str, str]) -> str:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(SESSION_COOKIE)
-        except CookieError:
-            return ""
-        return cookie.value if cookie is not None else ""
+    def _session(self, headers: dict[str, str]) -> str:
+        """Read by hand: the standard library drops all cookies where one, of whatever other server, is odd."""
+        pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+        return next((value for name, _, value in pairs if name == self.cookie), "")
 
     def _check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
         """What a browser sends on behalf of a page must come from our page; programs send no origin."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None and site is None and "cookie" not in headers:
             return
-        same = site in (None, "same-origin") and (origin is None or urlsplit(origin).netloc == headers.get("host"))
+        same = site in (None, "same-origin") and (origin is None or _split(origin).netloc == headers.get("host"))
         if not same:
             raise Refused(403, "a page of another site sent this; it is not obeyed")
         if scope["path"] == "/login":
@@ -182,6 +178,13 @@ class Gate:
         }
         if self._settings.log_requests:
             print(json.dumps(entry), file=sys.stderr, flush=True)
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError:
+        raise Refused(400, "a header holds something that is no address") from None
 
 
 class Pace:

@@ -45,7 +45,7 @@ class Refitting:
     def _run(self, view: View) -> None:
         try:
             out = _free_folder(view.bench.folder)
-            refit(view.reviewed, run=Run(reporter=self)).save(out)
+            refit(view.reviewed, run=Run(reporter=self), device=view.bench.model.device.type).save(out)
             self._update(status="done", message=f"Wrote {out.name}, beside the model. The model itself stays as it is.")
         except (NewfoundError, OSError) as error:
             self._update(status="failed", message=str(error))

@@ -22,19 +22,42 @@ SECONDS_TO_FINISH = 30
 
 
 class Impatient(H11Protocol):
-    """Hangs up on a client that opens a connection and then says nothing, or too slowly."""
+    """Hangs up on a client that opens a connection, or begins a request, and then says nothing or too little."""
+
+    _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._patience = asyncio.get_running_loop().call_later(SECONDS_FOR_HEADERS, self._hang_up)
+        self._wait()
 
-    def _hang_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():  # no request has got as far as its body
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        if not self._answering:
+            self._wait()
+        super().data_received(data)
+        if self._answering:  # the headers are there; the body's pace is the gate's business
+            self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._patience.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
+
+    @property
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _wait(self) -> None:
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_later(SECONDS_FOR_HEADERS, self._hang_up)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _hang_up(self) -> None:
+        self._patience = None
+        if not self._answering and not self.transport.is_closing():
+            self.transport.close()
 
 
 def serve(folder: Path, settings: ServeSettings, *, encoder: str | None = None, open_page: bool = False) -> None:
@@ -53,6 +76,7 @@ def serve(folder: Path, settings: ServeSettings, *, encoder: str | None = None, 
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # or anybody could claim to be somebody else, and so pass the rate limit
         timeout_keep_alive=15,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
         limit_concurrency=1_000,
@@ -68,6 +92,7 @@ def _listen(settings: ServeSettings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
+        listening.listen()  # a second server on the port fails here, and early clients wait
     except OSError as error:
         listening.close()
         raise SettingsError(

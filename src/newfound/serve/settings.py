@@ -18,8 +18,6 @@ class ServeSettings:
     host: str = "127.0.0.1"
     port: int = 8765
     token: str | None = None
-    most_texts: int = 256
-    most_characters: int = 10_000  # of one text
     most_bytes: int = 4 * 2**20
     seconds_to_send: float = 10.0  # for the client, the whole request
     seconds_to_answer: float = 30.0

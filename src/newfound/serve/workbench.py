@@ -6,10 +6,11 @@ No HTTP here. A `View` belongs to one version of the review and never changes; t
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class Workbench:
         self.model: IntentModel = load(self.folder, encoder=encoder)
         self._view: View | None = None
         self._made: dict[str, Any] = {}
-        self._lock, self._heavy = Lock(), RLock()
+        self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
 
     def view(self) -> View:
         """The review as it stands; the last view again if nobody decided since."""
@@ -72,15 +73,16 @@ class Workbench:
     def warm_up(self) -> None:
         """Do what takes long before somebody waits for it."""
         self.view().state()
-        _ = self.layout
+        _ = self.near, self.layout
 
     def _once(self, name: str, make: Callable[[], T]) -> T:
-        """Made by the first who asks; others wait for it."""
-        with self._heavy:
-            if name not in self._made:
-                self._made[name] = make()
-            found: T = self._made[name]
-            return found
+        """Made by the first who asks; others wait for it, and only for it."""
+        if name not in self._made:
+            with self._locks[name]:
+                if name not in self._made:
+                    self._made[name] = make()
+        found: T = self._made[name]
+        return found
 
 
 class View:
@@ -94,6 +96,7 @@ class View:
 
     @cached_property
     def assigned(self) -> list[Assigned]:
+        _ = self.bench.vectors  # embedded there, once, whoever asks first
         return self.reviewed.assigned()
 
     @cached_property
@@ -173,8 +176,8 @@ class View:
             **self._summary(c),
             "exemplars": [texts[i] for i in exemplars(x, x.mean(0), texts)] if rows else [],
             "border": [texts[i] for i in border],
-            "merges": self._merges(c),
-            "split": self._split(c, rows),
+            "merges": self._merges(c) if start == 0 else [],
+            "split": self._split(c, rows) if start == 0 else None,
             "total": len(rows),
             "utterances": [self.utterance(i) for i in order[start : start + most]],
         }

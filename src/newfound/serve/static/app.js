@@ -7,6 +7,8 @@ const formats = document.querySelector("meta[name=formats]").content.split(",");
 const author = document.getElementById("author");
 let state = null; // what /v1/review/state said last
 let keys = {}; // what keys do in the current view
+let busy = false; // a decision is under way
+const camera = { scale: 1, x: 0, y: 0 }; // of the map: it stays where it was
 let drawn = 0; // which rendering is the latest: a slower, older answer is dropped
 
 // ---------------------------------------------------------------- helpers
@@ -105,24 +107,35 @@ async function attempt(action) {
     await action();
   } catch (error) {
     if (error.status === 409) {
-      await refresh();
+      state = null;
       await show();
       say(`Not done: ${error.message}. This page now shows the latest state.`, true);
     } else say(error.message, true);
   }
 }
 
+async function once(action) { // a second click or a held key is no second decision
+  if (busy) return;
+  busy = true;
+  try {
+    await attempt(action);
+  } finally {
+    busy = false;
+  }
+}
+
 async function decide(decisions, message, next) {
-  await attempt(async () => {
+  await once(async () => {
     await api("/v1/review/decisions", { author: who(), version: state.version, decisions });
     await refresh();
     say(message);
     if (next !== undefined && location.hash !== next) location.hash = next; else await show();
+    view.focus({ preventScroll: true });
   });
 }
 
 async function undo(id) {
-  await attempt(async () => {
+  await once(async () => {
     const answer = await api("/v1/review/undo", { author: who(), version: state.version, id: id ?? null });
     await refresh();
     say(`Took back: ${answer.undone.kind}.`);
@@ -254,10 +267,10 @@ async function queue() {
     if (name) await to(name, !isIntent(name));
   };
   const skip = () => { skipped.add(u.id); show(); };
-  keys = { a: accept, m: other, n: fresh, r: reject, s: skip };
-  u.candidates.forEach(([name], k) => { keys[String(k + 1)] = () => to(name); });
+  const own = { a: accept, m: other, n: fresh, r: reject, s: skip, u: () => undo() };
+  u.candidates.forEach(([name], k) => { own[String(k + 1)] = () => to(name); });
   const key = (letter, label, action, main) => button([el("kbd", {}, letter), " ", label], action, { class: main ? "main wrap" : "wrap" });
-  return [el("h2", {}, "Review queue"), head,
+  const content = [el("h2", {}, "Review queue"), head,
     el("div", { class: "card" }, el("p", { class: "big" }, u.text),
       el("p", {}, "Assigned to ", u.intent === null ? "no intent" : link(u.intent), el("span", { class: "quiet" },
         ` · probability ${percent(u.probability)} · ${percent(u.agreement)} of its neighbours are there`)),
@@ -265,6 +278,8 @@ async function queue() {
         key("r", "No intent", reject), key("s", "Skip", skip)),
       el("div", { class: "row" }, u.candidates.map(([name, p], k) => key(String(k + 1), `${name} (${percent(p)})`, () => to(name))))),
     el("p", { class: "quiet" }, "Keys: ", el("kbd", {}, "u"), " takes the last decision back.")];
+  content.keys = own;
+  return content;
 }
 
 async function tryIt() {
@@ -305,8 +320,8 @@ async function exports() {
   const text = el("span", { class: "quiet" });
   const start = button("Refit", () => attempt(async () => { await api("/v1/review/refit", { author: who() }); follow(); }), { class: "main" });
   async function follow() {
-    if (!bar.isConnected && bar.parentNode === null) return;
-    const r = await api("/v1/review/refit");
+    let r;
+    try { r = await api("/v1/review/refit"); } catch (error) { text.className = "bad"; text.textContent = error.message; return; }
     bar.value = r.status === "done" ? 1 : r.total ? r.done / r.total : 0;
     start.disabled = r.status === "running";
     text.className = r.status === "failed" ? "bad" : "quiet";
@@ -330,7 +345,6 @@ async function map(name) {
     data.names.map((n) => el("option", { value: n, selected: n === name }, n)));
   const colour = data.names.map((_, i) => data.status[i] === "known" ? "#8b949e" : `hsl(${(i * 137.508) % 360} 65% 50%)`);
   const context = canvas.getContext("2d");
-  const camera = { scale: 1, x: 0, y: 0 };
   let lasso = null, drag = null, marked = new Set();
 
   const size = () => [canvas.clientWidth, canvas.clientHeight];
@@ -379,7 +393,7 @@ async function map(name) {
       const found = (await api("/v1/review/utterances?" + some.map((i) => "id=" + i).join("&"))).utterances;
       const few = ids.length <= 200;
       list.replaceChildren(el("div", { class: "row" }, el("strong", {}, `${ids.length} selected`),
-        few && button("Move all", () => askAndMove(found.map((u) => u.text)))), utterances(found));
+        few ? button("Move all", () => askAndMove(found.map((u) => u.text))) : el("span", { class: "quiet" }, "the first 200 are shown; select at most 200 to move them")), utterances(found));
     });
   }
   const inside = ([x, y], polygon) => {
@@ -453,9 +467,12 @@ async function show() {
   }
   const slow = setTimeout(() => { if (mine === drawn) view.replaceChildren(el("p", { class: "quiet" }, "Loading …")); }, 400);
   try {
-    if (state === null) await refresh();
+    if (state === null || name === "intents") await refresh();
     const content = await (views[name] || intents)(argument === undefined ? undefined : decodeURIComponent(argument));
-    if (mine === drawn) view.replaceChildren(...content.flat(Infinity).filter((c) => c));
+    if (mine === drawn) {
+      keys = content.keys || {};
+      view.replaceChildren(...content.flat(Infinity).filter((c) => c));
+    }
   } catch (error) {
     if (mine === drawn) view.replaceChildren(el("p", { class: "bad", role: "alert" }, error.message), button("Try again", () => { state = null; show(); }));
   } finally {
@@ -467,9 +484,9 @@ author.value = localStorage.getItem("newfound-author") || "";
 author.addEventListener("change", () => localStorage.setItem("newfound-author", author.value.trim()));
 document.getElementById("undo").addEventListener("click", () => undo());
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById("ask").open) return;
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("ask").open) return;
   if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
-  const act = keys[event.key] || (event.key === "u" ? () => undo() : null);
+  const act = keys[event.key];
   if (act) { event.preventDefault(); act(); }
 });
 document.querySelector("nav").addEventListener("click", () => say(""));
