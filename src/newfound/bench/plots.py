@@ -80,6 +80,8 @@ def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Res
 def _levels(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
     """A line per method over the levels of its variants."""
 
+    groups = [g for g in groups if g.variant == "default" or VARIANTS[g.variant].level is not None]
+
     def level(group: Group) -> float:
         own = VARIANTS[group.variant].level
         return own if own is not None else _default_level(experiment)
