@@ -353,6 +353,15 @@ def test_an_utterance_can_be_moved_out_of_all_intents(review):
         decide(review, "move", texts=["a"], to="pay", create=[[]])
 
 
+def test_what_is_refused_leaves_no_file_behind(folder):
+    """A folder with a review in it is not replaced; one in which nothing was decided may be."""
+    with pytest.raises(DecisionError):
+        ReviewStore(folder).decide([Decision("accept", {"intent": "nosuch"})], author="ana")
+    with pytest.raises(DecisionError, match="no decision to undo"):
+        ReviewStore(folder).undo(author="ana")
+    assert not (folder / REVIEW_FILE).exists()
+
+
 def test_a_conflict_names_who_undid(folder):
     store = ReviewStore(folder)
     store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana")

@@ -81,24 +81,34 @@ class ReviewStore:
         """Record decisions, all of them or none; with `expected_version`, only if nobody decided since."""
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
+        if not self.exists:
+            self._try(decisions, [], expected_version)  # what is refused leaves no file behind
         with self._connection() as connection, _transaction(connection):
             entries = _entries(connection)
-            _check_version(entries, expected_version)
-            review = self._replay(entries)
-            for number, decision in enumerate(decisions, 1):
-                try:
-                    review.apply(decision)
-                except DecisionError as error:
-                    where = f"decision {number} ({decision.kind}): " if len(decisions) > 1 else ""
-                    raise DecisionError(f"{where}{error}") from None
-                connection.execute(
-                    "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
-                    (_now(), author, decision.kind, _written(decision)),
-                )
+            self._try(decisions, entries, expected_version)
+            connection.executemany(
+                "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
+                [(_now(), author, decision.kind, _written(decision)) for decision in decisions],
+            )
             return _entries(connection)[len(entries) :]
+
+    def _try(self, decisions: Sequence[Decision], entries: Sequence[Entry], expected_version: int | None) -> None:
+        """Raise if these decisions cannot follow what was decided."""
+        _check_version(entries, expected_version)
+        review = self._replay(entries)
+        for number, decision in enumerate(decisions, 1):
+            try:
+                review.apply(decision)
+                _written(decision)
+            except DecisionError as error:
+                where = f"decision {number} ({decision.kind}): " if len(decisions) > 1 else ""
+                raise DecisionError(f"{where}{error}") from None
 
     def undo(self, *, author: str, id: int | None = None, expected_version: int | None = None) -> Entry:
         """Take back a decision, by default the last that stands; refused where later decisions build on it."""
+        if not self.exists:
+            _check_version([], expected_version)
+            raise DecisionError("there is no decision to undo")
         with self._connection() as connection, _transaction(connection):
             entries = _entries(connection)
             _check_version(entries, expected_version)
