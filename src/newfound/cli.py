@@ -78,6 +78,8 @@ LogsOption = Annotated[
     str | None,
     typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only, as in the paper."),
 ]
+ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
+ModelEncoderOption = Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same device: the same result.")]
 TextColumnOption = Annotated[str, typer.Option("--text-column", help="The column that holds the utterance.")]
@@ -288,9 +290,9 @@ def estimate(
 
 @app.command()
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     file: Annotated[str, typer.Argument(help="A file of utterances, or - for standard input, one a line.")] = "-",
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
     device: DeviceOption = "auto",
     max_outliers: Annotated[
         str | None,
@@ -324,10 +326,10 @@ def predict(
 
 @app.command()
 def inspect(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     new: Annotated[bool, typer.Option("--new", help="Only the new intents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, known or new, size, keywords, central utterances."""
     from newfound.model import describe
@@ -354,9 +356,9 @@ def inspect(
 
 @app.command()
 def report(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     out: Annotated[Path, typer.Option("--out", help="The page to write.")],
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
 ) -> None:
     """Write one page about the intents, with a map of the logs; it opens offline and can be forwarded."""
     from newfound.report.page import write_page
@@ -369,7 +371,7 @@ def report(
 
 @app.command()
 def export(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     to: Annotated[
         str,
         typer.Option(
@@ -379,7 +381,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = "en",
     new: Annotated[bool, typer.Option("--new", help="Only intents that were not known before.")] = False,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
 ) -> None:
     """Write the reviewed intents with their utterances for a bot platform."""
     from newfound.export.formats import export as write
@@ -403,7 +405,7 @@ def update(
     accept_all: Annotated[
         bool, typer.Option("--accept-all", help="Take all intents of the model for known, reviewed or not.")
     ] = False,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
     tune: TuneOption = "auto",
     device: DeviceOption = "auto",
     seed: SeedOption = 0,
@@ -449,11 +451,11 @@ TokenOption = Annotated[
 
 @app.command()
 def serve(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8765,
     token_file: TokenOption = None,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
 ) -> None:
     """Answer predictions over HTTP, with the review page at /. A newer model in the folder is taken up at once."""
@@ -462,11 +464,11 @@ def serve(
 
 @review_app.command("page")
 def review_page(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8765,
     token_file: TokenOption = None,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the review page of a model; `newfound review MODEL` is short for it."""
@@ -489,12 +491,12 @@ def _serve(
 
 @review_app.command("apply")
 def review_apply(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
     author: Annotated[str | None, typer.Option("--author", help="Who decides; the file may say so too.")] = None,
     refit: Annotated[bool, typer.Option("--refit", help="Train on from the decisions; needs --out.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for the model that --refit trains.")] = None,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")] = None,
+    encoder: ModelEncoderOption = None,
     tune: TuneOption = "auto",
     device: DeviceOption = "auto",
 ) -> None:
@@ -521,7 +523,7 @@ def review_apply(
 
 @review_app.command("undo")
 def review_undo(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     id: Annotated[int | None, typer.Option("--id", help="The decision's number; the last one otherwise.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Who takes it back.")] = None,
 ) -> None:
@@ -533,7 +535,7 @@ def review_undo(
 
 
 @review_app.command("log")
-def review_log(model: Annotated[Path, typer.Argument(help="A model folder.")]) -> None:
+def review_log(model: ModelArgument) -> None:
     """Who decided what, and when."""
     from newfound.review.store import ReviewStore
 

@@ -367,7 +367,7 @@ def test_a_conflict_names_who_undid(folder):
     store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana")
     seen = store.version()
     store.undo(author="bo")
-    with pytest.raises(ConflictError, match=r"decided in the meantime"):
+    with pytest.raises(ConflictError, match=r"bo decided in the meantime \(undo"):
         store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana", expected_version=seen)
 
 

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from newfound.errors import DataError
 
 
+def has_half_character(text: str) -> bool:
+    """Whether a lone surrogate is in it, which JSON can carry and nothing can encode."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """Texts with one label each; `None` marks an unlabelled utterance."""

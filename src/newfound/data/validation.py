@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import Corpus, has_half_character
 from newfound.data.readers import Columns, Row, open_rows
 from newfound.errors import DataError
 
@@ -113,7 +113,7 @@ def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         if not text:
             report.count("empty", row.line)
             continue
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if has_half_character(text):
             raise DataError(f"{report.name}, line {row.line}: half a character (a lone surrogate); remove it")
         if len(text) > LONGEST_TEXT:
             report.count("truncated", row.line)

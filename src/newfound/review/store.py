@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from newfound.data.corpus import has_half_character
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model import describe
@@ -171,7 +172,7 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
 
 def _written(decision: Decision) -> str:
     text = json.dumps(dict(decision.arguments), ensure_ascii=False)
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if has_half_character(text):
         raise DecisionError("half a character (a lone surrogate) in it; remove it")
     return text
 
@@ -194,7 +195,7 @@ def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
         raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
     taken = [(entry.at, entry.author, entry.decision.kind) for entry in entries]
     taken_back = [(e.undone_at, str(e.undone_by), "undo") for e in entries if e.undone_at is not None]
-    at, who, what = max([*taken, *taken_back], key=lambda change: change[0])
+    at, who, what = max([*taken, *taken_back], key=lambda change: (change[0], change[2] == "undo"))
     raise ConflictError(f"{who} decided in the meantime ({what}, {at}); look at it, then decide again")
 
 

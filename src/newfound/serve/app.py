@@ -26,6 +26,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 import newfound
+from newfound.data.corpus import has_half_character
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, DecisionError, ModelError, NewfoundError
 from newfound.export.formats import WRITERS, dataset_files, zipped
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 
 def _no_half_characters(text: str) -> str:
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if has_half_character(text):
         raise ValueError("half a character (a lone surrogate)")
     return text
 
