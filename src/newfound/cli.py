@@ -427,8 +427,10 @@ def update(
     if mask:
         corpus = _redacted(corpus)
     corpus, counts = _distinct(corpus)
+    opened = _load_model(model, encoder, "cpu")
+    earlier = {u.text: u.count for u in opened.model.utterances if not u.labelled}
     fitted = next_round(
-        _load_model(model, encoder, "cpu"),
+        opened,
         corpus,
         accept_all=accept_all,
         run=Run(reporter=reporter_for_terminal()),
@@ -437,7 +439,7 @@ def update(
         device=device,
         seed=seed,
     )
-    fitted.model_.with_counts(counts).save(out, overwrite=force)
+    fitted.model_.with_counts({**earlier, **counts}).save(out, overwrite=force)
     _print_new_intents(fitted.intents)
     _print_next(out, corpus.texts[0])
 
