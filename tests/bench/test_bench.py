@@ -10,7 +10,7 @@ import pytest
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
-from newfound.bench.cells import Cell, missing, read_results, run_cell, write_result
+from newfound.bench.cells import Cell, _told, missing, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
 from newfound.bench.report import write_report
@@ -127,6 +127,14 @@ def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_en
 def _reachable(experiment, epochs):
     """Columns of epochs that a short run does not reach are left out."""
     return tuple(c for c in experiment.columns if c.path[0] != "pseudo_labels" or int(c.path[1]) < epochs)
+
+
+@pytest.mark.parametrize(
+    ("method", "variant", "told"),
+    [("consensus", "mixed-30", {"logs": "mixed"}), ("consensus", "default", {}), ("kmeans", "mixed-30", {})],
+)
+def test_who_can_be_told_of_known_intents_in_the_logs_is_told(method, variant, told):
+    assert _told(Cell(method, "GID-SD", 40, 1, 0, "tiny", "heads", variant)) == told
 
 
 def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
