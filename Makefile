@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs site clean
 .DEFAULT_GOAL := test
 
 # torch goes in first, at the pinned version: any other order may pull a build with several GB of CUDA packages.
@@ -19,12 +19,18 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
-test: lint
+test: lint site
 	$(BIN)/pytest
 
 docs: $(VENV)/.installed
 	$(BIN)/typer newfound.cli utils docs --name newfound --title newfound --output docs/cli.md
+	$(MAKE) site
+
+# Strict: a broken link or a function that does not exist ends it.
+site: $(VENV)/.installed
+	PATH="$(abspath $(BIN)):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 clean:
 	rm -rf $(VENV) newfound-demo .pytest_cache .mypy_cache .ruff_cache

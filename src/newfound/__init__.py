@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from newfound.version import __version__
+
 if TYPE_CHECKING:
     from newfound.data.corpus import Corpus as Corpus
     from newfound.data.task import partition as partition
@@ -15,11 +17,16 @@ if TYPE_CHECKING:
     from newfound.methods.dpl import DPL as DPL
     from newfound.methods.e2e import E2E as E2E
     from newfound.methods.kmeans import KMeans as KMeans
-    from newfound.model import Intent as Intent
-    from newfound.model import IntentModel as IntentModel
-    from newfound.model import load as load
+    from newfound.model.classifier import IntentModel as IntentModel
+    from newfound.model.types import Intent as Intent
+    from newfound.review.reviewed import load as load
+    from newfound.workflows import discover as discover
+    from newfound.workflows import estimate as estimate
+    from newfound.workflows import export as export
+    from newfound.workflows import predict as predict
+    from newfound.workflows import refit as refit
+    from newfound.workflows import update as update
 
-__version__ = "0.1.0"
 
 # Imported on first use: torch takes seconds to load, and `newfound --help` should not wait for it.
 _HOME = {
@@ -29,12 +36,18 @@ _HOME = {
     "Corpus": "newfound.data.corpus",
     "DeepAligned": "newfound.methods.deepaligned",
     "DeepAlignedMix": "newfound.methods.deepaligned_mix",
-    "Intent": "newfound.model",
-    "IntentModel": "newfound.model",
+    "Intent": "newfound.model.types",
+    "IntentModel": "newfound.model.classifier",
     "KMeans": "newfound.methods.kmeans",
-    "load": "newfound.model",
+    "discover": "newfound.workflows",
+    "estimate": "newfound.workflows",
+    "export": "newfound.workflows",
+    "load": "newfound.review.reviewed",
     "load_encoder": "newfound.encoders.encoder",
     "partition": "newfound.data.task",
+    "predict": "newfound.workflows",
+    "refit": "newfound.workflows",
+    "update": "newfound.workflows",
 }
 __all__ = [
     "DPL",
@@ -47,9 +60,15 @@ __all__ = [
     "IntentModel",
     "KMeans",
     "__version__",
+    "discover",
+    "estimate",
+    "export",
     "load",
     "load_encoder",
     "partition",
+    "predict",
+    "refit",
+    "update",
 ]
 
 

@@ -1,30 +1,147 @@
-"""The exceptions a user can meet. Each message says what is wrong and what to do about it."""
+"""The exceptions a user can meet.
+
+Each carries the facts, and its message says what is wrong and what can be done about it in words that hold for every
+door. The command line adds the flags to use (`newfound.cli.errors`), the server its status codes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 
 class NewfoundError(Exception):
-    """Base of every error that newfound raises on purpose; the CLI prints it as one line and exits with 2."""
+    """Base of every error that newfound raises on purpose."""
 
 
 class DataError(NewfoundError):
     """A file of utterances cannot be used as it is."""
 
 
+class ColumnMissing(DataError):
+    """A file has no column of the wanted name.
+
+    Attributes:
+        role: What the column holds: "text" or "label".
+    """
+
+    def __init__(self, where: str, column: str, role: str, found: Sequence[str] = ()) -> None:
+        self.where, self.column, self.role, self.found = where, column, role, tuple(found)
+        shown = f" (found: {', '.join(self.found[:8])[:120] or 'nothing'})"
+        super().__init__(f"{where}: no column {column!r}{shown}; say which column holds the {role}")
+
+
+class FormatUnknown(DataError):
+    """Neither the caller nor the file's name says which format a file has."""
+
+    def __init__(self, path: str, seen: str, formats: Sequence[str]) -> None:
+        self.path, self.formats = path, tuple(formats)
+        super().__init__(f"{path}: cannot tell the format from {seen}; say which it is (one of {', '.join(formats)})")
+
+
+class FormatMismatch(DataError):
+    """A file is readable, but is not of the format it was read as."""
+
+
+class WrongEncoding(DataError):
+    """A file's bytes are not in the character encoding it was read with."""
+
+
 class SettingsError(NewfoundError):
     """An option or parameter has a value that cannot work."""
+
+
+class TargetExists(SettingsError):
+    """Something is in the place that was to be written.
+
+    Attributes:
+        path: The place.
+        replaceable: Whether it may be replaced if the caller says so.
+    """
+
+    def __init__(self, path: Path, reason: str = "exists", *, replaceable: bool = True) -> None:
+        self.path, self.replaceable = path, replaceable
+        remedy = "choose another place, or allow it to be replaced" if replaceable else "choose another place"
+        super().__init__(f"{path} {reason}; {remedy}")
+
+
+class UnfinishedRun(SettingsError):
+    """A folder holds the checkpoints of a fit that was stopped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(f"{folder} holds an unfinished run; resume it, or start anew")
+
+
+class RunMismatch(SettingsError):
+    """Checkpoints cannot be resumed: they belong to another fit, or are damaged."""
+
+    def __init__(self, folder: Path, reason: str, *, repeatable: bool = False) -> None:
+        self.folder = folder
+        super().__init__(f"{folder}: {reason}; {'repeat that fit, or start anew' if repeatable else 'start anew'}")
+
+
+class NoGpu(SettingsError):
+    """A GPU was asked for on a machine on which torch sees none."""
+
+    def __init__(self) -> None:
+        super().__init__("device='cuda', but torch sees no GPU here; use the CPU")
+
+
+class MissingExtra(SettingsError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"{what} needs {package}; install it with: pip install 'newfound[{extra}]'")
 
 
 class EncoderError(NewfoundError):
     """An encoder cannot be found, verified or split."""
 
 
+class NotSplittable(EncoderError):
+    """An encoder's family has no known layers, so that only heads on its vectors can be trained."""
+
+    def __init__(self, family: str, families: Sequence[str]) -> None:
+        self.family = family
+        super().__init__(
+            f"encoders of the family {family!r} cannot be split into trunk and tail; train heads only (tune='heads'), "
+            f"or use an encoder of one of these families: {', '.join(families)}"
+        )
+
+
 class ModelError(NewfoundError):
     """A saved model folder is missing, damaged or of another version."""
 
 
+class ModelMissing(ModelError):
+    """There is no model folder at a path."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        super().__init__(f"{folder}: no such model folder; discover intents first and save the model there")
+
+
+class EncoderMismatch(ModelError):
+    """The encoder that a model was fitted on is not the one that was found, or was not found at all."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        self.folder = folder
+        super().__init__(f"{folder}: {reason}; say where its encoder is")
+
+
 class Interrupted(NewfoundError):
-    """The user pressed Ctrl-C; what had been reached is kept and can be resumed."""
+    """The user pressed Ctrl-C; what had been reached is kept and can be resumed.
+
+    Attributes:
+        folder: Where the checkpoints are; None if there are none.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        kept = "nothing was reached yet" if folder is None else f"what was reached lies in {folder}"
+        super().__init__(f"stopped; {kept}")
 
 
 class ExperimentError(NewfoundError):
@@ -33,6 +150,13 @@ class ExperimentError(NewfoundError):
 
 class DecisionError(NewfoundError):
     """A review decision cannot be applied to the intents as they are."""
+
+
+class NothingAccepted(DecisionError):
+    """Another round was asked for before any new intent was accepted."""
+
+    def __init__(self) -> None:
+        super().__init__("no new intent was accepted yet; accept some first, or accept all of them")
 
 
 class ConflictError(NewfoundError):

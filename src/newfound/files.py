@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from newfound.errors import SettingsError
+from newfound.errors import SettingsError, TargetExists
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -44,17 +44,17 @@ REVIEW_FILE = "review.sqlite3"
 def check_replaceable(target: Path, overwrite: bool) -> None:
     """Refuse to write a model where something else is, or where a model is that nobody asked to replace."""
     if target.name.startswith("-"):
-        raise SettingsError(f"--out {target}: that looks like an option; give the name of a folder")
+        raise SettingsError(f"{target}: that looks like an option; give the name of a folder")
     if target.is_symlink():
         raise SettingsError(f"{target} is a link; give the folder itself")
     if (target / REVIEW_FILE).exists():
-        raise SettingsError(f"{target} holds a person's review decisions; choose another --out")
+        raise TargetExists(target, "holds a person's review decisions", replaceable=False)
     if target.exists():
         foreign = _foreign_files(target)
         if foreign:
-            raise SettingsError(f"{target} exists and holds something else ({foreign}); choose another place")
+            raise TargetExists(target, f"exists and holds something else ({foreign})", replaceable=False)
         if not overwrite:
-            raise SettingsError(f"{target} exists; choose another --out, or add --force to replace it")
+            raise TargetExists(target)
     _check_writable(target)
 
 

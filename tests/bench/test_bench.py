@@ -10,7 +10,7 @@ import pytest
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
-from newfound.bench.cells import Cell, _told, missing, read_results, run_cell, write_result
+from newfound.bench.cells import Cell, _logs_setting, missing, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
 from newfound.bench.report import write_report
@@ -131,10 +131,14 @@ def _reachable(experiment, epochs):
 
 @pytest.mark.parametrize(
     ("method", "variant", "told"),
-    [("consensus", "mixed-30", {"logs": "mixed"}), ("consensus", "default", {}), ("kmeans", "mixed-30", {})],
+    [
+        ("consensus", "mixed-30", {"logs": "mixed"}),
+        ("consensus", "default", {"logs": "novel"}),
+        ("kmeans", "mixed-30", {}),
+    ],
 )
-def test_who_can_be_told_of_known_intents_in_the_logs_is_told(method, variant, told):
-    assert _told(Cell(method, "GID-SD", 40, 1, 0, "tiny", "heads", variant)) == told
+def test_a_method_that_takes_mixed_logs_is_told_what_the_logs_hold(method, variant, told):
+    assert _logs_setting(Cell(method, "GID-SD", 40, 1, 0, "tiny", "heads", variant)) == told
 
 
 def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
@@ -212,9 +216,9 @@ def test_the_plain_loop_computes_dpls_step(tiny_folder):
     """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
     import torch
 
-    from newfound.assignment import move_prototypes
+    from newfound.algorithms.assignment import move_prototypes
+    from newfound.algorithms.losses import instance_contrastive, prototypical_contrastive
     from newfound.bench.speed import _PlainHeads
-    from newfound.objectives import instance_contrastive, prototypical_contrastive
 
     corpus = themed_corpus()
     torch.manual_seed(0)
@@ -225,8 +229,8 @@ def test_the_plain_loop_computes_dpls_step(tiny_folder):
     mu = heads.mu.clone()
     loss = heads.loss(x1, x2, y)
 
-    from newfound.assignment import align, disambiguate
-    from newfound.objectives import swapped_prediction
+    from newfound.algorithms.assignment import align, disambiguate
+    from newfound.algorithms.losses import swapped_prediction
 
     z1, z2 = (torch.nn.functional.normalize(heads.projection(x), dim=-1) for x in (x1, x2))
     weight = torch.nn.functional.normalize(heads.classifier.weight, dim=-1)

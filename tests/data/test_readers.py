@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newfound.data.corpus import Corpus
-from newfound.data.duplicates import distinct
+from newfound.data.duplicates import add_counts, distinct
 from newfound.data.readers import Columns, Source, format_of, open_rows, read_csv, read_jsonl, read_rasa
 from newfound.data.validation import LONGEST_TEXT, ReadReport, read_known, read_logs, stream_rows
 from newfound.errors import DataError
@@ -77,15 +77,18 @@ def test_byte_order_marks(tmp_path):
     ("content", "message"),
     [
         ("", "the file is empty"),
-        ("utterance,label\nx,a\n", r"line 1: no column 'text' \(found: utterance, label\); .*--text-column"),
-        ("text,intent\nx,a\n", "--label-column"),
+        (
+            "utterance,label\nx,a\n",
+            r"line 1: no column 'text' \(found: utterance, label\); .*holds the text",
+        ),
+        ("text,intent\nx,a\n", "which column holds the label"),
         ("text,label\nx,a\ny\n", "line 3: 1 fields where the header has 2"),
         ("text,label\nx,a\n ,b\n", "line 3: the text is empty"),
         ("text,label\nx,a\ny, \n", "line 3: the label is empty"),
         ("text,label\nx,a\ny,a\n", "only one intent"),
         ("text,label\n", "no labelled utterance"),
         ("text,label\nsame,a\nother,b\nsame,b\n", "line 4: 'same' is labelled 'b', but 'a' on line 2"),
-        (b"text,label\nok,a\ncaf\xe9,b\n", "line 3: byte 0xe9 is not UTF-8; .*--encoding"),
+        (b"text,label\nok,a\ncaf\xe9,b\n", "line 3: byte 0xe9 is not UTF-8; .*name its encoding"),
         ('text,label\nx,a\n"never closed,b\n', "check the quotes"),
         ("text,text,label\nx,y,a\n", "'text' stands there twice"),
         (b"\x1f\x8b\x08rest", "is compressed; unpack it first"),
@@ -158,7 +161,7 @@ def test_yaml_cannot_build_objects(tmp_path):
 def test_unknown_files_and_formats(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         rows_of(tmp_path / "absent.csv")
-    with pytest.raises(DataError, match="--format"):
+    with pytest.raises(DataError, match="say which it is"):
         format_of("data.xlsx")
     with pytest.raises(DataError, match="unknown format"):
         format_of("data.csv", "xml")
@@ -213,6 +216,16 @@ def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf
 
 def test_repeats_are_one_utterance_that_counts_more():
     logs = Corpus.of(["Hello!", "where is my card", "hello", "HELLO ...", "???", "Where is my card?", "!!"])
-    found, counts = distinct(logs)
+    found = distinct(logs.from_source("chat.csv"))
     assert found.texts == ("Hello!", "where is my card", "???", "!!")
-    assert counts == {"Hello!": 3, "where is my card": 2, "???": 1, "!!": 1}
+    assert [origin.count for origin in found.origins] == [3, 2, 1, 1]
+    assert {(origin.labelled, origin.source) for origin in found.origins} == {(False, "chat.csv")}
+
+
+def test_what_an_earlier_corpus_has_is_counted_there():
+    earlier = Corpus.of(["Hello!", "pay my bill"], [None, "pay"])
+    logs = distinct(Corpus.of(["hello", "HELLO", "pay my bill", "a new thing"]))
+    earlier, fresh = add_counts(earlier, logs)
+    assert [origin.count for origin in earlier.origins] == [3, 2]
+    assert earlier.labels == (None, "pay")
+    assert fresh.texts == ("a new thing",)

@@ -150,7 +150,7 @@ def test_unknown_tune_and_family(tiny_encoder):
             tiny_encoder.tune(text)
     tiny_encoder.model.config.model_type = "t5"
     try:
-        with pytest.raises(EncoderError, match="use --tune heads"):
+        with pytest.raises(EncoderError, match="train heads only"):
             tiny_encoder.tune("last")
     finally:
         tiny_encoder.model.config.model_type = "bert"

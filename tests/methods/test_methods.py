@@ -11,20 +11,21 @@ import torch
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, DeepAligned, DeepAlignedMix, KMeans
+from newfound.algorithms.metrics import strict_scores
 from newfound.data.task import make_task
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
-from newfound.methods import METHODS
 from newfound.methods.base import surplus_columns
+from newfound.methods.context import Watch
 from newfound.methods.deepaligned_mix import _name_columns
 from newfound.methods.dpl import PrototypeNetwork
-from newfound.methods.job import Watch
-from newfound.metrics import strict_scores
-from newfound.network import CosineClassifier
+from newfound.methods.registry import METHODS, method_named
+from newfound.model.network import CosineClassifier
 from newfound.training.run import Run
 
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
-METHOD = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+CLASSES = {name: method_named(name) for name in METHODS}
+METHOD = pytest.mark.parametrize("method", CLASSES.values(), ids=CLASSES)
 NEURAL = pytest.mark.parametrize("method", [DPL, E2E])
 
 
@@ -41,7 +42,7 @@ def test_same_seed_same_predictions(method, tune, tiny_encoder, themed):
     assert not np.array_equal(runs[0], runs[2])
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS.values() if m is not DeepAlignedMix])
+@pytest.mark.parametrize("method", [m for m in CLASSES.values() if m is not DeepAlignedMix])
 def test_hidden_themes_are_found(method, tiny_encoder):
     """Two hidden themes with hardly a word in common; known ones stay known."""
     corpus, test = themed_corpus(per_theme=60), themed_corpus(per_theme=30, unlabelled=(), seed=1)
@@ -85,8 +86,11 @@ def test_bad_problems_are_refused_before_training(method, tiny_encoder, labels, 
         ({"objectives": "all"}, "objectives='all' is not one of"),
         ({"select": "best"}, "select='best' is not one of"),
         ({"loss": "max"}, "loss='max' is not one of"),
-        ({"epochs": -1}, "epochs=-1 is negative"),
-        ({"lr": 0}, "lr=0 must be positive"),
+        ({"epochs": -1}, "epochs=-1 must be a whole number from 0"),
+        ({"epochs": 2.5}, "epochs=2.5 must be a whole number from 0"),
+        ({"lr": 0}, "lr=0 must be above 0"),
+        ({"lr": float("nan")}, "lr=nan must be above 0"),
+        ({"dense": 1}, "dense=1 must be true or false"),
     ],
 )
 def test_bad_settings_of_dpl_are_refused_before_training(tiny_encoder, themed, settings, message, monkeypatch):
@@ -211,11 +215,11 @@ def test_trunk_dropout_and_stored_views_predict_without_noise(tiny_encoder, them
 def test_stored_views_differ_and_none_is_the_clean_one(tiny_encoder, themed):
     tune = tiny_encoder.tune("last")
     features = tiny_encoder.features(themed.texts, tune)
-    noisy = tiny_encoder.with_noise(features, themed.texts, tune, views=3).noisy
+    noisy = tiny_encoder.with_noise(features, themed.texts, tune, seeds=[1, 2, 3]).noisy
     assert noisy.shape == (3, *features.data.flat.shape)
     assert not torch.equal(noisy[0], noisy[1])
     assert not torch.equal(noisy[0], features.data.flat)
-    again = tiny_encoder.with_noise(features, themed.texts, tune, views=3).noisy
+    again = tiny_encoder.with_noise(features, themed.texts, tune, seeds=[1, 2, 3]).noisy
     assert torch.equal(noisy, again)
     assert torch.nn.functional.cosine_similarity(noisy.mean(0), features.data.flat, dim=-1).mean() > 0.9
 

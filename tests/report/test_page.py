@@ -6,9 +6,9 @@ import re
 import pytest
 
 from newfound import KMeans
+from newfound.algorithms.neighbours import nearest
 from newfound.data.corpus import Corpus
-from newfound.landscape import overlaps
-from newfound.neighbours import nearest
+from newfound.intents.description import overlaps
 from newfound.report.page import write_page
 from newfound.review.decisions import Review
 from newfound.review.reviewed import ReviewedModel

@@ -18,9 +18,10 @@ from newfound.errors import ConflictError, DecisionError, ModelError, SettingsEr
 from newfound.files import REVIEW_FILE, check_replaceable
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import WHOLE, Decision, Review, parse
-from newfound.review.reviewed import open_model
-from newfound.review.rounds import next_round, refit
+from newfound.review.reviewed import load
 from newfound.review.store import ReviewStore
+from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.updating import UpdateRequest, update
 
 NAMES = ["pay", "leak", "solar", "move"]
 
@@ -170,11 +171,12 @@ def test_somebody_elses_decision_is_noticed(folder):
         store.decide([Decision("accept", {"intent": second})], author="ben", expected_version=seen)
 
 
-def test_many_writers_lose_nothing(folder):
+def test_many_writers_lose_nothing(folder, themed):
     first, _ = new_names(folder)
+    texts = list(dict.fromkeys(themed.texts))
 
     def write(number):
-        ReviewStore(folder).decide([Decision("move", {"texts": [f"text {number}"], "to": first})], author=f"w{number}")
+        ReviewStore(folder).decide([Decision("move", {"texts": [texts[number]], "to": first})], author=f"w{number}")
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(40)))
@@ -195,6 +197,7 @@ for number in range(10_000):
 
 
 def test_a_killed_writer_leaves_every_acknowledged_decision_and_no_half_of_one(folder):
+    (folder / "utterances.jsonl").unlink()  # so that any text can be moved
     for attempt in range(5):
         process = subprocess.Popen([sys.executable, "-c", WRITER, folder, str(attempt)], stdout=subprocess.PIPE)
         process.stdout.readline()
@@ -220,7 +223,7 @@ def test_a_model_with_a_review_is_not_replaced(folder):
 
 
 def test_without_decisions_answers_are_the_models(folder, fitted, themed, tiny_encoder):
-    opened = open_model(folder, encoder=tiny_encoder)
+    opened = load(folder, encoder=tiny_encoder)
     assert opened.predict(themed.texts) == fitted.predict(themed.texts)
 
 
@@ -237,7 +240,7 @@ def test_decisions_change_answers_at_once(folder, fitted, themed, tiny_encoder):
         ],
         author="ana",
     )
-    after = open_model(folder, encoder=tiny_encoder).predict(themed.texts)
+    after = load(folder, encoder=tiny_encoder).predict(themed.texts)
     for text, old, new in zip(themed.texts, before, after, strict=True):
         if text == of_first[0]:
             assert new == "pay"
@@ -248,7 +251,7 @@ def test_decisions_change_answers_at_once(folder, fitted, themed, tiny_encoder):
     store.undo(author="ana")
     store.undo(author="ana")
     store.undo(author="ana")
-    assert open_model(folder, encoder=tiny_encoder).predict(themed.texts) == before
+    assert load(folder, encoder=tiny_encoder).predict(themed.texts) == before
 
 
 def test_a_split_divides_by_the_utterances_that_describe_its_parts(folder, fitted, themed, tiny_encoder):
@@ -256,7 +259,7 @@ def test_a_split_divides_by_the_utterances_that_describe_its_parts(folder, fitte
     of_first = [t for t, name in zip(themed.texts, fitted.predict(themed.texts), strict=True) if name == first]
     into = {"one": of_first[:1], "two": of_first[-1:]}
     ReviewStore(folder).decide([Decision("split", {"intent": first, "into": into})], author="ana")
-    opened = open_model(folder, encoder=tiny_encoder)
+    opened = load(folder, encoder=tiny_encoder)
     assert opened.predict([of_first[0], of_first[-1]]) == ["one", "two"]
     assert set(opened.predict(of_first)) <= {"one", "two", *fitted.predict(themed.texts)}
     assert opened.predict_proba(of_first).sum(1) == pytest.approx(1, abs=1e-4)
@@ -268,12 +271,12 @@ def test_refitting_learns_the_decisions_and_leaves_the_model_alone(folder, theme
     ReviewStore(folder).decide(
         [Decision("rename", {"intent": first, "to": "solar"}), Decision("accept", {"intent": "solar"})], author="ana"
     )
-    trained = refit(open_model(folder, encoder=tiny_encoder), tune="heads", device="cpu", epochs=10)
+    trained = refit(RefitRequest(load(folder, encoder=tiny_encoder), tune="heads", device="cpu")).model
     assert [i.name for i in trained.intents if not i.known] == [second]
     assert trained.intents[-1].name == second  # known ones come first
     trained.save(tmp_path / "again")
     assert (folder / "weights.safetensors").read_bytes() == content
-    again = open_model(tmp_path / "again", encoder=tiny_encoder)
+    again = load(tmp_path / "again", encoder=tiny_encoder)
     agreement = [a == b for a, b in zip(again.predict(themed.texts), trained.predict(themed.texts), strict=True)]
     assert all(agreement)
 
@@ -281,11 +284,11 @@ def test_refitting_learns_the_decisions_and_leaves_the_model_alone(folder, theme
 def test_a_round_keeps_what_was_accepted_and_finds_more(folder, themed, tiny_encoder):
     from newfound.data.corpus import Corpus
 
-    opened = open_model(folder, encoder=tiny_encoder)
+    opened = load(folder, encoder=tiny_encoder)
     more = Corpus.of([f"cancel book {w} stop" for w in ("today", "now", "please", "late", "early", "fast")])
     with pytest.raises(DecisionError, match="no new intent was accepted"):
-        next_round(opened, more, tune="heads", device="cpu", n_new=1)
-    fitted = next_round(opened, more, accept_all=True, tune="heads", device="cpu", n_new=1, epochs=5)
+        update(UpdateRequest(opened, more, tune="heads", device="cpu", n_new=1))
+    fitted = update(UpdateRequest(opened, more, accept_all=True, tune="heads", device="cpu", n_new=1))
     assert {i.name for i in fitted.intents if i.known} == set(opened.names)
     assert len(fitted.intents) == len(opened.names) + 1
 
@@ -324,13 +327,13 @@ def test_the_commands(folder, tiny_folder, tmp_path):
 def test_utterances_are_needed_and_damaged_ones_named(fitted, tmp_path, tiny_encoder):
     fitted.model_.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="without its utterances"):
-        open_model(tmp_path / "bare", encoder=tiny_encoder).assigned()
+        load(tmp_path / "bare", encoder=tiny_encoder).assigned  # noqa: B018
     fitted.save(tmp_path / "odd")
     (tmp_path / "odd" / "utterances.jsonl").write_text('{"text": "a"}\n')
-    opened = open_model(tmp_path / "odd", encoder=tiny_encoder)
+    opened = load(tmp_path / "odd", encoder=tiny_encoder)
     assert opened.predict(["a"]), "who only predicts does not read them"
     with pytest.raises(ModelError, match="line 1: damaged"):
-        opened.assigned()
+        opened.assigned  # noqa: B018
 
 
 def test_a_version_of_decisions_that_are_gone_is_a_conflict(folder):

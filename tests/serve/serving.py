@@ -14,7 +14,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from newfound.serve.app import create_app
-from newfound.serve.running import Impatient
+from newfound.serve.server import TimeoutProtocol
 from newfound.serve.settings import ServeSettings
 
 QUIET = ServeSettings(log_requests=False)
@@ -30,7 +30,7 @@ def client_of(folder, encoder, settings=QUIET, **options):
 def server_of(folder, encoder, settings=QUIET):
     """A real server on a free port, in a thread; gives its address."""
     config = uvicorn.Config(
-        create_app(folder, settings, encoder=encoder), port=0, http=Impatient, log_level="error", access_log=False
+        create_app(folder, settings, encoder=encoder), port=0, http=TimeoutProtocol, log_level="error", access_log=False
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -23,8 +23,8 @@ def test_no_request_breaks_the_server(description):
     tried = []
     for found in description.get_all_operations():
         operation = found.ok()
-        if (operation.method, operation.path) == ("post", "/v1/review/refit"):
-            continue  # it would train
+        if operation.method == "post" and operation.path in ("/v1/review/refit", "/v1/discover", "/v1/update"):
+            continue  # they would train
 
         @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy())

@@ -23,7 +23,7 @@ from conftest import HOSTILE, themed_corpus
 from newfound.errors import SettingsError
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
-from newfound.review.reviewed import open_model
+from newfound.review.reviewed import load
 from newfound.review.store import ReviewStore
 from newfound.serve.settings import ServeSettings, read_token
 
@@ -55,7 +55,7 @@ def new_names(client):
 def test_predictions_are_those_of_the_command_line(client, folder, tiny_encoder, themed):
     texts = list(themed.texts[:40])
     found = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
-    expected = [dataclasses.asdict(p) for p in open_model(folder, encoder=tiny_encoder).classify(texts)]
+    expected = [dataclasses.asdict(p) for p in load(folder, encoder=tiny_encoder).classify(texts)]
     for one in expected:
         del one["text"]
     assert [p["intent"] for p in found] == [p["intent"] for p in expected]
@@ -71,7 +71,11 @@ def test_operation_endpoints(client):
     assert 'newfound_requests_total{route="/v1/predict",status="200"} 1.0' in metrics
     assert "newfound_batch_texts_count 1.0" in metrics
     description = client.get("/openapi.json").json()
-    assert description["components"]["schemas"]["Texts"]["examples"] == [{"texts": ["where is my card?"]}]
+    for path, operations in description["paths"].items():
+        for operation in operations.values():
+            schema = operation["responses"]["200"].get("content", {}).get("application/json", {}).get("schema")
+            assert schema is None or "$ref" in schema, f"the answer of {path} has no schema"
+    assert description["components"]["schemas"]["PredictBody"]["examples"] == [{"texts": ["where is my card?"]}]
 
 
 def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed):
@@ -82,7 +86,9 @@ def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed
     assert answer.status_code == 200
     assert [e["kind"] for e in answer.json()["entries"]] == ["rename", "accept"]
     assert client.post("/v1/predict", json={"texts": [text]}).json()["predictions"][0]["intent"] == "moving"
-    assert {"name": "moving", "status": "accepted"} in client.get("/v1/intents").json()["intents"]
+    described = {i["name"]: i for i in client.get("/v1/intents").json()["intents"]}
+    assert described["moving"]["status"] == "accepted"
+    assert described["moving"]["exemplars"]
     rasa = yaml.safe_load(client.get("/v1/export/rasa").content)
     assert {block["intent"] for block in rasa["nlu"]} == {"pay", "meter", "leak", "moving", second}
     undone = client.post("/v1/review/undo", json={"author": "bo", "version": answer.json()["version"]})
@@ -248,7 +254,7 @@ def test_odd_cookies_of_other_servers_do_not_end_a_session(folder, tiny_encoder)
 
 
 def test_unsafe_settings_are_refused(folder, tmp_path):
-    with pytest.raises(SettingsError, match="--token-file"):
+    with pytest.raises(SettingsError, match="give a token"):
         ServeSettings(host="0.0.0.0").check()
     (tmp_path / "token").write_text("short")
     with pytest.raises(SettingsError, match="at least 16"):
@@ -272,7 +278,7 @@ def test_a_full_queue_says_when_to_come_back(folder, tiny_encoder):
 
 
 def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder, monkeypatch):
-    monkeypatch.setattr("newfound.serve.running.SECONDS_FOR_HEADERS", 0.3)
+    monkeypatch.setattr("newfound.serve.server.SECONDS_FOR_HEADERS", 0.3)
     with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_send=0.3)) as address:
         place = (urlsplit(address).hostname, urlsplit(address).port)
 
@@ -324,6 +330,7 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
 def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved, tmp_path):
     """Fifty times: a process takes decisions and says so after each; it is killed in the middle of the burst."""
     folder = shutil.copytree(saved, tmp_path / "model")
+    (folder / "utterances.jsonl").unlink()  # so that any text can be moved
     name = ReviewStore(folder).names[-1]
     for attempt in range(50):
         reader, writer = os.pipe()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -79,3 +80,60 @@ def test_an_error_reaches_its_batch_alone_and_a_client_that_left_is_skipped():
         await batcher.stop()
 
     asyncio.run(scenario())
+
+
+def test_a_bad_text_fails_its_own_request_alone():
+    go = threading.Event()
+
+    def answer(texts):
+        go.wait(5)
+        if "bad" in texts:
+            raise ValueError("bad")
+        return list(texts)
+
+    async def scenario():
+        batcher = Batcher(answer)
+        batcher.start()
+        first = asyncio.create_task(batcher.ask(["first"]))
+        await asyncio.sleep(0.05)
+        rest = [asyncio.create_task(batcher.ask([text, "x"])) for text in ("a", "bad", "b", "c")]
+        await asyncio.sleep(0.05)
+        go.set()
+        assert await first == ["first"]
+        found = await asyncio.gather(*rest, return_exceptions=True)
+        assert [type(f).__name__ for f in found] == ["list", "ValueError", "list", "list"]
+        assert batcher.waiting == 0
+        await batcher.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_large_request_is_divided_and_takes_turns():
+    """300 long texts wait; a small request that comes after them is answered long before their end."""
+    batches, order = [], []
+
+    def answer(texts):
+        batches.append(len(texts))
+        time.sleep(0.002)
+        return [text[:9] for text in texts]
+
+    async def scenario():
+        batcher = Batcher(answer, texts_at_once=16, characters_at_once=8_000, most_waiting=10_000)
+        batcher.start()
+        large = [f"{i:09d}" + "x" * 9_000 for i in range(300)]
+
+        async def ask(name, texts):
+            found = await batcher.ask(texts)
+            order.append((name, len(batches)))
+            return found
+
+        first = asyncio.create_task(ask("large", large))
+        await asyncio.sleep(0.01)
+        small = [asyncio.create_task(ask("small", [f"{i}"])) for i in range(5)]
+        assert await first == [text[:9] for text in large], "answers keep the order of the texts"
+        assert [await task for task in small] == [[f"{i}"] for i in range(5)]
+        await batcher.stop()
+
+    asyncio.run(scenario())
+    assert max(batches) <= 16
+    assert all(at < len(batches) / 2 for name, at in order if name == "small"), order

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from newfound.encoders.ragged import RaggedBatches
 from newfound.errors import SettingsError
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
@@ -16,7 +17,7 @@ from newfound.training.seeding import derive, epoch_batches
 from newfound.training.trainer import Trainer
 
 CPU = torch.device("cpu")
-LENGTHS = torch.ones(10, dtype=torch.int64)
+BATCHES = RaggedBatches(torch.ones(10, dtype=torch.int64), CPU)
 
 
 class Line(nn.Module):
@@ -46,7 +47,7 @@ def fit(epochs, run=None, seed=0, stop_after=None, score=None, module=None, batc
 
     schedule = Schedule(epochs=epochs, batch_size=batch_size, lr=0.05, warmup_epochs=2)
     trainer = Trainer("stage", module, schedule, seed=seed, device=CPU, run=run or Run())
-    history = trainer.fit(torch.arange(10), LENGTHS, step, after_epoch=after_epoch, score=score)
+    history = trainer.fit(torch.arange(10), BATCHES, step, after_epoch=after_epoch, score=score)
     return module, history
 
 
@@ -175,7 +176,7 @@ def test_dropout_is_on_even_if_the_module_came_in_eval_mode(device):
         return {"loss": nn.functional.dropout(torch.ones(4, device=where), 0.5, module.training).matmul(module.w)}
 
     schedule = Schedule(epochs=6, batch_size=10, lr=1e-9, min_lr=0.0, weight_decay=0.0)
-    history = Trainer("stage", module, schedule, seed=0, device=where, run=Run()).fit(torch.arange(10), LENGTHS, step)
+    history = Trainer("stage", module, schedule, seed=0, device=where, run=Run()).fit(torch.arange(10), BATCHES, step)
     assert all(seen)
     assert len({round(record["loss"], 3) for record in history}) > 1
 
@@ -193,7 +194,7 @@ def test_a_captured_step_equals_the_step_itself():
         if not captured:
             trainer._captured = lambda step, plan, lengths, t=trainer: t._eager(step, lengths)
         trainer.fit(
-            torch.arange(10), LENGTHS, lambda batch, m=module: {"loss": ((x[batch.rows] @ m.w - 1) ** 2).mean()}
+            torch.arange(10), BATCHES, lambda batch, m=module: {"loss": ((x[batch.rows] @ m.w - 1) ** 2).mean()}
         )
         weights.append(module.w.detach())
     assert torch.allclose(weights[0], weights[1], atol=1e-4)

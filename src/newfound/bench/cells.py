@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import json
+import tarfile
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from newfound.algorithms.metrics import compactness
+from newfound.bench.scoring import rounded, score_predictor
 from newfound.bench.speed import hardware, measure
 from newfound.bench.variants import VARIANTS, Record
-from newfound.data.benchmarks import load_benchmark, out_of_scope
-from newfound.data.conditions import under
+from newfound.data.benchmarks import fresh_domain_task, fresh_task, load_benchmark, out_of_scope
+from newfound.data.conditions import Condition, under
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
-from newfound.errors import DataError
+from newfound.errors import DataError, SettingsError
 from newfound.files import to_json, write_atomically
-from newfound.methods import method_named
 from newfound.methods.base import Discoverer, pick_device, resolve_tune
-from newfound.methods.job import Snapshot, Watch
-from newfound.metrics import auroc, both_protocols, clustering_scores, compactness
+from newfound.methods.context import Snapshot, Watch
+from newfound.methods.registry import method_entry, method_named
 from newfound.model import versions
 from newfound.training.run import Run
 
 MAP_DIMENSIONS = 12
+FRESH_PARTITIONS = ("FRESH-BANKING77", "FRESH-CLINC150", "FRESH-DOMAINS")
+"""Benchmarks of class partitions that nobody published: settings are chosen on these and not on splits 1 to 3."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`ratio` is the share of OOD intents in percent; `variant` is one of `VARIANTS`."""
+    """One run.
+
+    Attributes:
+        method: One of `newfound.methods.registry.METHODS`; a study may name a baseline of its own.
+        benchmark: GID-SD, GID-CD or GID-MD, or one of `FRESH_PARTITIONS`.
+        ratio: The share of OOD intents in percent; of `FRESH-DOMAINS`, the share of domains.
+        split: The number of a published split; of a fresh partition, its seed.
+        seed: Of the method, and of the changes to the logs.
+        encoder: What the result file calls the encoder.
+        tune: How much of the encoder trains.
+        variant: One of `VARIANTS`.
+    """
 
     method: str
     benchmark: str
@@ -48,13 +63,28 @@ class Cell:
 
 
 def task_of(cell: Cell) -> DiscoveryTask:
-    """The cell's data: a published split, with the logs changed where its variant says so."""
-    task = load_benchmark(cell.benchmark, ratio=cell.ratio, split=cell.split)
-    condition = VARIANTS[cell.variant].condition
+    """Return the cell's data: a partition, with the logs changed where its variant says so."""
+    task = load_partition(cell.benchmark, ratio=cell.ratio, split=cell.split)
+    return with_condition(task, VARIANTS[cell.variant].condition, seed=cell.seed)
+
+
+def load_partition(benchmark: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
+    """Return a published split of a benchmark, or a fresh partition whose seed is `split`."""
+    if benchmark not in FRESH_PARTITIONS:
+        return load_benchmark(benchmark, ratio=ratio, split=split)
+    if benchmark != "FRESH-DOMAINS":
+        return fresh_task(benchmark.removeprefix("FRESH-").lower(), ood_ratio=ratio / 100, seed=split)
+    if ratio % 10:
+        raise SettingsError(f"ratio={ratio}: CLINC150 has ten domains; give a multiple of 10")
+    return fresh_domain_task(hidden=ratio // 10, seed=split)
+
+
+def with_condition(task: DiscoveryTask, condition: Condition, *, seed: int) -> DiscoveryTask:
+    """Return the task with its logs changed; noise is drawn from CLINC150's out-of-scope utterances."""
     if condition.changes_nothing:
         return task
     stray = out_of_scope() if condition.noise is not None else ()
-    return under(task, condition, out_of_scope=stray, seed=cell.seed)
+    return under(task, condition, out_of_scope=stray, seed=seed)
 
 
 def run_cell(
@@ -67,32 +97,28 @@ def run_cell(
 ) -> dict[str, Any]:
     """Fit on what may be seen, score on the test part, and record everything that could move the number.
 
-    The number of new intents is given, as in the paper, unless the variant says otherwise. Gold labels of new intents
-    are used here, after the fit; in the fit at most to log against. Cells that are handed the same `memory` share
-    features on the device and pre-training.
+    Args:
+        cell: What to run.
+        encoder: The loaded encoder.
+        device: auto, cpu or cuda.
+        task: The data, where they are not the cell's own (`task_of`).
+        settings: Settings of the method that differ from the cell's.
+        memory: Cells that are handed the same dictionary share features on the device and pre-training.
     """
     variant = VARIANTS[cell.variant]
     task = task or task_of(cell)
-    settings = {"n_new": len(task.new), **_told(cell), **variant.settings, **(settings or {})}
     if variant.record == "speed":
-        timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **{"epochs": 100, **settings})
+        timed_settings = {"epochs": 100, **cell_settings(cell, task), **(settings or {})}
+        timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **timed_settings)
         return {**timed, **asdict(cell)}
-    method = method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
-    observed = task.observed_train
     started = time.perf_counter()
-    method.fit(
-        observed.texts,
-        observed.labels,
-        validation=task.observed_dev,
-        run=Run(memory=memory),
-        watch=_watch(variant.record, task, method.epochs),
-    )
+    method = fit_cell(cell, encoder, device, task, settings, memory)
     fitted = time.perf_counter()
     return {
         **asdict(cell),
-        **scored(method, task),
+        **score_predictor(method.model_, task),
         **_recorded(variant.record, method, task),
-        "timings": _rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
+        "timings": rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
         "n_new": method.n_new_,
         "versions": versions(),
@@ -102,35 +128,47 @@ def run_cell(
     }
 
 
-def _told(cell: Cell) -> dict[str, Any]:
-    """A method that can be told that the logs hold known intents is told so, where the experiment is about that."""
-    condition = VARIANTS[cell.variant].condition
-    takes = "logs" in {f.name for f in fields(method_named(cell.method))}
-    return {"logs": "mixed"} if takes and condition.mixed is not None else {}
+def fit_cell(
+    cell: Cell,
+    encoder: Encoder,
+    device: str = "auto",
+    task: DiscoveryTask | None = None,
+    settings: dict[str, Any] | None = None,
+    memory: dict[str, Any] | None = None,
+) -> Discoverer:
+    """Return the cell's method, fitted on what may be seen of the data; the arguments are those of `run_cell`.
+
+    Gold labels of new intents are used in the fit at most to log against.
+    """
+    task = task or task_of(cell)
+    settings = {**cell_settings(cell, task), **(settings or {})}
+    method = method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
+    observed = task.observed_train
+    return method.fit(
+        observed.texts,
+        observed.labels,
+        validation=task.observed_dev,
+        run=Run(memory=memory),
+        watch=_watch(VARIANTS[cell.variant].record, task, method.epochs),
+    )
 
 
-def scored(method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
-    """Scores on the test part; where the logs hold more than new intents, how well that was recognised."""
-    predicted = method.model_.predict_ids(task.test.texts)
-    gold = task.gold_ids(task.test)
-    ood = gold >= len(task.known)
-    result: dict[str, Any] = {
-        "scores": {
-            protocol: _rounded(score.as_dict())
-            for protocol, score in both_protocols(gold, predicted, len(task.known)).items()
-        },
-        "clustering": _rounded(clustering_scores(gold[ood], predicted[ood])),
-    }
-    if task.out_of_scope:
-        inside, outside = (method.model_.outlier_scores(texts) for texts in (task.test.texts, task.out_of_scope))
-        result["out_of_scope"] = _rounded({"auroc": 100 * auroc(outside, inside)})
-    if task.unlabelled:
-        logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]
-        is_known = np.isin(logs, list(task.unlabelled))
-        said_known = method.model_.predict_ids([task.train.texts[i] for i in logs]) < len(task.known)
-        hits = int((is_known & said_known).sum())
-        result["logs"] = _rounded({"known_f1": 200 * hits / max(1, int(is_known.sum() + said_known.sum()))})
-    return result
+def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
+    """Return the settings by which a cell departs from its method's defaults.
+
+    The number of new intents is given, as in the paper, unless the variant says otherwise.
+    """
+    return {"n_new": len(task.new), **_logs_setting(cell), **VARIANTS[cell.variant].settings}
+
+
+def _logs_setting(cell: Cell) -> dict[str, Any]:
+    """What a method that can tell known from new is told of the logs: new intents only, unless known ones were added.
+
+    This is the paper's setting; a user's logs are taken to be mixed.
+    """
+    if not method_entry(cell.method).takes_mixed_logs:
+        return {}
+    return {"logs": "novel" if VARIANTS[cell.variant].condition.mixed is None else "mixed"}
 
 
 def _watch(record: Record, task: DiscoveryTask, epochs: int) -> Watch:
@@ -153,7 +191,7 @@ def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[s
     history = method.history_["discovery"]
     return {
         "pseudo_labels": {str(int(r["epoch"])): round(r["pseudo_label_acc"], 2) for r in history},
-        "compactness": _rounded({name: compactness(vectors[rows], gold[rows]) for name, rows in parts.items()}),
+        "compactness": rounded({name: compactness(vectors[rows], gold[rows]) for name, rows in parts.items()}),
     }
 
 
@@ -189,6 +227,14 @@ def write_result(cell: Cell, result: dict[str, Any], root: Path) -> Path:
     return path
 
 
+def write_archive(cells: Iterable[Cell], root: Path, archive: Path) -> None:
+    """Pack the result files of cells into a gzipped tar file, under their paths in the results folder."""
+    with tarfile.open(archive, "w:gz") as file:
+        for cell in cells:
+            path = cell.file(root)
+            file.add(path, path.relative_to(root))
+
+
 def read_results(cells: Iterable[Cell], root: Path) -> dict[Cell, dict[str, Any]]:
     """The results that are there."""
     found = {}
@@ -205,8 +251,3 @@ def read_results(cells: Iterable[Cell], root: Path) -> dict[Cell, dict[str, Any]
 def resolved(cell: Cell, device: str) -> Cell:
     """The cell with `tune="auto"` made definite, so that its file name says what ran."""
     return replace(cell, tune=resolve_tune(cell.tune, pick_device(device)))
-
-
-def _rounded(values: dict[str, float]) -> dict[str, float | None]:
-    """JSON has no NaN: a score that does not exist is null."""
-    return {name: None if value != value else round(value, 4) for name, value in values.items()}

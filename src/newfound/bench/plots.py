@@ -15,18 +15,10 @@ from newfound.bench.experiments import Experiment
 from newfound.bench.tables import Group, Results, groups_of
 from newfound.bench.variants import VARIANTS
 from newfound.errors import DataError, SettingsError
-from newfound.figures import BLUE, COLUMN_WIDTH, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
+from newfound.methods.registry import method_entry
+from newfound.report.figures import BLUE, COLUMN_WIDTH, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
 
 Projection = Literal["tsne", "pca", "umap"]
-# A method keeps its colour and its mark in every figure.
-LOOKS = {
-    "kmeans": (GREY, "s"),
-    "deepaligned": (ORANGE, "^"),
-    "deepaligned-mix": (PURPLE, "v"),
-    "e2e": (SKY, "D"),
-    "dpl": (BLUE, "o"),
-}
-OTHER_LOOKS = ((VERMILION, "P"), (GREEN, "X"))
 
 
 def draw(
@@ -58,7 +50,9 @@ def _complete(group: Group, results: Results) -> bool:
 
 
 def look_of(method: str) -> tuple[str, str]:
-    return LOOKS.get(method) or OTHER_LOOKS[sum(map(ord, method)) % len(OTHER_LOOKS)]
+    """A method keeps its colour and its marker in every figure."""
+    entry = method_entry(method)
+    return entry.colour, entry.marker
 
 
 def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
@@ -181,7 +175,7 @@ def project(x: npt.NDArray[np.float64], projection: Projection) -> npt.NDArray[n
         try:
             from umap import UMAP
         except ModuleNotFoundError:
-            raise SettingsError("--projection umap needs umap-learn; install it, or use tsne or pca") from None
+            raise SettingsError("projection 'umap' needs umap-learn; install it, or use tsne or pca") from None
         low = UMAP(random_state=0).fit_transform(x)
     else:
         raise SettingsError(f"projection={projection!r} is not one of tsne, pca, umap")

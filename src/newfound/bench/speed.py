@@ -18,15 +18,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.assignment import align, disambiguate
+from newfound.algorithms.assignment import align, disambiguate
+from newfound.algorithms.losses import cross_entropy
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.layers import family_of
-from newfound.methods import method_named
 from newfound.methods.base import pick_device
+from newfound.methods.registry import method_named
 from newfound.model import versions
-from newfound.objectives import cross_entropy
 from newfound.training.seeding import derive, epoch_batches
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from newfound.bench.cells import Cell, read_results
 from newfound.bench.experiments import Column, Experiment, row_label
+from newfound.bench.studies import Row, group_rows
 
 Results = dict[Cell, dict[str, Any]]
 Line = tuple[str, ...]
@@ -61,6 +62,24 @@ def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Li
             scores = [mean_std(group.values(results, column, protocol), column.digits) for column in experiment.columns]
             lines.append((group.data, group.label, *((protocol,) if protocol else ()), *scores, runs))
     return (*header, "runs"), lines
+
+
+def table_of_rows(rows: Iterable[Row], by: Sequence[str], columns: Sequence[Column]) -> tuple[Line, list[Line]]:
+    """Make a table of a study's rows: mean ± std of each column, blank unless every row of the group has a value.
+
+    Args:
+        rows: One per run.
+        by: The fields whose values make a line of the table.
+        columns: The numbers to show.
+    """
+    lines = []
+    for key, group in group_rows(rows, by).items():
+        means = []
+        for column in columns:
+            values = [value for row in group if (value := _at(row, column, "strict")) is not None]
+            means.append(mean_std(values if len(values) == len(group) else None, column.digits))
+        lines.append((*map(str, key), *means, str(len(group))))
+    return (*by, *(column.header for column in columns), "runs"), lines
 
 
 def protocols_of(experiment: Experiment) -> tuple[str, ...]:

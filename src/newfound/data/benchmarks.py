@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from newfound.data.corpus import Corpus
-from newfound.data.places import cache_dir
 from newfound.data.task import DiscoveryTask, make_task, partition
 from newfound.errors import DataError
+from newfound.paths import cache_dir
 
 PARTS = ("train", "dev", "test")
 

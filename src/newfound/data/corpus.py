@@ -1,26 +1,46 @@
-"""`Corpus`: utterances and their labels, immutable. A missing label is None."""
+"""`Corpus`: utterances, their labels and where they came from. Immutable; a missing label is None."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from newfound.errors import DataError
 
 
-def has_half_character(text: str) -> bool:
-    """Whether a lone surrogate is in it, which JSON can carry and nothing can encode."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an utterance came from. It travels with the utterance through discovery, updates and refits.
+
+    Attributes:
+        labelled: Whether a person labelled it.
+        source: For instance the name of a file; empty if nobody said.
+        count: How often it occurred.
+    """
+
+    labelled: bool
+    source: str = ""
+    count: int = 1
+
+
+LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Texts with one label each; `None` marks an unlabelled utterance."""
+    """Texts with one label each.
+
+    Attributes:
+        texts: The utterances.
+        labels: Their intents; None marks an unlabelled utterance.
+        origins: Where each came from; by default, a label was given by a person and all else is from the logs.
+    """
 
     texts: tuple[str, ...]
     labels: tuple[str | None, ...]
+    origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
@@ -36,20 +56,36 @@ class Corpus:
                 raise DataError(
                     f"a label is {label!r}; give a string that is not empty, or None for an unlabelled text"
                 )
+        if not self.origins:
+            default = tuple(FROM_LOGS if label is None else LABELLED for label in self.labels)
+            object.__setattr__(self, "origins", default)
+        if len(self.origins) != len(self.texts):
+            raise DataError(f"{len(self.texts)} texts but {len(self.origins)} origins; give one per text, or none")
 
     @classmethod
-    def of(cls, texts: Iterable[str], labels: Iterable[str | None] | None = None) -> Corpus:
-        """Like the constructor; a NaN label, as pandas writes a missing one, is None."""
+    def of(
+        cls,
+        texts: Iterable[str],
+        labels: Iterable[str | None] | None = None,
+        origins: Iterable[Origin] = (),
+    ) -> Corpus:
+        """Build a corpus from any iterables.
+
+        Args:
+            texts: The utterances.
+            labels: Their intents; a NaN, as pandas writes a missing value, is None. All are None by default.
+            origins: Where each utterance came from.
+        """
         texts = tuple(texts)
         if labels is None:
-            return cls(texts, (None,) * len(texts))
-        return cls(texts, tuple(None if label != label else label for label in labels))
+            return cls(texts, (None,) * len(texts), tuple(origins))
+        return cls(texts, tuple(None if label != label else label for label in labels), tuple(origins))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __add__(self, other: Corpus) -> Corpus:
-        return Corpus(self.texts + other.texts, self.labels + other.labels)
+        return Corpus(self.texts + other.texts, self.labels + other.labels, self.origins + other.origins)
 
     @property
     def intents(self) -> tuple[str, ...]:
@@ -62,10 +98,12 @@ class Corpus:
         return dict(Counter(label for label in self.labels if label is not None))
 
     def take(self, rows: Sequence[int]) -> Corpus:
-        return Corpus(tuple(self.texts[i] for i in rows), tuple(self.labels[i] for i in rows))
+        """Return the utterances at the given positions."""
+        fields = (self.texts, self.labels, self.origins)
+        return Corpus(*(tuple(values[i] for i in rows) for values in fields))  # type: ignore[arg-type]
 
     def where(self, keep: Callable[[str | None], bool]) -> Corpus:
-        """The utterances whose label satisfies `keep`, in order."""
+        """Return the utterances whose label satisfies `keep`, in order."""
         return self.take([i for i, label in enumerate(self.labels) if keep(label)])
 
     def labelled(self) -> Corpus:
@@ -75,12 +113,21 @@ class Corpus:
         return self.where(lambda label: label is None)
 
     def hiding(self, intents: Iterable[str]) -> Corpus:
-        """The same utterances with the labels of `intents` taken away."""
+        """Return the same utterances with the labels of `intents` taken away, as if they came from the logs."""
         hidden = frozenset(intents)
-        return Corpus(self.texts, tuple(None if label in hidden else label for label in self.labels))
+        labels = tuple(None if label in hidden else label for label in self.labels)
+        origins = tuple(
+            replace(origin, labelled=False) if label in hidden else origin
+            for label, origin in zip(self.labels, self.origins, strict=True)
+        )
+        return Corpus(self.texts, labels, origins)
+
+    def from_source(self, source: str) -> Corpus:
+        """Return the same utterances, all of them from `source`."""
+        return Corpus(self.texts, self.labels, tuple(replace(origin, source=source) for origin in self.origins))
 
     def fingerprint(self) -> str:
-        """SHA-256 of the content in order; provenance of whatever is made from it."""
+        """Return a SHA-256 of texts and labels in order: the provenance of whatever is made from them."""
         digest = hashlib.sha256()
         for text, label in zip(self.texts, self.labels, strict=True):
             for field in (text, label):

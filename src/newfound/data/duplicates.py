@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import replace
 
 from newfound.data.corpus import Corpus
-from newfound.naming import words_of
+from newfound.text import words_of
 
 
-def distinct(logs: Corpus) -> tuple[Corpus, dict[str, int]]:
-    """The first of each group of utterances with the same words, and how often each was said in any writing."""
-    first: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    for text in logs.texts:
-        counts[first.setdefault(" ".join(words_of(text)) or text, text)] += 1
-    return Corpus.of(first.values()), dict(counts)
+def distinct(logs: Corpus) -> Corpus:
+    """Keep the first of each group of utterances with the same words; its count is that of the whole group."""
+    first: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
+        key = same_words(text)
+        first.setdefault(key, i)
+        counts[key] = counts.get(key, 0) + origin.count
+    kept = logs.take(list(first.values()))
+    origins = tuple(replace(origin, count=count) for origin, count in zip(kept.origins, counts.values(), strict=True))
+    return Corpus(kept.texts, kept.labels, origins)
+
+
+def add_counts(earlier: Corpus, logs: Corpus) -> tuple[Corpus, Corpus]:
+    """Count utterances of new logs that an earlier corpus has as more occurrences of those, instead of twice.
+
+    Returns:
+        The earlier corpus with the raised counts, and the logs without what it had.
+    """
+    place = {same_words(text): i for i, text in reversed(list(enumerate(earlier.texts)))}
+    added: dict[int, int] = {}
+    kept = []
+    for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
+        at = place.get(same_words(text))
+        if at is None:
+            kept.append(i)
+        else:
+            added[at] = added.get(at, 0) + origin.count
+    origins = tuple(replace(o, count=o.count + added[i]) if i in added else o for i, o in enumerate(earlier.origins))
+    return Corpus(earlier.texts, earlier.labels, origins), logs.take(kept)
+
+
+def same_words(text: str) -> str:
+    """Return a key that is equal for texts with the same words."""
+    return " ".join(words_of(text)) or text

@@ -1,4 +1,4 @@
-"""Training data of bot platforms as rows. The same formats are written by `newfound.export`.
+"""Training data of bot platforms as rows. The same formats are written by `newfound.exports`.
 
 A row's "line" is the number of its utterance in the file: these formats have no lines a person would count.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from newfound.data.readers import Columns, Row, Source
-from newfound.errors import DataError
+from newfound.errors import DataError, FormatMismatch
 
 MOST_BYTES = 512 * 2**20  # unpacked, of a zip
 
@@ -86,7 +86,7 @@ def _json(source: Source) -> Any:
 def _get(value: Any, source: Source, *keys: str) -> Any:
     for key in keys:
         if not isinstance(value, dict) or key not in value:
-            raise DataError(f"{source.name}: has no {'.'.join(keys)}; is it another format? (--format)")
+            raise FormatMismatch(f"{source.name}: has no {'.'.join(keys)}; is it of another format?")
         value = value[key]
     return value
 

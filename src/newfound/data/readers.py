@@ -15,7 +15,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from newfound.errors import DataError
+from newfound.errors import ColumnMissing, DataError, FormatUnknown, WrongEncoding
 
 OTHER_ENCODING = "cp1252"  # what a line in a UTF-8 file most likely is that is not UTF-8
 CSV_FIELD_LIMIT = 2**30  # the csv module's own limit of 128 KiB would fail on a long line instead of truncating it
@@ -70,9 +70,9 @@ class Source:
                 self.recoded(number)
                 return raw.decode(OTHER_ENCODING, errors="replace")
             byte = raw[error.start]
-            raise DataError(
+            raise WrongEncoding(
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
-                "UTF-8, or name its encoding, for instance --encoding cp1252"
+                "UTF-8, or name its encoding, for instance cp1252"
             ) from None
         except LookupError:
             raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
@@ -133,18 +133,17 @@ def _read_delimited(source: Source, columns: Columns, delimiter: str) -> Iterato
 
 
 def _find_columns(name: str, header: list[str], columns: Columns) -> tuple[int, int | None]:
-    def position(column: str, option: str) -> int:
+    def position(column: str, role: str) -> int:
         if column not in header:
-            found = ", ".join(header[:8])[:120] or "nothing"
-            raise DataError(f"{name}, line 1: no column {column!r} (found: {found}); name the right one with {option}")
+            raise ColumnMissing(f"{name}, line 1", column, role, header)
         if header.count(column) > 1:
             raise DataError(f"{name}, line 1: the column {column!r} stands there twice; rename one of them")
         return header.index(column)
 
-    text_at = position(columns.text, "--text-column")
+    text_at = position(columns.text, "text")
     if columns.label is None:
         return text_at, None
-    return text_at, position(columns.label, "--label-column")
+    return text_at, position(columns.label, "label")
 
 
 def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
@@ -162,8 +161,7 @@ def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
 
 def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Columns) -> Row:
     if columns.text not in record:
-        found = ", ".join(map(str, list(record)[:8])) or "nothing"
-        raise DataError(f"{name}, line {line}: no {columns.text!r} (found: {found}); use --text-column")
+        raise ColumnMissing(f"{name}, line {line}", columns.text, "text", list(map(str, record)))
     text = record[columns.text]
     if text is None:
         text = ""
@@ -172,7 +170,7 @@ def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Colum
     if columns.label is None:
         return Row(line, text, None)
     if columns.label not in record:
-        raise DataError(f"{name}, line {line}: no {columns.label!r}; use --label-column")
+        raise ColumnMissing(f"{name}, line {line}", columns.label, "label", list(map(str, record)))
     label = record[columns.label]
     if isinstance(label, bool) or not isinstance(label, str | int | None):
         raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}")
@@ -324,7 +322,7 @@ def format_of(name: str, chosen: str | None = None) -> str:
     extension = Path(name).suffix.lower()
     if extension not in FORMAT_OF_EXTENSION:
         seen = f"the extension {extension!r}" if extension else "a name without extension"
-        raise DataError(f"{name}: cannot tell the format from {seen}; add --format (one of {', '.join(READERS)})")
+        raise FormatUnknown(name, seen, list(READERS))
     return FORMAT_OF_EXTENSION[extension]
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from newfound.data.corpus import Corpus, has_half_character
+from newfound.data.corpus import Corpus
 from newfound.data.readers import Columns, Row, open_rows
 from newfound.errors import DataError
+from newfound.text import has_half_character
 
 LONGEST_TEXT = 2_000
 """Characters kept of one utterance: more than any encoder reads, far less than a pasted log file."""

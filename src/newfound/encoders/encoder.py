@@ -25,8 +25,7 @@ from newfound.encoders.cache import FeatureCache
 from newfound.encoders.layers import Stack, family_of
 from newfound.encoders.ragged import Batch, Packing, Ragged, pack
 from newfound.encoders.registry import locate
-from newfound.errors import EncoderError, SettingsError
-from newfound.training.seeding import seed_torch
+from newfound.errors import EncoderError, NotSplittable, SettingsError
 
 Pooling = Literal["mean", "cls", "padded-mean"]
 MAX_LENGTH = 128
@@ -236,19 +235,19 @@ class Encoder:
         )
         return Features(data, tokens.keys if tokens is not None and tune.layers else None)
 
-    def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, views: int) -> Features:
-        """The features with `views` stochastic ones beside them: the trunk run with its dropout on, once per view.
+    def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
+        """The features with stochastic ones beside them: the trunk run with its dropout on, once per seed.
 
         Dropout in the frozen layers is part of what makes two views of an utterance differ. Drawing from a few
         stored runs keeps that and costs nothing in a training step.
         """
         trunk = self._trunk(tune)
-        if trunk is None or not tune.layers or tune.everything or not views:
+        if trunk is None or not tune.layers or tune.everything or not seeds:
             return features
         tokens = self.tokenize(texts)
         noisy = []
-        for view in range(views):
-            seed_torch(0, "trunk view", view)
+        for seed in seeds:
+            torch.manual_seed(seed)
             run = self._run_trunk(trunk.train(), tokens, list(range(len(texts))), pool=False, there=True)
             noisy.append(run.flat.to(features.data.flat.dtype))
         trunk.eval()
@@ -257,7 +256,7 @@ class Encoder:
     def _is_splittable(self) -> bool:
         try:
             family_of(self.model)
-        except EncoderError:
+        except NotSplittable:
             return False
         return len(list(self._st)) <= 3  # a Dense module after the pooling would be skipped by our own pooling
 
@@ -391,9 +390,3 @@ def _hash_of(state: dict[str, Tensor], *extra: str) -> str:
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
-
-
-def default_cache_dir() -> Path:
-    from newfound.data.places import cache_dir
-
-    return cache_dir() / "features"

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from newfound.encoders.ragged import Packing
-from newfound.errors import EncoderError
+from newfound.errors import NotSplittable
 
 CLOSED = -1e4  # far below any attention score, and far from overflow in half precision
 
@@ -116,10 +116,7 @@ FAMILIES: dict[str, Family] = {
 def family_of(model: Any) -> Family:
     kind = model.config.model_type
     if kind not in FAMILIES:
-        raise EncoderError(
-            f"encoders of the family {kind!r} cannot be split into trunk and tail; use --tune heads, or an encoder of "
-            f"one of these families: {', '.join(FAMILIES)}"
-        )
+        raise NotSplittable(kind, list(FAMILIES))
     return FAMILIES[kind]
 
 

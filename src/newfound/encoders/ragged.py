@@ -79,6 +79,27 @@ class Layout:
         return Batch(numbers[0], numbers[1], numbers[2], self.windows, self.width, self.most)
 
 
+@dataclass(frozen=True, slots=True)
+class RaggedBatches:
+    """Makes the batches of one corpus; what the training loop is given, so that it need not know what a batch is.
+
+    Attributes:
+        lengths: Token counts of all rows of the corpus, on the CPU.
+        device: Where the batches go.
+    """
+
+    lengths: Tensor
+    device: torch.device
+
+    def batch(self, rows: Tensor) -> Batch:
+        """Lay out one batch of these row numbers (CPU)."""
+        return Batch.of(self.lengths, rows, self.device)
+
+    def layout(self, batches: Tensor) -> Layout:
+        """Lay out many batches [steps, B] alike."""
+        return lay_out(self.lengths, batches, self.device)
+
+
 def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
     """Lay out batches [steps, B] of row numbers (CPU), longest rows first, each into the window that is open.
 

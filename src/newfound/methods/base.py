@@ -14,7 +14,9 @@ import torch
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from newfound.data.corpus import Corpus
+from newfound import defaults
+from newfound.data.corpus import Corpus, Origin
+from newfound.defaults import LogsHold
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import (
     MAX_LENGTH,
@@ -22,19 +24,23 @@ from newfound.encoders.encoder import (
     Features,
     Pooling,
     Tune,
-    default_cache_dir,
     load_encoder,
     whole_corpus,
 )
 from newfound.encoders.ragged import Batch
-from newfound.errors import DataError, SettingsError
-from newfound.estimate import estimate_for
-from newfound.methods.job import Job, Rows, Watch
-from newfound.model import Intent, IntentModel, Utterance
-from newfound.naming import border_cases, exemplars, keywords, name_intents
-from newfound.network import CosineClassifier, IntentNetwork
+from newfound.errors import DataError, NoGpu, SettingsError
+from newfound.intents.description import AssignedUtterance, IntentDescriber
+from newfound.intents.naming import name_intents
+from newfound.methods.context import EncodedCorpus, FitContext, Watch
+from newfound.methods.estimation import estimate_for
+from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
+from newfound.model.classifier import IntentModel
+from newfound.model.network import CosineClassifier, IntentNetwork
+from newfound.model.types import Intent, Status, Utterance
+from newfound.paths import feature_cache_dir
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
+from newfound.training.seeding import derive
 
 QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
@@ -44,69 +50,85 @@ SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 class Discoverer(BaseEstimator):  # type: ignore[misc]
     """Base of the methods: settings that all share, and the way from texts to a fitted `IntentModel`.
 
-    n_new          how many new intents to look for, or "auto" to estimate it
-    encoder        a short name (minilm, mpnet, bert), a folder, owner/name on the hub, or a loaded `Encoder`
-    tune           heads, last, last:K or all: how much of the encoder trains; "auto" is last on a GPU, else heads
-    trunk_views    stored runs of the frozen layers with dropout, from which training draws; 0: one without
-                   dropout; "auto" is 16 on a GPU and 4 on a CPU
-    trunk_dropout  run the frozen layers with fresh dropout in every step, as the released code does (slower)
-    pooling        mean, cls or padded-mean (as released); None is the encoder's own
-    max_length     tokens kept of an utterance
-    device         auto, cpu or cuda
-    pretrain_*     training on the known intents alone (skipped with tune="heads"); the rest is the training after it:
-                   SGD with momentum, linear warm-up and cosine decay from lr to min_lr
+    Training is SGD with momentum, with linear warm-up and cosine decay from `lr` to `min_lr`.
+
+    Attributes:
+        n_new: How many new intents to look for, or "auto" to estimate it.
+        encoder: A short name (minilm, mpnet, bert), a folder, owner/name on the hub, or a loaded `Encoder`.
+        tune: How much of the encoder trains: heads, last, last:K or all; "auto" is last on a GPU, else heads.
+        trunk_views: Stored runs of the frozen layers with dropout, from which training draws; 0 is one run without
+            dropout; "auto" is 16 on a GPU and 4 on a CPU.
+        trunk_dropout: Run the frozen layers with fresh dropout in every step, as the released code does (slower).
+        pooling: mean, cls or padded-mean (as released); None is the encoder's own.
+        max_length: Tokens kept of an utterance.
+        device: auto, cpu or cuda.
+        seed: Same seed, same device: the same result.
+        pretrain_epochs: Epochs on the known intents alone, before the discovery (skipped with tune="heads").
+        pretrain_lr: Learning rate of the pre-training.
+        epochs: Epochs of the training after it.
+        lr: Its highest learning rate.
+        min_lr: Its lowest learning rate.
+        warmup_epochs: Epochs in which the learning rate rises.
+        momentum: Of the optimiser.
+        weight_decay: Of the optimiser.
+        batch_size: Utterances per step.
     """
 
-    n_new: int | Literal["auto"] = "auto"
-    encoder: str | Encoder = "minilm"
-    tune: str = "auto"
-    trunk_views: int | Literal["auto"] = "auto"
+    n_new: Count | Literal["auto"] = "auto"
+    encoder: str | Encoder = defaults.ENCODER
+    tune: str = defaults.TUNE
+    trunk_views: CountOrNone | Literal["auto"] = "auto"
     trunk_dropout: bool = False
     pooling: Pooling | None = None
-    max_length: int = MAX_LENGTH
-    device: str = "auto"
-    seed: int = 0
-    pretrain_epochs: int = 100
-    pretrain_lr: float = 0.1
-    epochs: int = 100
-    lr: float = 0.1
-    min_lr: float = 0.001
-    warmup_epochs: int = 10
-    momentum: float = 0.9
-    weight_decay: float = 1.5e-4
-    batch_size: int = 512
+    max_length: Count = MAX_LENGTH
+    device: str = defaults.DEVICE
+    seed: CountOrNone = defaults.SEED
+    pretrain_epochs: CountOrNone = 100
+    pretrain_lr: Positive = 0.1
+    epochs: CountOrNone = 100
+    lr: Positive = 0.1
+    min_lr: NotNegative = 0.001
+    warmup_epochs: CountOrNone = 10
+    momentum: NotNegative = 0.9
+    weight_decay: NotNegative = 1.5e-4
+    batch_size: Count = 512
 
     def fit(
         self,
         texts: Sequence[str],
         labels: Sequence[str | None],
         *,
+        origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
         run: Run | None = None,
         watch: Watch | None = None,
     ) -> Self:
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
-        validation  utterances for choosing a checkpoint, labelled or not (the training data themselves otherwise)
-        run         where progress is shown and checkpoints are kept
-        watch       what to record for an analysis
+        Args:
+            texts: The utterances.
+            labels: Their intents; None for an unlabelled one.
+            origins: Where each utterance came from, and how often it occurred; kept in the model.
+            validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
+            run: Shows progress and keeps checkpoints.
+            watch: What to record for an analysis.
         """
         started = time.perf_counter()
-        corpus = Corpus.of(texts, labels)
+        corpus = Corpus.of(texts, labels, origins)
         self.check_settings(corpus)
         device = pick_device(self.device)
-        job = self._job(corpus, validation, device, run or Run(), watch or Watch())
+        context = self._context(corpus, validation, device, run or Run(), watch or Watch())
         encoded = time.perf_counter()
-        network, temperature = self._discover(job)
-        self.history_, self.snapshots_ = job.history, job.snapshots
-        self.n_new_ = job.n_new
-        self.parameters_ = _count_parameters(job.encoder, network)
-        self.model_ = self._model(corpus, job, network, temperature)
+        network, temperature = self._discover(context)
+        self.history_, self.snapshots_ = context.history, context.snapshots
+        self.n_new_ = context.n_new
+        self.parameters_ = _count_parameters(context.encoder, network)
+        self.model_ = self._model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         return self
 
-    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         """The method itself: a trained network, and the temperature of its softmax."""
         raise NotImplementedError
 
@@ -119,14 +141,11 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"only one known intent ({corpus.intents[0]!r}); at least two are needed")
         if not unlabelled:
             raise DataError("no unlabelled utterance; there is nothing to discover new intents in")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise SettingsError(f"seed={self.seed!r} must be a whole number from 0")
+        check_types(self)
         self._schedule()
         self._pretraining()
         if self.n_new == "auto":
             return
-        if isinstance(self.n_new, bool) or not isinstance(self.n_new, int) or self.n_new < 1:
-            raise SettingsError(f"n_new={self.n_new!r} must be a whole number from 1, or 'auto'")
         if self.n_new > unlabelled:
             raise SettingsError(f"n_new={self.n_new} is more than the {unlabelled} unlabelled utterances; lower it")
         distinct = len(set(corpus.unlabelled().texts))
@@ -149,37 +168,40 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         least = min(0.001, self.pretrain_lr)
         return replace(self._schedule(), epochs=self.pretrain_epochs, lr=self.pretrain_lr, min_lr=least)
 
-    def _job(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch) -> Job:
+    def _context(
+        self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch
+    ) -> FitContext:
         encoder = self._encoder().to(device)
         tune = encoder.tune(resolve_tune(self.tune, device))
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
         views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)
 
-        def rows(part: Corpus, views: int = 0) -> Rows:
+        def encoded(part: Corpus, views: int = 0) -> EncodedCorpus:
             def make() -> tuple[Features, list[Batch], Tensor]:
                 features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
-                there = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
+                on_device = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
                 if views and not self.trunk_dropout:
-                    there = encoder.with_noise(there, part.texts, tune, views=views)
+                    seeds = [derive(0, "trunk view", view) for view in range(views)]
+                    on_device = encoder.with_noise(on_device, part.texts, tune, seeds=seeds)
                 lengths = features.data.lengths
-                return there, whole_corpus(lengths, device), lengths
+                return on_device, whole_corpus(lengths, device), lengths
 
             texts = Corpus.of(part.texts).fingerprint()
             same_encoder = [run.identity["encoder"], encoder.max_length]
             key = repr([texts, *same_encoder, tune, self.trunk_dropout, views, str(device)])
             features, batches, lengths = run.shared(key, make)
             y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
-            return Rows(features, batches, lengths, y)
+            return EncodedCorpus(features, batches, lengths, y)
 
         with run.reporter.task("encoding", len(corpus)) as task:
-            train = rows(corpus, views)
+            train = encoded(corpus, views)
             task.advance(steps=len(corpus))
-        return Job(
+        return FitContext(
             encoder=encoder,
             tune=tune,
             train=train,
-            validation=train if validation is None or not len(validation) else rows(validation),
+            validation=train if validation is None or not len(validation) else encoded(validation),
             n_known=len(ids),
             n_new=self._n_new(encoder, corpus, run),
             seed=self.seed,
@@ -196,7 +218,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     def _encoder(self) -> Encoder:
         if isinstance(self.encoder, Encoder):
             return self.encoder.variant(pooling=self.pooling, max_length=self.max_length)
-        cache = FeatureCache(default_cache_dir())
+        cache = FeatureCache(feature_cache_dir())
         return load_encoder(self.encoder, pooling=self.pooling, max_length=self.max_length, cache=cache)
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
@@ -207,10 +229,10 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         found = run.shared(key, lambda: estimate_for(corpus, encoder, logs_hold=logs, seed=self.seed))
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
-            run.reporter.note("with so few utterances the estimate is unreliable; give the number with --n-new")
+            run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")
         return found.n_new
 
-    def _logs_hold(self) -> Literal["novel", "mixed"]:
+    def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""
         return "novel"
 
@@ -223,42 +245,38 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             "encoder": encoder.weights_hash(),
         }
 
-    def _model(self, corpus: Corpus, job: Job, network: IntentNetwork, temperature: float) -> IntentModel:
-        x = job.embed(network)
+    def _model(self, corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
+        x = context.embed(network)
         network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
-        self._drop_surplus(job, network, x)
+        self._drop_surplus(context, network, x)
         with torch.inference_mode():
-            probability, predicted = (network.classifier(x) / temperature).softmax(1).cpu().max(1)
-        intents = describe_intents(corpus, job, x.cpu(), network.classifier.weight.detach().cpu(), predicted)
-        identity = job.run.identity
+            probabilities = (network.classifier(x) / temperature).softmax(1).cpu()
+        identity = context.run.identity
         provenance = {
             **{key: identity[key] for key in ("method", "settings")},
             "data": {
                 "fingerprint": identity["data"],
-                "labelled": len(job.known_rows),
-                "unlabelled": len(job.unlabelled_rows),
+                "labelled": len(context.known_rows),
+                "unlabelled": len(context.unlabelled_rows),
             },
-            "device": str(job.device),
+            "device": str(context.device),
         }
-        utterances = [
-            Utterance(text, int(known if known >= 0 else column), known >= 0, round(float(p), 4))
-            for text, known, column, p in zip(
-                corpus.texts, job.y.tolist(), predicted.tolist(), probability.tolist(), strict=True
-            )
-        ]
+        utterances = _utterances(corpus, context.y, probabilities)
+        intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities)
+        typical = _typical(context, network, x)
         return IntentModel.build(
-            job.encoder, job.tune, network, intents, temperature, provenance, utterances, _typical(job, network, x)
+            context.encoder, context.tune, network, intents, temperature, provenance, utterances, typical
         )
 
-    def _drop_surplus(self, job: Job, network: IntentNetwork, x: Tensor) -> None:
+    def _drop_surplus(self, context: FitContext, network: IntentNetwork, x: Tensor) -> None:
         """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
-        empty, double = surplus_columns(network.classifier, x[job.unlabelled_rows.to(x.device)], job.n_known)
-        keep = [c for c in range(job.n_known + job.n_new) if c not in {*empty, *double}]
-        if len(keep) == job.n_known:  # all utterances look known: keep what was asked for
+        empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
+        keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
+        if len(keep) == context.n_known:  # all utterances look known: keep what was asked for
             return
         for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
             if columns:
-                job.run.reporter.note(f"{len(columns)} of {job.n_new} new intents {why} and were dropped")
+                context.run.reporter.note(f"{len(columns)} of {context.n_new} new intents {why} and were dropped")
         network.classifier.weight = torch.nn.Parameter(network.classifier.weight.detach()[keep])
 
     # What a fitted method can do is what its model can do.
@@ -286,9 +304,9 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
 
 
 @torch.inference_mode()
-def _typical(job: Job, network: IntentNetwork, x: Tensor) -> list[float]:
+def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[float]:
     """Quantiles of how close labelled utterances lie to the nearest intent."""
-    closest = network.classifier(x[job.known_rows.to(x.device)].float()).amax(1).double().cpu()
+    closest = network.classifier(x[context.known_rows.to(x.device)].float()).amax(1).double().cpu()
     return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 
@@ -303,20 +321,6 @@ def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tu
     empty = [c for c in new if not size[c]]
     double = [c for c in new if size[c] and any(alike[c][d] and (size[d], -d) > (size[c], -c) for d in new)]
     return empty, double
-
-
-def check_positive(method: Discoverer, *settings: str) -> None:
-    """Refuse a setting that is zero or below; None (a default to be filled in) passes."""
-    for setting in settings:
-        value = getattr(method, setting)
-        if value is not None and not value > 0:
-            raise SettingsError(f"{setting}={value} must be above 0")
-
-
-def check_choice(method: Discoverer, setting: str, *choices: str) -> None:
-    value = getattr(method, setting)
-    if value not in choices:
-        raise SettingsError(f"{setting}={value!r} is not one of {', '.join(choices)}")
 
 
 def _count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int]:
@@ -334,7 +338,7 @@ def pick_device(name: str) -> torch.device:
     if name not in ("cpu", "cuda"):
         raise SettingsError(f"device={name!r} is not one of auto, cpu, cuda")
     if name == "cuda" and not torch.cuda.is_available():
-        raise SettingsError("device='cuda', but torch sees no GPU here; use --device cpu")
+        raise NoGpu
     return torch.device(name)
 
 
@@ -344,26 +348,33 @@ def resolve_tune(tune: str, device: torch.device) -> str:
     return "last" if device.type == "cuda" else "heads"
 
 
-def describe_intents(corpus: Corpus, job: Job, x: Tensor, weight: Tensor, predicted: Tensor) -> list[Intent]:
-    """Name, size, keywords, central utterances and border cases of every intent, known ones first."""
-    logits = torch.nn.functional.normalize(x, dim=-1) @ torch.nn.functional.normalize(weight, dim=-1).T
-    members = []
-    for c in range(len(weight)):
-        rows = (job.y == c).nonzero() if c < job.n_known else ((predicted == c) & (job.y < 0)).nonzero()
-        members.append(rows.squeeze(1))
-    texts = [[corpus.texts[i] for i in rows.tolist()] for rows in members]
-    words = keywords(texts)
-    central = [exemplars(x[rows], weight[c], texts[c]) for c, rows in enumerate(members)]
-    border = [border_cases(logits[rows], c, texts[c]) for c, rows in enumerate(members)]
-    names = [*corpus.intents, *name_intents(texts[job.n_known :], taken=corpus.intents)]
+def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:
+    """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
+    probability, predicted = probabilities.max(1)
+    rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
     return [
-        Intent(
-            names[c],
-            c < job.n_known,
-            len(texts[c]),
-            tuple(texts[c][i] for i in central[c]),
-            words[c],
-            tuple(texts[c][i] for i in border[c]),
+        Utterance(
+            text,
+            known if known >= 0 and origin.labelled else column,
+            origin.labelled,
+            round(p, 4),
+            origin.count,
+            origin.source,
         )
-        for c in range(len(weight))
+        for text, origin, known, column, p in rows
     ]
+
+
+def _described(known: Sequence[str], utterances: Sequence[Utterance], x: Tensor, probabilities: Tensor) -> list[Intent]:
+    """The description of every intent, known ones first; new ones get their names here."""
+    columns = probabilities.shape[1]
+    texts: list[list[str]] = [[] for _ in range(columns)]
+    for u in utterances:
+        texts[u.intent].append(u.text)
+    names = [*known, *name_intents(texts[len(known) :], taken=known)]
+    statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
+    assigned = [
+        AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability, u.count, u.source)
+        for u in utterances
+    ]
+    return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()

@@ -14,15 +14,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.clustering import align_clusters, kmeans
-from newfound.data.corpus import Corpus
+from newfound.algorithms.clustering import align_clusters, kmeans
+from newfound.algorithms.metrics import silhouette_on_device
 from newfound.encoders.ragged import Batch
-from newfound.errors import SettingsError
-from newfound.methods.base import Discoverer, check_choice, check_positive
-from newfound.methods.job import MOST_VALIDATION_ROWS, Job
+from newfound.methods.base import Discoverer
+from newfound.methods.context import MAX_VALIDATION_ROWS, FitContext
+from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
-from newfound.metrics import silhouette_on_device
-from newfound.network import IntentNetwork
+from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
 
@@ -43,82 +42,79 @@ class ClusteredNetwork(IntentNetwork):
 class DeepAligned(Discoverer):
     """Deep aligned clustering of the unlabelled utterances, then a joint classifier.
 
-    epochs           of clustering and training on the clusters in turn (none over a frozen encoder, whose vectors
-                     do not change); joint_epochs: of the joint classifier after it
-    restarts         of each k-means
-    select           keep the clustering with the best "silhouette" (as published) or the "last"
-    temperature      of the cosine classifier's cross-entropy; dropout: on the vector
+    Attributes:
+        epochs: Of clustering and training on the clusters in turn; none over a frozen encoder, whose vectors stay.
+        joint_epochs: Of the joint classifier after it.
+        restarts: Of each k-means.
+        select: Keep the clustering with the best "silhouette" (as published) or the "last".
+        temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
+        dropout: On the vector.
     """
 
-    restarts: int = 10
-    joint_epochs: int = 50
+    restarts: Count = 10
+    joint_epochs: Count = 50
     select: Literal["silhouette", "last"] = "silhouette"
-    temperature: float | None = None
-    dropout: float = 0.1
+    temperature: Positive | None = None
+    dropout: DropoutRate = 0.1
 
-    def check_settings(self, corpus: Corpus) -> None:
-        super().check_settings(corpus)
-        check_positive(self, "restarts", "joint_epochs", "temperature")
-        check_choice(self, "select", "silhouette", "last")
-        if not 0 <= self.dropout < 1:
-            raise SettingsError(f"dropout={self.dropout} must lie in [0, 1)")
-
-    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
-        temperature = self.temperature or default_temperature(job)
+    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+        temperature = self.temperature or default_temperature(context)
 
         def build(*args: Any, **kwargs: Any) -> ClusteredNetwork:
-            return ClusteredNetwork(*args, rows=len(job.y), clusters=job.n_new, **kwargs)
+            return ClusteredNetwork(*args, rows=len(context.y), clusters=context.n_new, **kwargs)
 
-        network = job.network(build, dropout=self.dropout)
+        network = context.network(build, dropout=self.dropout)
         assert isinstance(network, ClusteredNetwork)
-        pretrain(job, network, self._pretraining(), temperature=temperature)
-        self._cluster(job, network, "first")
-        if job.tune.layers:
-            self._train_on_clusters(job, network, temperature)
+        pretrain(context, network, self._pretraining(), temperature=temperature)
+        self._cluster(context, network, "first")
+        if context.tune.layers:
+            self._train_on_clusters(context, network, temperature)
 
-        y = torch.where(job.y >= 0, job.y, network.pseudo.cpu())
-        start_classifier(network, job.embed(network), y)
+        y = torch.where(context.y >= 0, context.y, network.pseudo.cpu())
+        start_classifier(network, context.embed(network), y)
         joint = replace(self._schedule(), epochs=self.joint_epochs)
-        columns = job.n_known + job.n_new
-        train_on_labels(job, network, y, joint, stage="joint training", columns=columns, temperature=temperature)
+        columns = context.n_known + context.n_new
+        train_on_labels(context, network, y, joint, stage="joint training", columns=columns, temperature=temperature)
         return network, temperature
 
-    def _cluster(self, job: Job, network: ClusteredNetwork, when: str | int) -> Tensor:
+    def _cluster(self, context: FitContext, network: ClusteredNetwork, when: str | int) -> Tensor:
         """Cluster the unlabelled rows, aligned with the clustering before; returns their unit vectors."""
-        rows = job.unlabelled_rows.to(job.device)
-        x = F.normalize(job.embed(network)[rows].float(), dim=-1)
-        found = kmeans(x, job.n_new, restarts=self.restarts, seed=derive(job.seed, "k-means", when))
+        rows = context.unlabelled_rows.to(context.device)
+        x = F.normalize(context.embed(network)[rows].float(), dim=-1)
+        found = kmeans(x, context.n_new, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
         if when != "first":
             found = align_clusters(found, network.centres)
         network.centres.copy_(found.centres)
-        network.pseudo[rows] = job.n_known + found.labels
+        network.pseudo[rows] = context.n_known + found.labels
         return x
 
-    def _train_on_clusters(self, job: Job, network: ClusteredNetwork, temperature: float) -> None:
+    def _train_on_clusters(self, context: FitContext, network: ClusteredNetwork, temperature: float) -> None:
         with torch.no_grad():
-            network.classifier.weight[job.n_known :] = F.normalize(network.centres, dim=-1)
+            network.classifier.weight[context.n_known :] = F.normalize(network.centres, dim=-1)
         silhouette = 0.0
 
         def step(batch: Batch) -> Losses:
             network.classifier.normalize_()
-            logits = network.classifier(network(job.features, batch))[:, job.n_known :]
-            return {"loss": F.cross_entropy(logits.float() / temperature, network.pseudo[batch.rows] - job.n_known)}
+            logits = network.classifier(network(context.features, batch))[:, context.n_known :]
+            return {"loss": F.cross_entropy(logits.float() / temperature, network.pseudo[batch.rows] - context.n_known)}
 
         def cluster_again(epoch: int) -> dict[str, float]:
             nonlocal silhouette
             before = network.pseudo.clone()
-            x = self._cluster(job, network, epoch)[:MOST_VALIDATION_ROWS]
-            unlabelled = job.unlabelled_rows[: len(x)].to(job.device)
-            clusters = network.pseudo[unlabelled] - job.n_known
-            silhouette = float(silhouette_on_device(x, clusters, job.n_new))
-            job.snapshot(epoch, lambda: job.embed(network), network.centres)
-            changed = float((network.pseudo != before).float().mean()) * len(before) / len(job.unlabelled_rows)
-            return {"changed": changed, "silhouette": silhouette, **job.pseudo_label_accuracy(network.pseudo)}
+            x = self._cluster(context, network, epoch)[:MAX_VALIDATION_ROWS]
+            unlabelled = context.unlabelled_rows[: len(x)].to(context.device)
+            clusters = network.pseudo[unlabelled] - context.n_known
+            silhouette = float(silhouette_on_device(x, clusters, context.n_new))
+            context.snapshot(epoch, lambda: context.embed(network), network.centres)
+            changed = float((network.pseudo != before).float().mean()) * len(before) / len(context.unlabelled_rows)
+            return {"changed": changed, "silhouette": silhouette, **context.pseudo_label_accuracy(network.pseudo)}
 
-        trainer = Trainer("discovery", network, self._schedule(), seed=job.seed, device=job.device, run=job.run)
-        job.history["discovery"] = trainer.fit(
-            job.unlabelled_rows,
-            job.lengths,
+        trainer = Trainer(
+            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
+        )
+        context.history["discovery"] = trainer.fit(
+            context.unlabelled_rows,
+            context.batches,
             step,
             after_epoch=cluster_again,
             score=None if self.select == "last" else lambda: silhouette,

@@ -13,21 +13,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.assignment import align, class_means, disambiguate, move_prototypes, one_hot_or_zero
-from newfound.data.corpus import Corpus
-from newfound.encoders.ragged import Batch
-from newfound.errors import SettingsError
-from newfound.methods.base import Discoverer, check_choice, check_positive
-from newfound.methods.job import Job
-from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
-from newfound.network import IntentNetwork
-from newfound.objectives import (
+from newfound.algorithms.assignment import align, class_means, disambiguate, move_prototypes, one_hot_or_zero
+from newfound.algorithms.losses import (
     cross_entropy,
     instance_contrastive,
     prototypical_contrastive,
     supervised_contrastive,
     swapped_prediction,
 )
+from newfound.encoders.ragged import Batch
+from newfound.errors import SettingsError
+from newfound.methods.base import Discoverer
+from newfound.methods.context import FitContext
+from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
+from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
+from newfound.model.network import IntentNetwork
 from newfound.training.trainer import Losses, Trainer
 
 PROTOTYPE_WIDTH = 128
@@ -57,24 +57,31 @@ class PrototypeNetwork(IntentNetwork):
 class DPL(Discoverer):
     """Prototypes between representation and labels: PCL shapes the embedding, the nearest prototype labels it.
 
-    gamma            moving average of the prototypes (eq. 4); prototype_norm: length restored per batch or sample
-    tau              temperature of L_PCL; tau_ins of L_ins; temperature of the classifier's cross-entropy
-    start            of prototypes and new classifier columns: "balanced" (k-means evened out by Sinkhorn, which the
-                     alignment assumes anyway), "kmeans", "random" (paper) or "zeros" (released)
-    pcl_targets      L_PCL aligns a view with its "own" q (paper) or with the other view's, "swapped" (released)
-    ce_targets       the classifier learns its "own" view's pseudo-labels or the other's, "swapped"
-    denominator      of L_ins: as the "paper" prints it or as the "code" has it
-    loss             "sum" (paper) or "mean" (released) of the three losses
-    objectives       which representation losses: "pcl+ins", and for the ablation "pcl", "ins", "scl", "pcl+scl"
-    epsilon          of Sinkhorn-Knopp, with its number of iterations
-    projection       "mlp" or "linear"; dense: the released code's layer after the pooling; dropout: on the vector
-    select           checkpoint by silhouette of "new" (paper) or "all" (released) validation data, or the "last"
+    Attributes:
+        gamma: Moving average of the prototypes (equation 4); the paper has 0.9.
+        tau: Temperature of L_PCL.
+        tau_ins: Temperature of L_ins.
+        temperature: Temperature of the classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
+        start: Of prototypes and new classifier columns: "balanced" (k-means evened out by Sinkhorn, which the
+            alignment assumes anyway), "kmeans", "random" (paper) or "zeros" (released).
+        pcl_targets: L_PCL aligns a view with its "own" q (paper) or with the other view's, "swapped" (released).
+        ce_targets: The classifier learns its "own" view's pseudo-labels or the other's, "swapped".
+        prototype_norm: The prototypes' length is restored per "batch" (released) or per "sample" (paper).
+        denominator: Of L_ins: as the "paper" prints it or as the "code" has it.
+        loss: "sum" (paper) or "mean" (released) of the three losses.
+        objectives: The representation losses: "pcl+ins", and for the ablation "pcl", "ins", "scl", "pcl+scl".
+        epsilon: Of Sinkhorn-Knopp.
+        sinkhorn_iterations: Of Sinkhorn-Knopp.
+        projection: "mlp" or "linear".
+        dense: Whether to add the released code's layer after the pooling.
+        dropout: On the vector; it makes the two views differ.
+        select: Checkpoint by silhouette of "new" (paper) or "all" (released) validation data, or the "last".
     """
 
-    gamma: float = 0.9
-    tau: float = 0.1
-    tau_ins: float = 0.5
-    temperature: float | None = None
+    gamma: OpenShare = 0.9
+    tau: Positive = 0.1
+    tau_ins: Positive = 0.5
+    temperature: Positive | None = None
     start: Literal["balanced", "kmeans", "random", "zeros"] = "balanced"
     pcl_targets: Literal["own", "swapped"] = "swapped"
     ce_targets: Literal["own", "swapped"] = "swapped"
@@ -82,11 +89,11 @@ class DPL(Discoverer):
     denominator: Literal["paper", "code"] = "code"
     loss: Literal["sum", "mean"] = "mean"
     objectives: Literal["pcl+ins", "pcl", "ins", "scl", "pcl+scl"] = "pcl+ins"
-    epsilon: float = 0.05
-    sinkhorn_iterations: int = 3
+    epsilon: Positive = 0.05
+    sinkhorn_iterations: Count = 3
     projection: Literal["mlp", "linear"] = "mlp"
     dense: bool = False
-    dropout: float = 0.1
+    dropout: DropoutRate = 0.1
     select: Literal["new", "all", "last"] = "last"
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
@@ -132,36 +139,19 @@ class DPL(Discoverer):
             raise SettingsError(f"no preset {name!r}; one of {', '.join(cls.PRESETS)}")
         return cls(**{**cls.PRESETS[name], **settings})
 
-    def check_settings(self, corpus: Corpus) -> None:
-        super().check_settings(corpus)
-        if not 0 < self.gamma < 1:
-            raise SettingsError(f"gamma={self.gamma} must lie strictly between 0 and 1; the paper has 0.9")
-        check_positive(self, "tau", "tau_ins", "temperature", "epsilon", "sinkhorn_iterations")
-        if not 0 <= self.dropout < 1:
-            raise SettingsError(f"dropout={self.dropout} must lie in [0, 1)")
-        check_choice(self, "start", "balanced", "kmeans", "random", "zeros")
-        check_choice(self, "objectives", "pcl+ins", "pcl", "ins", "scl", "pcl+scl")
-        check_choice(self, "select", "new", "all", "last")
-        for setting in ("pcl_targets", "ce_targets"):
-            check_choice(self, setting, "own", "swapped")
-        check_choice(self, "prototype_norm", "batch", "sample")
-        check_choice(self, "denominator", "paper", "code")
-        check_choice(self, "loss", "sum", "mean")
-        check_choice(self, "projection", "mlp", "linear")
-
-    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
-        temperature = self.temperature or default_temperature(job)
-        network = job.network(self._build, dense=self.dense, dropout=self.dropout)
+    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+        temperature = self.temperature or default_temperature(context)
+        network = context.network(self._build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, PrototypeNetwork)
-        pretrain(job, network, self._pretraining(), temperature=temperature)
-        self._start(job, network)  # line 1
-        y, n_known = job.y.to(job.device), job.n_known
+        pretrain(context, network, self._pretraining(), temperature=temperature)
+        self._start(context, network)  # line 1
+        y, n_known = context.y.to(context.device), context.n_known
 
         def step(batch: Batch) -> Losses:
             """Lines 5 to 12 of Algorithm 1, for one mini-batch of labelled and unlabelled utterances."""
             network.classifier.normalize_()
             mu, y_batch = network.mu.clone(), y[batch.rows]
-            x = network.two_views(job.features, batch)  # [2, B, d]: the second view is the first with new dropout
+            x = network.two_views(context.features, batch)  # [2, B, d]: the second view is the first with new dropout
             z = network.project(x)  # line 6
             logits = network.classifier(x)
             q = self._align(logits, y_batch, n_known)  # line 7: equation 1
@@ -180,27 +170,29 @@ class DPL(Discoverer):
             network.mu.copy_(move_prototypes(mu, z_both, aligned, self.gamma, normalize=self.prototype_norm))
             return {"loss": total, **parts}
 
-        trainer = Trainer("discovery", network, self._schedule(), seed=job.seed, device=job.device, run=job.run)
-        job.history["discovery"] = trainer.fit(
-            torch.arange(len(job.y)),
-            job.lengths,
+        trainer = Trainer(
+            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
+        )
+        context.history["discovery"] = trainer.fit(
+            torch.arange(len(context.y)),
+            context.batches,
             step,
-            after_epoch=self._observer(job, network),
-            score=None if self.select == "last" else lambda: job.silhouette(network, self.select),
+            after_epoch=self._observer(context, network),
+            score=None if self.select == "last" else lambda: context.silhouette(network, self.select),
         )
         return network, temperature
 
     def _build(self, *args: Any, **kwargs: Any) -> PrototypeNetwork:
         return PrototypeNetwork(*args, projection=self.projection, **kwargs)
 
-    def _start(self, job: Job, network: PrototypeNetwork) -> None:
+    def _start(self, context: FitContext, network: PrototypeNetwork) -> None:
         """Line 1: prototypes at random, at zero, or at the means of clusters and of known intents."""
         if self.start == "random":
             network.mu.copy_(F.normalize(torch.randn_like(network.mu), dim=-1))
         if self.start in ("random", "zeros"):
             return
-        x = job.embed(network)
-        ids = cluster(x, job, balanced=self.start == "balanced")
+        x = context.embed(network)
+        ids = cluster(x, context, balanced=self.start == "balanced")
         start_classifier(network, x, ids)
         with torch.inference_mode():
             means, _ = class_means(network.project(x), ids.to(x.device), len(network.mu))
@@ -227,22 +219,22 @@ class DPL(Discoverer):
             return swapped_prediction(logits, targets, temperature)
         return cross_entropy(logits, targets, temperature)
 
-    def _observer(self, job: Job, network: PrototypeNetwork) -> Any:
+    def _observer(self, context: FitContext, network: PrototypeNetwork) -> Any:
         """After an epoch: how far prototypes moved and, where an analysis asks for it, how good pseudo-labels are."""
         before = network.mu.clone()
-        y = job.y.to(job.device)
+        y = context.y.to(context.device)
 
         def project() -> Tensor:
             with torch.inference_mode():
-                return network.project(job.embed(network))
+                return network.project(context.embed(network))
 
         def observe(epoch: int) -> dict[str, float]:
             moved = (network.mu - before).norm(dim=-1).mean()
             before.copy_(network.mu)
             seen = {"prototype_movement": float(moved)}
-            if job.watch.gold is not None:
-                seen |= job.pseudo_label_accuracy(disambiguate(project(), network.mu, y, job.n_known))
-            job.snapshot(epoch, project, network.mu)
+            if context.watch.gold is not None:
+                seen |= context.pseudo_label_accuracy(disambiguate(project(), network.mu, y, context.n_known))
+            context.snapshot(epoch, project, network.mu)
             return seen
 
         return observe

@@ -13,15 +13,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.assignment import align
-from newfound.data.corpus import Corpus
+from newfound.algorithms.assignment import align
+from newfound.algorithms.losses import cross_entropies
 from newfound.encoders.ragged import Batch
-from newfound.errors import SettingsError
-from newfound.methods.base import Discoverer, check_choice, check_positive
-from newfound.methods.job import Job
+from newfound.methods.base import Discoverer
+from newfound.methods.context import FitContext
+from newfound.methods.settings import Count, CountOrNone, DropoutRate, Positive
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
-from newfound.network import IntentNetwork
-from newfound.objectives import cross_entropies
+from newfound.model.network import IntentNetwork
 from newfound.training.trainer import Losses, Trainer
 
 
@@ -54,52 +53,49 @@ class MultiHeadNetwork(IntentNetwork):
 class E2E(Discoverer):
     """End-to-end generalized intent discovery with swapped prediction.
 
-    heads          parallel heads for the new intents; overcluster: columns of the extra heads, in multiples of M
-    temperature    of the cross-entropy; epsilon: of Sinkhorn-Knopp, with its number of iterations
-    start          of the new heads: "random" as published, "kmeans" or "balanced"
-    select         checkpoint by silhouette of "new" or "all" validation data, or the "last"
-    dense          the released code's layer after the pooling; dropout: on the vector, makes the two views
+    Attributes:
+        heads: Parallel heads for the new intents.
+        overcluster: Columns of the extra heads, in multiples of the number of new intents; 0 for no such heads.
+        temperature: Of the cross-entropy; None is 0.1 where the encoder trains, else 0.05.
+        epsilon: Of Sinkhorn-Knopp.
+        sinkhorn_iterations: Of Sinkhorn-Knopp.
+        start: Of the new heads: "random" as published, "kmeans" or "balanced".
+        select: Checkpoint by silhouette of "new" or "all" validation data, or the "last".
+        dense: Whether to add the released code's layer after the pooling.
+        dropout: On the vector; it makes the two views differ.
     """
 
-    heads: int = 4
-    overcluster: int = 3
-    temperature: float | None = None
-    epsilon: float = 0.05
-    sinkhorn_iterations: int = 3
+    heads: Count = 4
+    overcluster: CountOrNone = 3
+    temperature: Positive | None = None
+    epsilon: Positive = 0.05
+    sinkhorn_iterations: Count = 3
     start: Literal["random", "kmeans", "balanced"] = "random"
     select: Literal["new", "all", "last"] = "last"
     dense: bool = False
-    dropout: float = 0.1
+    dropout: DropoutRate = 0.1
 
-    def check_settings(self, corpus: Corpus) -> None:
-        super().check_settings(corpus)
-        check_positive(self, "heads", "temperature", "epsilon", "sinkhorn_iterations")
-        check_choice(self, "start", "random", "kmeans", "balanced")
-        check_choice(self, "select", "new", "all", "last")
-        if self.overcluster < 0:
-            raise SettingsError(f"overcluster={self.overcluster} must be 0 (none) or more")
-
-    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
-        temperature = self.temperature or default_temperature(job)
+    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+        temperature = self.temperature or default_temperature(context)
 
         def build(*args: Any, **kwargs: Any) -> MultiHeadNetwork:
-            return MultiHeadNetwork(*args, n_new=job.n_new, heads=self.heads, over=self.overcluster, **kwargs)
+            return MultiHeadNetwork(*args, n_new=context.n_new, heads=self.heads, over=self.overcluster, **kwargs)
 
-        network = job.network(build, dense=self.dense, dropout=self.dropout)
+        network = context.network(build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, MultiHeadNetwork)
-        pretrain(job, network, self._pretraining(), temperature=temperature)
+        pretrain(context, network, self._pretraining(), temperature=temperature)
         if self.start != "random":
-            x = job.embed(network)
-            start_classifier(network, x, cluster(x, job, balanced=self.start == "balanced"))
+            x = context.embed(network)
+            start_classifier(network, x, cluster(x, context, balanced=self.start == "balanced"))
             with torch.no_grad():
-                network.new_heads.copy_(network.classifier.weight[job.n_known :].expand_as(network.new_heads))
-        y = job.y.to(job.device)
+                network.new_heads.copy_(network.classifier.weight[context.n_known :].expand_as(network.new_heads))
+        y = context.y.to(context.device)
 
         def step(batch: Batch) -> Losses:
             network.normalize_()
             y_batch = y[batch.rows]
-            x = F.normalize(network.two_views(job.features, batch), dim=-1)  # [2, B, d]
-            known_logits = x @ network.classifier.weight[: job.n_known].T  # [2, B, N]
+            x = F.normalize(network.two_views(context.features, batch), dim=-1)  # [2, B, d]
+            known_logits = x @ network.classifier.weight[: context.n_known].T  # [2, B, N]
             by_head = self._swapped(x, known_logits, network.new_heads, y_batch, temperature)  # [H]
             network.head_loss += by_head.detach()
             losses = {"ce": by_head.mean()}
@@ -109,17 +105,19 @@ class E2E(Discoverer):
             return {"loss": torch.stack(list(losses.values())).mean(), **losses}
 
         def after_epoch(epoch: int) -> dict[str, float]:
-            network.adopt_best_head(job.n_known)
+            network.adopt_best_head(context.n_known)
             network.head_loss.zero_()
-            return self._observe(job, network, epoch)
+            return self._observe(context, network, epoch)
 
-        trainer = Trainer("discovery", network, self._schedule(), seed=job.seed, device=job.device, run=job.run)
-        job.history["discovery"] = trainer.fit(
-            torch.arange(len(job.y)),
-            job.lengths,
+        trainer = Trainer(
+            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
+        )
+        context.history["discovery"] = trainer.fit(
+            torch.arange(len(context.y)),
+            context.batches,
             step,
             after_epoch=after_epoch,
-            score=None if self.select == "last" else lambda: job.silhouette(network, self.select),
+            score=None if self.select == "last" else lambda: context.silhouette(network, self.select),
         )
         return network, temperature
 
@@ -132,12 +130,12 @@ class E2E(Discoverer):
         logits = torch.cat([known, new_logits], dim=-1)  # [2, H, B, N + M]
         return cross_entropies(logits, q.flip(0), temperature).mean(dim=(0, 2))
 
-    def _observe(self, job: Job, network: MultiHeadNetwork, epoch: int) -> dict[str, float]:
-        new = network.classifier.weight[job.n_known :]
+    def _observe(self, context: FitContext, network: MultiHeadNetwork, epoch: int) -> dict[str, float]:
+        new = network.classifier.weight[context.n_known :]
         seen: dict[str, float] = {}
-        if job.watch.gold is not None:
+        if context.watch.gold is not None:
             with torch.inference_mode():
-                ids = job.n_known + (F.normalize(job.embed(network), dim=-1) @ new.T).argmax(-1)
-            seen |= job.pseudo_label_accuracy(ids)
-        job.snapshot(epoch, lambda: job.embed(network), network.classifier.weight.detach())
+                ids = context.n_known + (F.normalize(context.embed(network), dim=-1) @ new.T).argmax(-1)
+            seen |= context.pseudo_label_accuracy(ids)
+        context.snapshot(epoch, lambda: context.embed(network), network.classifier.weight.detach())
         return seen

@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from newfound.data.corpus import Corpus
-from newfound.methods.base import Discoverer, check_positive
-from newfound.methods.job import Job
+from newfound.methods.base import Discoverer
+from newfound.methods.context import FitContext
+from newfound.methods.settings import Count, CountOrNone, Positive
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier, train_on_labels
-from newfound.network import IntentNetwork
+from newfound.model.network import IntentNetwork
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(Discoverer):
     """The pipeline baseline of the paper (appendix B): pre-train on the known intents, cluster, train jointly.
 
-    temperature      of the cosine classifier's cross-entropy; by default the paper's where the encoder trains
-    restarts         of k-means; the one with the lowest inertia is taken
-    epochs           on known labels and cluster labels together
+    Attributes:
+        temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
+        restarts: Of k-means; the one with the lowest inertia is taken.
+        epochs: On known labels and cluster labels together.
     """
 
-    temperature: float | None = None
-    restarts: int = 10
-    epochs: int = 50
+    temperature: Positive | None = None
+    restarts: Count = 10
+    epochs: CountOrNone = 50
 
-    def check_settings(self, corpus: Corpus) -> None:
-        super().check_settings(corpus)
-        check_positive(self, "temperature", "restarts")
+    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+        network = context.network()
+        temperature = self.temperature or default_temperature(context)
+        pretrain(context, network, self._pretraining(), temperature=temperature)
 
-    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
-        network = job.network()
-        temperature = self.temperature or default_temperature(job)
-        pretrain(job, network, self._pretraining(), temperature=temperature)
-
-        x = job.embed(network)  # [n, d]
-        y = cluster(x, job, restarts=self.restarts)
+        x = context.embed(network)  # [n, d]
+        y = cluster(x, context, restarts=self.restarts)
 
         start_classifier(network, x, y)
-        columns = job.n_known + job.n_new
+        columns = context.n_known + context.n_new
         train_on_labels(
-            job, network, y, self._schedule(), stage="joint training", columns=columns, temperature=temperature
+            context, network, y, self._schedule(), stage="joint training", columns=columns, temperature=temperature
         )
         return network, temperature

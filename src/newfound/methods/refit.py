@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError
 from newfound.methods.base import Discoverer
-from newfound.methods.job import Job
+from newfound.methods.context import FitContext
+from newfound.methods.settings import CountOrNone, check_types
 from newfound.methods.supervised import default_temperature, start_classifier, train_on_labels
-from newfound.network import IntentNetwork
+from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 
 
@@ -18,22 +20,29 @@ from newfound.training.run import Run
 class Refit(Discoverer):
     """A supervised classifier over the intents of the labels; utterances without one are left out of the training."""
 
-    epochs: int = 50
-    trunk_views: int = 0
+    epochs: CountOrNone = 50
+    trunk_views: CountOrNone | Literal["auto"] = 0
 
     def check_settings(self, corpus: Corpus) -> None:
         if len(corpus.intents) < 2:
             raise DataError("fewer than two intents are left; there is nothing to tell apart")
+        check_types(self)
         self._schedule()
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         return 0
 
-    def _discover(self, job: Job) -> tuple[IntentNetwork, float]:
-        network = job.network()
-        temperature = default_temperature(job)
-        start_classifier(network, job.embed(network), job.y)
+    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+        network = context.network()
+        temperature = default_temperature(context)
+        start_classifier(network, context.embed(network), context.y)
         train_on_labels(
-            job, network, job.y, self._schedule(), stage="training", columns=job.n_known, temperature=temperature
+            context,
+            network,
+            context.y,
+            self._schedule(),
+            stage="training",
+            columns=context.n_known,
+            temperature=temperature,
         )
         return network, temperature

@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.assignment import class_means
-from newfound.clustering import balance, kmeans
+from newfound.algorithms.assignment import class_means
+from newfound.algorithms.clustering import balance, kmeans
 from newfound.encoders.ragged import Batch
-from newfound.methods.job import Job
-from newfound.network import IntentNetwork
+from newfound.methods.context import FitContext
+from newfound.model.network import IntentNetwork
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
@@ -19,25 +19,25 @@ TEMPERATURE = 0.1  # the released code's
 FROZEN_TEMPERATURE = 0.05  # vectors that cannot move need a sharper softmax: +3 points of IND ACC (fresh partitions)
 
 
-def default_temperature(job: Job) -> float:
-    return TEMPERATURE if job.tune.layers else FROZEN_TEMPERATURE
+def default_temperature(context: FitContext) -> float:
+    return TEMPERATURE if context.tune.layers else FROZEN_TEMPERATURE
 
 
-def cluster(x: Tensor, job: Job, restarts: int = 10, *, balanced: bool = False) -> Tensor:
+def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: bool = False) -> Tensor:
     """Ids of all rows: known labels as they are, k-means clusters of x [n, d] for the unlabelled rows (CPU).
 
     `balanced` evens out the clusters' sizes.
     """
-    rows = job.unlabelled_rows
+    rows = context.unlabelled_rows
     points = F.normalize(x[rows.to(x.device)].float(), dim=-1)
-    found = kmeans(points, job.n_new, restarts=restarts, seed=derive(job.seed, "k-means"))
-    ids = job.y.clone()
-    ids[rows] = job.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
+    found = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
+    ids = context.y.clone()
+    ids[rows] = context.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
     return ids
 
 
 def train_on_labels(
-    job: Job,
+    context: FitContext,
     network: IntentNetwork,
     y: Tensor,
     schedule: Schedule,
@@ -47,40 +47,57 @@ def train_on_labels(
     temperature: float,
 ) -> None:
     """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none)."""
-    target = y.to(job.device)
+    target = y.to(context.device)
 
     def step(batch: Batch) -> Losses:
         network.classifier.normalize_()
-        logits = network.classifier(network(job.features, batch))[:, :columns]
+        logits = network.classifier(network(context.features, batch))[:, :columns]
         return {"loss": F.cross_entropy(logits.float() / temperature, target[batch.rows])}
 
-    trainer = Trainer(stage, network, schedule, seed=job.seed, device=job.device, run=job.run)
-    job.history[stage] = trainer.fit((y >= 0).nonzero().squeeze(1), job.lengths, step, title=stage)
+    trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
+    context.history[stage] = trainer.fit((y >= 0).nonzero().squeeze(1), context.batches, step, title=stage)
 
 
-def pretrain(job: Job, network: IntentNetwork, schedule: Schedule, *, temperature: float) -> None:
+def pretrain(context: FitContext, network: IntentNetwork, schedule: Schedule, *, temperature: float) -> None:
     """IND pre-training: the network learns the known intents. Over a frozen encoder their means say as much."""
-    if not job.tune.layers:
-        start_classifier(network, job.embed(network), job.y)
+    if not context.tune.layers:
+        start_classifier(network, context.embed(network), context.y)
         return
 
     def train() -> dict[str, Tensor]:
         train_on_labels(
-            job, network, job.y, schedule, stage="pre-training", columns=job.n_known, temperature=temperature
+            context,
+            network,
+            context.y,
+            schedule,
+            stage="pre-training",
+            columns=context.n_known,
+            temperature=temperature,
         )
         return {name: t.clone() for name, t in network.classifier_branch().items()}
 
-    trained = job.run.shared(_pretraining_key(job, network, schedule, temperature), train)
+    trained = context.run.shared(_pretraining_key(context, network, schedule, temperature), train)
     for name, tensor in network.classifier_branch().items():
         tensor.copy_(trained[name])
 
 
-def _pretraining_key(job: Job, network: IntentNetwork, schedule: Schedule, temperature: float) -> str:
+def _pretraining_key(context: FitContext, network: IntentNetwork, schedule: Schedule, temperature: float) -> str:
     """Everything that the result of pre-training depends on; methods differ only in what comes after it."""
-    shared = [job.run.identity.get(name) for name in ("data", "encoder")]
-    views = None if job.features.noisy is None else len(job.features.noisy)
-    shape = [network.dense is not None, network.dropout.p, job.n_known, job.n_new, job.trunk_dropout, views]
-    return repr([*shared, job.encoder.max_length, job.tune, job.seed, str(job.device), *shape, schedule, temperature])
+    shared = [context.run.identity.get(name) for name in ("data", "encoder")]
+    views = None if context.features.noisy is None else len(context.features.noisy)
+    shape = [network.dense is not None, network.dropout.p, context.n_known, context.n_new, context.trunk_dropout, views]
+    return repr(
+        [
+            *shared,
+            context.encoder.max_length,
+            context.tune,
+            context.seed,
+            str(context.device),
+            *shape,
+            schedule,
+            temperature,
+        ]
+    )
 
 
 @torch.no_grad()

@@ -1,43 +1,28 @@
-"""Where decisions are kept: an SQLite file in the model's folder. Decisions are added, never changed.
+"""The decisions about one model: what stands, what may follow, and where it is kept.
 
-A decision is written in one transaction, after it was applied to the state that the same transaction read: two
-reviewers cannot overwrite each other, and a crash leaves all of a decision or nothing.
+`ReviewStore` knows the rules. Where decisions are written is a `DecisionLog`; the default is an SQLite file in the
+model's folder, and `open_log` is the only place that chooses.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from newfound.data.corpus import has_half_character
-from newfound.errors import ConflictError, DecisionError, ModelError
-from newfound.files import REVIEW_FILE
-from newfound.model import describe
-from newfound.review.decisions import Decision, Review, replay
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS decisions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    at TEXT NOT NULL,
-    author TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    arguments TEXT NOT NULL,
-    undone_at TEXT,
-    undone_by TEXT
-) STRICT
-"""
-WAIT_SECONDS = 30.0
+from newfound.errors import ConflictError, DecisionError
+from newfound.model.about import describe, read_utterances
+from newfound.review.decisions import Decision, Review, check_new, replay
+from newfound.text import has_half_character
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A decision with who took it, and who took it back."""
+    """A decision with who took it and when, and who took it back."""
 
     id: int
     at: str
@@ -47,71 +32,132 @@ class Entry:
     undone_by: str | None
 
 
+class LogWriter(Protocol):
+    """A log that nobody else can change while it is held."""
+
+    def entries(self) -> list[Entry]:
+        """Return all entries, in the order in which they were added."""
+
+    def add(self, decisions: Sequence[Decision], author: str) -> None:
+        """Add decisions at the end."""
+
+    def mark_undone(self, id: int, author: str) -> None:
+        """Note that a decision was taken back."""
+
+
+class DecisionLog(Protocol):
+    """Where decisions are kept. They are added, and marked as undone; they never change."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever decided."""
+
+    def entries(self) -> list[Entry]:
+        """Return all entries; reading never changes anything."""
+
+    def writing(self) -> AbstractContextManager[LogWriter]:
+        """Hold the log: all that is written inside is kept when the block ends, or nothing if it raises."""
+
+
+def open_log(folder: Path) -> DecisionLog:
+    """Return the log of the decisions about the model in a folder."""
+    from newfound.review.sqlite import SqliteLog
+
+    return SqliteLog(folder)
+
+
 class ReviewStore:
-    """The decisions about one model."""
+    """The decisions about the model in one folder."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         intents = describe(self.folder)["intents"]
         self.names = [intent["name"] for intent in intents]
         self.known = [intent["name"] for intent in intents if intent["known"]]
-
-    @property
-    def path(self) -> Path:
-        return self.folder / REVIEW_FILE
+        self.log = open_log(self.folder)
 
     @property
     def exists(self) -> bool:
-        return self.path.exists()
+        return self.log.exists
 
     def entries(self) -> list[Entry]:
-        if not self.exists:
-            return []
-        with self._connection() as connection:
-            return _entries(connection)
+        return self.log.entries() if self.log.exists else []
 
     def review(self) -> Review:
-        """The state after all decisions that stand."""
+        """Return the state after all decisions that stand."""
         return self._replay(self.entries())
 
     def version(self) -> int:
-        """A number that grows with every decision and every undo."""
-        return _version(self.entries())
+        """Return a number that grows with every decision and every undo."""
+        return version_of(self.entries())
 
-    def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
-        """Record decisions, all of them or none; with `expected_version`, only if nobody decided since."""
+    def snapshot(self) -> tuple[Review, int]:
+        """Return state and version as of one moment."""
+        entries = self.entries()
+        return self._replay(entries), version_of(entries)
+
+    def decide(
+        self,
+        decisions: Sequence[Decision],
+        *,
+        author: str,
+        expected_version: int | None = None,
+        check: Callable[[Review], None] | None = None,
+    ) -> list[Entry]:
+        """Record decisions: all of them, or none.
+
+        Args:
+            decisions: In the order in which they apply.
+            author: Who decides.
+            expected_version: Refuse if anybody decided since this version.
+            check: Called with the state that would follow; what it raises is raised, and nothing is recorded.
+        """
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
         if not self.exists:
-            self._try(decisions, [], expected_version)  # what is refused leaves no file behind
-        with self._connection() as connection, _transaction(connection):
-            entries = _entries(connection)
-            self._try(decisions, entries, expected_version)
-            connection.executemany(
-                "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
-                [(_now(), author, decision.kind, _written(decision)) for decision in decisions],
-            )
-            return _entries(connection)[len(entries) :]
+            self._try(decisions, [], expected_version, check)  # what is refused leaves no file behind
+        with self.log.writing() as log:
+            entries = log.entries()
+            self._try(decisions, entries, expected_version, check)
+            log.add(decisions, author)
+            return log.entries()[len(entries) :]
 
-    def _try(self, decisions: Sequence[Decision], entries: Sequence[Entry], expected_version: int | None) -> None:
+    def _try(
+        self,
+        decisions: Sequence[Decision],
+        entries: Sequence[Entry],
+        expected_version: int | None,
+        check: Callable[[Review], None] | None,
+    ) -> None:
         """Raise if these decisions cannot follow what was decided."""
         _check_version(entries, expected_version)
         review = self._replay(entries)
         for number, decision in enumerate(decisions, 1):
             try:
+                written(decision)
+                check_new(decision, self._texts)
                 review.apply(decision)
-                _written(decision)
+                review.check_consistent()
             except DecisionError as error:
                 where = f"decision {number} ({decision.kind}): " if len(decisions) > 1 else ""
                 raise DecisionError(f"{where}{error}") from None
+        if check is not None:
+            check(review)
 
-    def undo(self, *, author: str, id: int | None = None, expected_version: int | None = None) -> Entry:
+    def undo(
+        self,
+        *,
+        author: str,
+        id: int | None = None,
+        expected_version: int | None = None,
+        check: Callable[[Review], None] | None = None,
+    ) -> Entry:
         """Take back a decision, by default the last that stands; refused where later decisions build on it."""
         if not self.exists:
             _check_version([], expected_version)
             raise DecisionError("there is no decision to undo")
-        with self._connection() as connection, _transaction(connection):
-            entries = _entries(connection)
+        with self.log.writing() as log:
+            entries = log.entries()
             _check_version(entries, expected_version)
             standing = [entry for entry in entries if entry.undone_at is None]
             if not standing:
@@ -120,76 +166,39 @@ class ReviewStore:
             if chosen is None:
                 raise DecisionError(f"there is no decision {id} that stands")
             try:
-                self._replay([entry for entry in standing if entry.id != chosen.id])
+                review = self._replay([entry for entry in standing if entry.id != chosen.id])
+                review.check_consistent()
             except DecisionError as error:
                 raise DecisionError(
                     f"later decisions build on decision {chosen.id} ({error}); undo them first"
                 ) from None
-            connection.execute(
-                "UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", (_now(), author, chosen.id)
-            )
+            if check is not None:
+                check(review)
+            log.mark_undone(chosen.id, author)
             return chosen
+
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
 
     def _replay(self, entries: Sequence[Entry]) -> Review:
         return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection: sqlite3.Connection | None = None
-        try:
-            connection = sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(SCHEMA)
-            yield connection
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                raise ConflictError(f"{self.path}: another process holds it; try again") from None
-            raise ModelError(f"{self.path}: cannot be used ({error}); restore it from a copy") from None
-        finally:
-            if connection is not None:
-                connection.close()
 
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything or nothing; others wait from the first line on, not only from the first write."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def _entries(connection: sqlite3.Connection) -> list[Entry]:
-    rows = connection.execute(
-        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
-    ).fetchall()
-    return [Entry(row[0], row[1], row[2], Decision(row[3], _arguments(row[4])), row[5], row[6]) for row in rows]
-
-
-def _written(decision: Decision) -> str:
+def written(decision: Decision) -> str:
+    """Return a decision's arguments as JSON."""
     text = json.dumps(dict(decision.arguments), ensure_ascii=False)
     if has_half_character(text):
         raise DecisionError("half a character (a lone surrogate) in it; remove it")
     return text
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise ModelError(f"{REVIEW_FILE}: a decision in it is damaged; restore it from a copy")
-    return found
-
-
-def _version(entries: Sequence[Entry]) -> int:
+def version_of(entries: Sequence[Entry]) -> int:
     return len(entries) + sum(entry.undone_at is not None for entry in entries)
 
 
 def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
-    if expected is None or _version(entries) == expected:
+    if expected is None or version_of(entries) == expected:
         return
     if not entries:
         raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
@@ -197,7 +206,3 @@ def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
     taken_back = [(e.undone_at, str(e.undone_by), "undo") for e in entries if e.undone_at is not None]
     at, who, what = max([*taken, *taken_back], key=lambda change: (change[0], change[2] == "undo"))
     raise ConflictError(f"{who} decided in the meantime ({what}, {at}); look at it, then decide again")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from newfound.errors import SettingsError
 
-SHORTEST_TOKEN = 16
+MIN_TOKEN_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +37,17 @@ class ServeSettings:
 
     def check(self) -> None:
         if not self.is_local and self.token is None:
-            raise SettingsError(
-                f"--host {self.host} can be reached by others; give a secret with --token-file, or use 127.0.0.1"
-            )
+            raise SettingsError(f"host {self.host} can be reached by others; give a token, or use 127.0.0.1")
 
 
 def read_token(path: Path) -> str:
     try:
         token = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"--token-file {path}: cannot be read ({type(error).__name__})") from None
-    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise SettingsError(f"token file {path}: cannot be read ({type(error).__name__})") from None
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
         raise SettingsError(
-            f"--token-file {path}: needs at least {SHORTEST_TOKEN} printable ASCII characters, for instance from "
+            f"token file {path}: needs at least {MIN_TOKEN_LENGTH} printable ASCII characters, for instance from "
             "`openssl rand -hex 24`"
         )
     return token

@@ -1,22 +1,32 @@
-"""What a person sees while something runs: bars on a terminal, plain lines elsewhere, nothing in a library call."""
+"""Who is told the progress of something that takes long. What a terminal shows of it is the command line's business."""
 
 from __future__ import annotations
 
-import sys
-import time
+import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
+logger = logging.getLogger("newfound")
+
 
 class Task(Protocol):
+    """Something under way, of which a known number of steps is to be done."""
+
     def advance(self, note: str = "", steps: int = 1) -> None: ...
 
 
 class Reporter(Protocol):
-    def note(self, message: str) -> None: ...
+    """Is told what happens."""
 
-    def task(self, title: str, total: int) -> AbstractContextManager[Task]: ...
+    def note(self, message: str) -> None:
+        """Something worth knowing happened."""
+
+    def warn(self, message: str) -> None:
+        """Something is odd; the work goes on."""
+
+    def task(self, title: str, total: int) -> AbstractContextManager[Task]:
+        """Something with `total` steps begins; it ends with the block."""
 
 
 class _NoTask:
@@ -25,72 +35,14 @@ class _NoTask:
 
 
 class Silent:
-    """Says nothing."""
+    """Shows nothing. Notes and warnings go to the logger `newfound`, where the caller's program can see them."""
 
     def note(self, message: str) -> None:
-        pass
+        logger.info(message)
+
+    def warn(self, message: str) -> None:
+        logger.warning(message)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
         yield _NoTask()
-
-
-class _PlainTask:
-    def __init__(self, title: str, total: int, every: float) -> None:
-        self._title, self._total, self._every = title, total, every
-        self._done, self._last = 0, time.monotonic()
-
-    def advance(self, note: str = "", steps: int = 1) -> None:
-        self._done += steps
-        if self._done >= self._total or time.monotonic() - self._last >= self._every:
-            self._last = time.monotonic()
-            print(f"{self._title}: {self._done}/{self._total} {note}".rstrip(), file=sys.stderr, flush=True)
-
-
-class Plain:
-    """A line to standard error now and then: for logs and pipes."""
-
-    def __init__(self, seconds_between_lines: float = 5.0) -> None:
-        self._every = seconds_between_lines
-
-    def note(self, message: str) -> None:
-        print(message, file=sys.stderr, flush=True)
-
-    @contextmanager
-    def task(self, title: str, total: int) -> Iterator[Task]:
-        yield _PlainTask(title, total, self._every)
-
-
-class Bars:
-    """Progress bars on standard error, for a terminal."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-
-        self._console = Console(stderr=True)
-
-    def note(self, message: str) -> None:
-        self._console.print(message, highlight=False, markup=False)
-
-    @contextmanager
-    def task(self, title: str, total: int) -> Iterator[Task]:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (
-            TextColumn("{task.description:<22}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, TextColumn("{task.fields[note]}"), console=self._console) as progress:
-            handle = progress.add_task(title, total=total, note="")
-
-            class _Bar:
-                def advance(self, note: str = "", steps: int = 1) -> None:
-                    progress.update(handle, advance=steps, note=note)
-
-            yield _Bar()
-
-
-def reporter_for_terminal() -> Reporter:
-    return Bars() if sys.stderr.isatty() else Plain()

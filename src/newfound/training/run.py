@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from newfound.errors import SettingsError
+from newfound.errors import RunMismatch, TargetExists, UnfinishedRun
 from newfound.files import to_json, write_atomically
 from newfound.training.progress import Reporter, Silent
 
@@ -65,18 +65,13 @@ class Run:
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
         if not path.is_file() and self.folder.exists() and set(self.folder.iterdir()) - self._own_files():
-            raise SettingsError(f"{self.folder} holds something else; choose another --out")
+            raise TargetExists(self.folder, "holds something else", replaceable=False)
         if path.is_file() and not self._anew:
             if not self._resume:
-                raise SettingsError(
-                    f"{self.folder} holds an unfinished run; add --resume to go on with it, or --force to start anew"
-                )
+                raise UnfinishedRun(self.folder)
             changed = _changed(_read_identity(path), json.loads(content))
             if changed:
-                raise SettingsError(
-                    f"{self.folder}: was begun with other {', '.join(changed)}; repeat that command, or start anew "
-                    "with --force"
-                )
+                raise RunMismatch(self.folder, f"was begun with other {', '.join(changed)}", repeatable=True)
             return
         self.finish()
         write_atomically(path, content)
@@ -94,7 +89,7 @@ class Run:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
             return StageState(tensors=tensors, **about)
         except (SafetensorError, OSError, ValueError, KeyError, TypeError):
-            raise SettingsError(f"{path}: the checkpoint is damaged; start anew with --force") from None
+            raise RunMismatch(path, "the checkpoint is damaged") from None
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
         """What an earlier fit with the same memory made under this key; made now otherwise."""
@@ -157,7 +152,7 @@ def _read_identity(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         identity = None
     if not isinstance(identity, dict):
-        raise SettingsError(f"{path}: damaged; start anew with --force")
+        raise RunMismatch(path, "damaged")
     return identity
 
 

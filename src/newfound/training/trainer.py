@@ -9,19 +9,39 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from newfound.encoders.ragged import Batch, lay_out
 from newfound.training.run import Run, StageState
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import epoch_batches, seed_torch
 
 Losses = dict[str, Tensor]
-Step = Callable[[Batch], Losses]
+Batch = TypeVar("Batch")
+BatchOut = TypeVar("BatchOut", covariant=True)
 History = list[dict[str, float]]
 WARM_UP_STEPS = 3  # before a capture: lets libraries choose kernels and allocate their workspaces
+
+
+class Layout(Protocol[BatchOut]):
+    """Batches of equal size laid out alike: what a captured step can be given one after another."""
+
+    @property
+    def numbers(self) -> Tensor:
+        """[steps, ...] what describes each batch."""
+
+    def over(self, numbers: Tensor) -> BatchOut:
+        """The batch that reads its description from this buffer."""
+
+
+class Batches(Protocol[BatchOut]):
+    """Makes batches out of row numbers."""
+
+    def batch(self, rows: Tensor) -> BatchOut: ...
+
+    def layout(self, batches: Tensor) -> Layout[BatchOut]: ...
 
 
 class Trainer:
@@ -51,16 +71,22 @@ class Trainer:
     def fit(
         self,
         rows: Tensor,
-        lengths: Tensor,
-        step: Step,
+        batches: Batches[Batch],
+        step: Callable[[Batch], Losses],
         *,
         after_epoch: Callable[[int], dict[str, float]] | None = None,
         score: Callable[[], float] | None = None,
         title: str | None = None,
     ) -> History:
-        """Train on the corpus rows `rows` (CPU); `lengths` are the token counts of all rows of the corpus.
+        """Train for the epochs of the schedule.
 
-        `score`, if given, is asked after every epoch, and the module ends in the state that had the highest.
+        Args:
+            rows: Row numbers of the corpus to train on (CPU).
+            batches: Makes batches out of row numbers.
+            step: Computes the losses of a batch; "loss" is minimised.
+            after_epoch: Called after every epoch; what it returns goes into the history.
+            score: Asked after every epoch; the module ends in the state that had the highest score.
+            title: What the progress bar is called; the stage's name otherwise.
         """
         state = self.run.restore(self.stage)
         if state is None:
@@ -73,17 +99,17 @@ class Trainer:
         ]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         advance = (
-            self._captured(step, plan, lengths) if self.device.type == "cuda" and plan else self._eager(step, lengths)
+            self._captured(step, plan, batches) if self.device.type == "cuda" and plan else self._eager(step, batches)
         )
         with self.run.reporter.task(title or self.stage, self.schedule.epochs) as task:
             if state.epoch:
                 task.advance(steps=state.epoch)
-            for epoch, batches in enumerate(plan, start=state.epoch):
+            for epoch, order in enumerate(plan, start=state.epoch):
                 self._set_rate(self.schedule.rate(epoch))
                 seed_torch(self.seed, self.stage, "dropout", epoch)
                 self.module.train()
                 started = time.perf_counter()
-                record = {"epoch": float(epoch), **advance(batches)}
+                record = {"epoch": float(epoch), **advance(order)}
                 record["seconds"] = time.perf_counter() - started  # reading the losses has waited for the device
                 if after_epoch is not None:
                     record |= after_epoch(epoch)
@@ -97,17 +123,17 @@ class Trainer:
         self._restore_best(state)
         return state.history
 
-    def _eager(self, step: Step, lengths: Tensor) -> Callable[[Tensor], dict[str, float]]:
-        def run_epoch(batches: Tensor) -> dict[str, float]:
+    def _eager(self, step: Callable[[Batch], Losses], batches: Batches[Batch]) -> Callable[[Tensor], dict[str, float]]:
+        def run_epoch(order: Tensor) -> dict[str, float]:
             totals: Losses = {}
-            for rows in batches:
-                losses = self._one_step(step, Batch.of(lengths, rows, self.device))
+            for rows in order:
+                losses = self._one_step(step, batches.batch(rows))
                 totals = {name: totals.get(name, 0.0) + value for name, value in losses.items()}
-            return {name: float(total) / len(batches) for name, total in totals.items()}
+            return {name: float(total) / len(order) for name, total in totals.items()}
 
         return run_epoch
 
-    def _one_step(self, step: Step, batch: Batch) -> Losses:
+    def _one_step(self, step: Callable[[Batch], Losses], batch: Batch) -> Losses:
         with self._autocast():
             losses = step(batch)
         self._optimizer.zero_grad(set_to_none=True)
@@ -121,10 +147,12 @@ class Trainer:
             return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return nullcontext()
 
-    def _captured(self, step: Step, plan: list[Tensor], lengths: Tensor) -> Callable[[Tensor], dict[str, float]]:
+    def _captured(
+        self, step: Callable[[Batch], Losses], plan: list[Tensor], batches: Batches[Batch]
+    ) -> Callable[[Tensor], dict[str, float]]:
         """The step as a CUDA graph over one buffer; the layout holds for every batch of the plan."""
-        layout = lay_out(lengths, torch.cat(plan), self.device)
-        epochs = iter(torch.split(layout.numbers, [len(batches) for batches in plan]))
+        layout = batches.layout(torch.cat(plan))
+        epochs = iter(torch.split(layout.numbers, [len(order) for order in plan]))
         current = layout.numbers[0].clone()
         batch = layout.over(current)
         before = {name: t.clone() for name, t in self._tensors().items()}
@@ -143,13 +171,13 @@ class Trainer:
         for name, tensor in self._tensors().items():  # the warm-up has trained; take that back
             tensor.copy_(before[name])
 
-        def run_epoch(batches: Tensor) -> dict[str, float]:
+        def run_epoch(order: Tensor) -> dict[str, float]:
             for total in totals.values():
                 total.zero_()
             for numbers in next(epochs):
                 current.copy_(numbers)
                 graph.replay()
-            return {name: float(total) / len(batches) for name, total in totals.items()}
+            return {name: float(total) / len(order) for name, total in totals.items()}
 
         return run_epoch
 

@@ -1,0 +1,148 @@
+"""Many clusterings, one answer: views of the same vectors, clusterings of each, and what they agree on.
+
+Vectors x are [n, d] of unit length. k-means finds another solution from every start: it merges two intents here and
+splits one there. What most solutions have in common is better than the best of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.algorithms.assignment import class_means
+from newfound.algorithms.clustering import balance, kmeans
+from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
+
+DRAWS = 4
+SHARPNESS = 0.1  # temperature of the softmax over neighbours
+SURER = 0.05  # how much more alike (adjusted Rand index) votes for even sizes must be to be believed
+
+
+def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
+    """Every vector moved towards the mean of its nearest neighbours: what is particular to an utterance fades."""
+    if len(x) < 2:
+        return x
+    value, index = nearest(x, neighbours)  # [n, near] each
+    weight = (value / SHARPNESS).softmax(1)
+    moved = torch.empty_like(x)
+    for start in range(0, len(x), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        moved[part] = (1 - share) * x[part] + share * (weight[part, :, None] * x[index[part]]).sum(1)
+    return F.normalize(moved, dim=-1)
+
+
+class Vote(NamedTuple):
+    """One start, three labellings [n]."""
+
+    free: Tensor  # k-means
+    even: Tensor  # of about equal sizes
+    freed: Tensor  # evened out, then free again
+
+
+def vote(x: Tensor, k: int, *, seed: int) -> Vote:
+    """k-means from one start, evened out, then free again.
+
+    Evening out takes apart what was merged and joins what was split, since both show in the size. Freed, clusters
+    that are really small or large go back. Where that ends worse than it began, the beginning is kept.
+    """
+    first = kmeans(x, k, restarts=1, seed=seed)
+    even = balance(x, first.centres, rounds=10)
+    freed, inertia = _lloyd(x, class_means(x, even, k)[0])
+    kept = inertia <= _lloyd(x, F.normalize(first.centres, dim=-1))[1]
+    return Vote(first.labels, even, freed if kept else first.labels)
+
+
+def believed(votes: Sequence[Vote]) -> list[Tensor]:
+    """The labellings to count: those that began with even sizes, unless the logs have a long tail.
+
+    Where intents are of one size, evening out leads different starts to the same clusters. In a long tail it cuts
+    large intents wherever each start happens to, and the votes agree hardly more than plain k-means does.
+    """
+    free, freed = [v.free for v in votes], [v.freed for v in votes]
+    return freed if len(votes) < 2 or unanimity(freed) - unanimity(free) >= SURER else free
+
+
+def unanimity(labellings: Sequence[Tensor]) -> float:
+    """Mean adjusted Rand index of all pairs: 1 if all say the same."""
+    from sklearn.metrics import adjusted_rand_score
+
+    every = [labels.cpu().numpy() for labels in labellings]
+    pairs = [float(adjusted_rand_score(a, b)) for a, b in combinations(every, 2)]
+    return sum(pairs) / len(pairs)
+
+
+def _lloyd(x: Tensor, centres: Tensor, rounds: int = 30) -> tuple[Tensor, float]:
+    """k-means on the sphere from given centres [k, d]: labels, and the mean distance 1 - cosine to the own centre."""
+    labels = torch.full((len(x),), -1, device=x.device)
+    for _ in range(rounds):
+        similarity, nearest = (x @ centres.T).max(1)
+        if torch.equal(nearest, labels):
+            break
+        labels = nearest
+        moved, filled = class_means(x, labels, len(centres))
+        centres = torch.where(filled[:, None], moved, centres)
+    return labels, float(1 - similarity.mean())
+
+
+def agree(clusterings: Sequence[Tensor], k: int, *, seed: int) -> Tensor:
+    """The consensus [n] of clusterings [n] each: utterances are close if many clusterings put them together.
+
+    A spectral embedding of the co-association matrix, which itself, [n, n], is never made: its eigenvectors come from
+    the clusters' overlaps [sum of k, sum of k].
+    """
+    member = torch.cat([_scaled_membership(labels) for labels in clusterings], dim=1)  # [n, sum of k]
+    member /= len(clusterings) ** 0.5
+    value, vector = torch.linalg.eigh(member.T @ member)
+    embedding = member @ vector[:, -k:] / value[-k:].clamp(min=1e-8).sqrt()
+    return kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+
+
+def _scaled_membership(labels: Tensor) -> Tensor:
+    """[n, clusters]: columns of unit length, so that a large cluster says no more than a small one."""
+    member = F.one_hot(labels).float()
+    return member / member.sum(0).clamp(min=1).sqrt()
+
+
+def recognise_known(
+    x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, share: float = 0.8, passes: int = 2, seed: int = 0
+) -> Tensor:
+    """For each row without a label the known intent it belongs to, or -1: y [n] in, ids of the unlabelled rows out.
+
+    Where the logs hold a known intent, labelled and unlabelled utterances mingle; a new intent has few labelled
+    neighbours. How many a known intent's own utterances have says what to expect: a row is of that intent if it has
+    nearly as many (`share` of it). In the second pass, what was recognised counts as labelled.
+    """
+    found = y.clone()
+    for number in range(passes):
+        found[found < 0] = _recognise(x, found, n_known, neighbours, share, seed + number)
+    return found[y < 0]
+
+
+def _recognise(x: Tensor, y: Tensor, n_known: int, neighbours: int, share: float, seed: int) -> Tensor:
+    """One pass. Logs larger than the labelled data are drawn from, several times, so that both have a say."""
+    labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
+    generator = torch.Generator().manual_seed(seed)
+    found = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
+    for _ in range(DRAWS if len(logs) > len(labelled) else 1):
+        drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
+        found += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
+    most, intent = found.max(1)  # [n]
+    near = found.sum(1)
+    own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
+    expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(min=1)
+    known = (near >= share * expected[intent]) & (most > 0)
+    return torch.where(known, intent, -1)[logs]
+
+
+def _neighbours_by_intent(x: Tensor, among: Tensor, y: Tensor, n_known: int, neighbours: int) -> Tensor:
+    """How many of each row's nearest among others have each known label, [n, n_known]; `among` are row numbers."""
+    label = torch.where(y >= 0, y, n_known)  # the last column: neighbours without a label
+    near = nearest(x, neighbours, among=among)[1]
+    counts = torch.zeros(len(x), n_known + 1, device=x.device)
+    counts.scatter_add_(1, label[near], torch.ones_like(near, dtype=counts.dtype))
+    return counts[:, :n_known]

@@ -1,0 +1,228 @@
+"""How many new intents are there?
+
+The known intents show how finely this corpus divides meaning into intents; the logs are divided as finely. Vectors
+come from a frozen encoder, [n, d]; three strategies turn them into a number:
+
+    resolution   compare how many clusters a Ward tree has in the logs and in the known utterances, over a range of
+                 cuts from the one that finds the true number of known intents down to one twice as fine
+    height       the same at the first of these cuts alone
+    drop         the published rule (Zhang et al., AAAI 2021): over-cluster with k-means, and drop clusters that are
+                 smaller than the mean; it needs an expected number to start from
+
+The heights of a Ward tree grow with the number of utterances per intent. The trees of known utterances and of logs
+therefore see the same share of their data, as if intents were of one size in both, unless the spread within clusters,
+which hardly depends on size, says that they are not. It may also say so because the logs are from a domain with wider
+intents; a larger number is believed only where it makes the clusters clearly more compact (silhouette).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+
+from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.consensus import recognise_known
+
+Vectors = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+Strategy = Literal["resolution", "height", "drop"]
+Logs = Literal["novel", "mixed"]
+
+MOST_ROWS = 3_000  # in a tree, which needs memory and time quadratic in the rows
+SHARE = 0.8  # of the rows at most: draws must differ for their spread to say something
+DRAWS, REHEARSALS = 5, 6
+HIDDEN = 0.4  # of the known intents, in a rehearsal
+FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as many clusters
+LARGER, SMALLER = 1.6, 1.4  # factors between the numbers by spread and by heights that speak for other sizes
+MORE_COMPACT = 0.035  # gain in silhouette
+NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
+OVERCLUSTER = 2  # times the expected number: where "drop" starts
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number of new intents, and between which two it should lie in nine of ten cases.
+
+    The interval joins how much the estimate moves between random draws of the data and how far the strategy is off
+    when some of the known intents are hidden and counted. `curve` holds numbers of clusters in the known utterances
+    and in the logs, at the same cuts.
+    """
+
+    n_new: int
+    low: int
+    high: int
+    strategy: Strategy
+    logs: Logs
+    curve: dict[str, list[int]]
+    n_known: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def estimate_n_new(
+    known: Vectors,
+    labels: Ids,
+    logs: Vectors,
+    *,
+    strategy: Strategy = "resolution",
+    logs_hold: Logs = "mixed",
+    expected: int | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Estimate the number of intents in `logs` that `known`, with its `labels`, does not have.
+
+    logs_hold  "novel": every utterance belongs to a new intent; "mixed": some belong to known ones
+    expected   where "drop" starts; by default new intents are taken to be as large as known ones
+    """
+    n_known = len(np.unique(labels))
+    if logs_hold == "mixed":
+        logs = logs[_looks_new(known, labels, logs, seed)]
+    most = len(np.unique(logs, axis=0))
+    if most < 2:
+        return Estimate(1, 1, 1, strategy, logs_hold, {}, n_known)
+    rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
+    drawn = np.log([_one_draw(known, labels, logs, strategy, expected, rng) for rng in rngs[:DRAWS]])
+    off = [_rehearse(known, labels, strategy, rng) for rng in rngs[DRAWS:]]
+    middle = float(np.median(drawn))
+    width = NINETY_PERCENT * math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
+    low, n_new, high = (int(min(max(1, round(math.exp(middle + side * width))), most)) for side in (-1, 0, 1))
+    return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]), n_known)
+
+
+def _looks_new(known: Vectors, labels: Ids, logs: Vectors, seed: int) -> npt.NDArray[np.bool_]:
+    """Which rows of the logs are not recognised as known."""
+    names, y = np.unique(labels, return_inverse=True)
+    x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
+    ids = torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)]))
+    new: npt.NDArray[np.bool_] = (recognise_known(x, ids, len(names), seed=seed) < 0).numpy()
+    return new
+
+
+def _one_draw(
+    known: Vectors,
+    labels: Ids,
+    logs: Vectors,
+    strategy: Strategy,
+    expected: int | None,
+    rng: np.random.Generator,
+) -> float:
+    n_known = len(np.unique(labels))
+    if strategy == "drop":
+        return _drop(logs, expected or max(1, round(len(logs) * n_known / len(known))), rng)
+    factors = np.geomspace(1.0, FINEST, CUTS) if strategy == "resolution" else np.ones(1)
+    known_order, logs_order = rng.permutation(len(known)), rng.permutation(len(logs))
+
+    def trees(known_rows: float, log_rows: float) -> tuple[WardTree, int, WardTree]:
+        rows = known_order[: max(2, round(known_rows))]
+        tree = WardTree(logs[logs_order[: max(2, round(log_rows))]])
+        return WardTree(known[rows]), len(np.unique(labels[rows])), tree
+
+    share = min(SHARE, MOST_ROWS / max(len(known), len(logs)))
+    known_tree, seen, log_tree = trees(share * len(known), share * len(logs))
+    n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
+    by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
+    if not _sizes_differ(log_tree, n_new, by_spread):
+        return n_new
+    size = min(known_tree.rows / n_known, log_tree.rows / by_spread)  # utterances per intent, alike in both
+    known_tree, seen, log_tree = trees(size * n_known, size * by_spread)
+    return n_known * _mean_ratio(known_tree, seen, log_tree, factors)
+
+
+def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
+    """Whether the logs' intents are not of the known ones' size: larger (by_spread is low) or smaller (high)."""
+    if by_spread < by_height:
+        return by_height / by_spread > LARGER
+    gain = logs.silhouette(by_spread) - logs.silhouette(by_height)
+    return by_spread / by_height > SMALLER and gain > MORE_COMPACT
+
+
+def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Generator) -> float:
+    """How far the logarithm of an estimate is off when some known intents are hidden and estimated from the rest."""
+    intents = rng.permutation(np.unique(labels))
+    n_hidden = round(HIDDEN * len(intents))
+    if n_hidden < 1 or len(intents) - n_hidden < 2:
+        return math.log(2)  # nothing to rehearse with: the estimate may be off by a factor of two
+    hidden = np.isin(labels, intents[:n_hidden])
+    if hidden.sum() < 2:
+        return math.log(2)
+    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], strategy, None, rng)
+    return math.log(found / n_hidden)
+
+
+class WardTree:
+    """Ward's hierarchical clustering of vectors [n, d]: which clusters there are at any height of the cut."""
+
+    def __init__(self, x: Vectors) -> None:
+        from scipy.cluster.hierarchy import linkage
+
+        self.x = x
+        self.rows = len(x)
+        self.merges = linkage(x, "ward")  # [n - 1, 4], by ascending height
+        self.heights: npt.NDArray[np.float64] = self.merges[:, 2]
+
+    def count(self, cut: float) -> int:
+        return 1 + int(np.sum(self.heights > cut))
+
+    def cut_for(self, clusters: int) -> float:
+        """A height between the merges that leave this many clusters and one fewer."""
+        done = max(self.rows - clusters, 0)  # merges below the cut
+        below = self.heights[done - 1] if done else 0.0
+        above = self.heights[done] if done < len(self.heights) else below
+        return float(below + above) / 2
+
+    def spread(self) -> npt.NDArray[np.float64]:
+        """[n] variance within clusters after each number of merges; a merge adds half its squared height."""
+        merges = np.arange(self.rows)
+        return np.concatenate([[0.0], np.cumsum(self.heights**2 / 2)]) / np.maximum(1, merges)
+
+    def silhouette(self, clusters: float) -> float:
+        from scipy.cluster.hierarchy import fcluster
+        from sklearn.metrics import silhouette_score
+
+        wanted = min(max(2, round(clusters)), self.rows - 1)
+        labels = fcluster(self.merges, wanted, "maxclust")
+        return float(silhouette_score(self.x, labels, metric="cosine")) if len(np.unique(labels)) > 1 else 0.0
+
+
+def _mean_ratio(known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64]) -> float:
+    """Clusters in the logs over clusters in the known utterances, geometric mean over cuts."""
+    cuts = [known.cut_for(min(round(intents * factor), known.rows - 1)) for factor in factors]
+    return math.exp(np.mean([math.log(logs.count(cut) / known.count(cut)) for cut in cuts]))
+
+
+def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:
+    """The same ratio, at which the variance within clusters is alike; from half to all of the known number."""
+    known_spread, log_spread = known.spread(), logs.spread()
+    ratios = []
+    for factor in np.geomspace(0.5, 1.0, CUTS):
+        clusters = max(1, round(intents * factor))
+        merges = int(np.searchsorted(log_spread, known_spread[known.rows - clusters], side="right")) - 1
+        ratios.append(math.log((logs.rows - merges) / clusters))
+    return math.exp(np.mean(ratios))
+
+
+def _drop(logs: Vectors, expected: int, rng: np.random.Generator) -> float:
+    rows = logs[rng.permutation(len(logs))[: max(2, round(SHARE * len(logs)))]]
+    start = min(OVERCLUSTER * expected, len(rows))
+    found = kmeans(torch.from_numpy(rows), start, restarts=3, seed=int(rng.integers(2**31)))
+    sizes = np.bincount(found.labels.numpy(), minlength=start)
+    return float(max(1, (sizes >= len(rows) / start).sum()))
+
+
+def _curve(known: Vectors, logs: Vectors, rng: np.random.Generator) -> dict[str, list[int]]:
+    share = min(1.0, MOST_ROWS / max(len(known), len(logs)))
+    known_tree, log_tree = (
+        WardTree(x[rng.permutation(len(x))[: max(2, round(share * len(x)))]]) for x in (known, logs)
+    )
+    clusters = np.unique(np.geomspace(2, max(2, known_tree.rows // 3), 60).round().astype(int))
+    return {
+        "clusters in known": clusters.tolist(),
+        "clusters in logs": [log_tree.count(known_tree.cut_for(int(k))) for k in clusters],
+    }

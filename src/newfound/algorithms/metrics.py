@@ -1,0 +1,183 @@
+"""Scores. Ids 0..N-1 are known intents, N..N+M-1 the new ones; predicted ids from N on are clusters.
+
+Two protocols stand side by side:
+
+- `paper`, as in the released code of DPL and E2E: Hungarian matching over all ids, known ones included, so an
+  OOD utterance that was predicted as a known intent can still be matched to a class. It flatters every method.
+- `strict`: a known intent must be predicted exactly; an OOD utterance must land in a new column, and only new
+  columns are matched, one to one, to the unseen classes. ALL uses that same mapping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+Ids = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """In percent, as the paper prints them."""
+
+    ind_acc: float
+    ood_acc: float
+    ood_f1: float
+    all_acc: float
+    all_f1: float
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+def contingency(true: Ids, predicted: Ids, n_true: int, n_predicted: int) -> Ids:
+    """[n_true, n_predicted] counts of each pair."""
+    flat = np.bincount(true * n_predicted + predicted, minlength=n_true * n_predicted)
+    return flat.reshape(n_true, n_predicted).astype(np.int64)
+
+
+def match_clusters(true: Ids, predicted: Ids) -> dict[int, int]:
+    """Predicted id -> true id, one to one, with the most agreement (Hungarian algorithm)."""
+    if not len(true):
+        return {}
+    counts = contingency(true, predicted, int(true.max()) + 1, int(predicted.max()) + 1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    return {int(p): int(t) for t, p in zip(rows, columns, strict=True)}
+
+
+def _mapped(predicted: Ids, mapping: dict[int, int]) -> Ids:
+    """Ids through a mapping; -1 where there is none."""
+    return np.array([mapping.get(int(p), -1) for p in predicted], dtype=np.int64)
+
+
+def map_clusters(true: Ids, predicted: Ids) -> Ids:
+    """Predicted ids renamed to the true ids they match best; -1 for a cluster that matches none."""
+    return _mapped(predicted, match_clusters(true, predicted))
+
+
+def accuracy(true: Ids, predicted: Ids) -> float:
+    """Percent; NaN for no rows."""
+    return 100.0 * float(np.mean(true == predicted)) if len(true) else float("nan")
+
+
+def weighted_f1(true: Ids, predicted: Ids) -> float:
+    """F1 per true class, averaged by how many rows it has; percent."""
+    if not len(true):
+        return float("nan")
+    from sklearn.metrics import f1_score
+
+    classes = np.unique(true)
+    return 100.0 * float(f1_score(true, predicted, labels=classes, average="weighted", zero_division=0))
+
+
+def _check(true: Ids, predicted: Ids, n_known: int) -> None:
+    if len(true) != len(predicted):
+        raise ValueError(f"{len(true)} gold ids but {len(predicted)} predictions")
+    if len(true) and (true.min() < 0 or predicted.min() < 0):
+        raise ValueError("ids to be scored must be 0 or above; an unlabelled row cannot be scored")
+    if n_known < 0:
+        raise ValueError(f"n_known={n_known} is negative")
+
+
+def paper_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
+    """The protocol of the released code."""
+    _check(true, predicted, n_known)
+    ood = true >= n_known
+    in_all = map_clusters(true, predicted)
+    in_ood = map_clusters(true[ood], predicted[ood])
+    return Scores(
+        ind_acc=accuracy(true[~ood], predicted[~ood]),
+        ood_acc=accuracy(true[ood], in_ood),
+        ood_f1=weighted_f1(true[ood], in_ood),
+        all_acc=accuracy(true, in_all),
+        all_f1=weighted_f1(true, in_all),
+    )
+
+
+def strict_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
+    """Known intents exactly; only new columns are matched, and only to unseen classes."""
+    _check(true, predicted, n_known)
+    ood = true >= n_known
+    landed = ood & (predicted >= n_known)
+    matched = match_clusters(true[landed] - n_known, predicted[landed] - n_known)
+    mapping = {p + n_known: t + n_known for p, t in matched.items()}
+    mapping |= {i: i for i in range(n_known)}
+    in_all = _mapped(predicted, mapping)
+    return Scores(
+        ind_acc=accuracy(true[~ood], in_all[~ood]),
+        ood_acc=accuracy(true[ood], in_all[ood]),
+        ood_f1=weighted_f1(true[ood], in_all[ood]),
+        all_acc=accuracy(true, in_all),
+        all_f1=weighted_f1(true, in_all),
+    )
+
+
+def both_protocols(true: Ids, predicted: Ids, n_known: int) -> dict[str, Scores]:
+    return {
+        "paper": paper_scores(true, predicted, n_known),
+        "strict": strict_scores(true, predicted, n_known),
+    }
+
+
+def clustering_scores(true: Ids, predicted: Ids) -> dict[str, float]:
+    """Agreement that needs no matching: normalised mutual information and adjusted Rand index, in percent."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    return {
+        "nmi": 100.0 * float(normalized_mutual_info_score(true, predicted)),
+        "ari": 100.0 * float(adjusted_rand_score(true, predicted)),
+    }
+
+
+def auroc(positive: npt.NDArray[np.floating[Any]], negative: npt.NDArray[np.floating[Any]]) -> float:
+    """How often a positive scores above a negative, ties counting half: from 0 to 1."""
+    from sklearn.metrics import roc_auc_score
+
+    is_positive = np.concatenate([np.ones(len(positive)), np.zeros(len(negative))])
+    return float(roc_auc_score(is_positive, np.concatenate([positive, negative])))
+
+
+def silhouette(vectors: Vectors | Tensor, labels: Ids | Tensor) -> float:
+    """Mean silhouette coefficient, Euclidean; 0 where there are not at least two clusters."""
+    x, label = torch.as_tensor(vectors), torch.as_tensor(labels)
+    return float(silhouette_on_device(x, label.to(x.device), int(label.max()) + 1)) if len(label) else 0.0
+
+
+def silhouette_on_device(x: Tensor, label: Tensor, clusters: int) -> Tensor:
+    """The same as a scalar tensor, without waiting for the host: x [n, d], label [n] below `clusters`."""
+    x = x.double() if x.device.type == "cpu" else x.float()
+    distance = torch.cdist(x, x, compute_mode="use_mm_for_euclid_dist")  # [n, n]
+    distance.fill_diagonal_(0.0)
+    member = torch.nn.functional.one_hot(label, clusters).to(x.dtype)  # [n, k]
+    size = member.sum(0)  # [k]
+    to_cluster = distance @ member  # [n, k] summed distances
+    own = size[label]
+    inside = to_cluster.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
+    outside = torch.where((size > 0) & (member == 0), to_cluster / size.clamp(min=1), torch.inf)
+    nearest = outside.amin(1)
+    score = (nearest - inside) / torch.maximum(inside, nearest).clamp(min=1e-12)
+    score = torch.where((own > 1) & nearest.isfinite(), score, 0.0)
+    return score.mean()
+
+
+def compactness(vectors: Vectors, labels: Ids) -> float:
+    """Inter-class over intra-class distance (paper, section 5.2): higher means clearer boundaries.
+
+    Intra: mean Euclidean distance of a sample to its class centre. Inter: mean distance between class centres.
+    """
+    x = np.asarray(vectors, dtype=np.float64)
+    names, label = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        return float("nan")
+    centres = np.stack([x[label == c].mean(0) for c in range(len(names))])
+    intra = np.linalg.norm(x - centres[label], axis=1).mean()
+    pairwise = np.linalg.norm(centres[:, None] - centres[None], axis=-1)
+    inter = pairwise.sum() / (len(names) * (len(names) - 1))
+    return float(inter / intra) if intra > 0 else float("inf")

@@ -1,0 +1,97 @@
+"""What the studies under `benchmarks/` share: the encoder, vectors of a frozen encoder, and files of result rows.
+
+A study that is not made of cells keeps one JSON object per run, a row: a line of a `.jsonl` file, or an element of the
+list in a `.json` file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from newfound.algorithms.metrics import Ids
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import Encoder, load_encoder
+from newfound.errors import DataError
+from newfound.files import write_atomically
+from newfound.model.classifier import IntentModel
+from newfound.paths import feature_cache_dir
+
+Row = dict[str, Any]
+
+
+def study_encoder(name: str = "minilm") -> Encoder:
+    """Load an encoder that keeps its features in the user's cache, so that runs and studies share them."""
+    return load_encoder(name, cache=FeatureCache(feature_cache_dir()))
+
+
+def frozen_vectors(encoder: Encoder, texts: Sequence[str]) -> Tensor:
+    """Return the pooled vectors [n, d] of the frozen encoder, from its cache where they are there."""
+    return encoder.features(texts, encoder.tune("heads")).data.flat
+
+
+class FrozenPredictor:
+    """A model fitted with tune="heads" as a `Predictor` that reads the encoder's cache; the model itself never does."""
+
+    def __init__(self, model: IntentModel, encoder: Encoder) -> None:
+        """Wrap a model.
+
+        Args:
+            model: The fitted model.
+            encoder: The encoder it was fitted with.
+        """
+        self._model = model
+        self._encoder = encoder
+
+    def predict_ids(self, texts: Sequence[str]) -> Ids:
+        """Return the most probable intent of each text."""
+        best: Ids = self._model.probabilities_of(frozen_vectors(self._encoder, texts)).argmax(1).numpy()
+        return best
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each text is, from 0 to 1."""
+        return self._model.outliers_of(frozen_vectors(self._encoder, texts))
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a result file; none if there is no such file."""
+    if not path.is_file():
+        return []
+    try:
+        content = path.read_text("utf-8")
+        rows = json.loads(content) if path.suffix == ".json" else [json.loads(line) for line in content.splitlines()]
+    except ValueError:
+        raise DataError(f"{path}: damaged; mend or delete it and run the study again") from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DataError(f"{path}: not a file of result rows")
+    return rows
+
+
+def append_row(path: Path, row: Row) -> None:
+    """Add a row to a result file, which is made if there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".json":
+        rows = [*read_rows(path), row]
+        write_atomically(path, (json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
+        return
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def group_rows(rows: Iterable[Row], by: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Return the rows that agree in the given fields, by the values of these fields, in the order of the file."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return groups
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Return the numbers of an option's value such as `0,1,2`."""
+    return [int(part) for part in text.split(",") if part]

@@ -1,0 +1,214 @@
+"""The commands that fit models: demo, discover, estimate, update."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from newfound import defaults
+from newfound.cli.options import (
+    EncoderOption,
+    FileOptions,
+    FitOptions,
+    FolderOptions,
+    ForceOption,
+    KnownArgument,
+    LogOptions,
+    LogsArgument,
+    LogsHoldOption,
+    MethodOption,
+    ModelEncoderOption,
+    ModelOutOption,
+    NamerOptions,
+    NumberOfNewOption,
+    RedactOption,
+    RunOptions,
+    SeedOption,
+    with_option_groups,
+)
+from newfound.cli.parsing import one_of, whole_number_or_auto
+from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.show import print_new_intents, print_next, print_table
+from newfound.defaults import LogsHold
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands of this module."""
+    for command in (demo, discover, estimate, update):
+        app.command()(with_option_groups(command))
+
+
+def demo(
+    fit: FitOptions,
+    out: ModelOutOption = Path("newfound-demo"),
+    force: ForceOption = False,
+    method: MethodOption = defaults.METHOD,
+) -> None:
+    """The whole job on the corpus and the encoder that come with newfound."""
+    from newfound.algorithms.metrics import both_protocols
+    from newfound.data.demo_corpus import load_demo
+    from newfound.files import check_replaceable
+    from newfound.workflows import DiscoverRequest
+    from newfound.workflows.discovery import discover as run
+
+    check_replaceable(out, force)
+    task = load_demo()
+    observed = task.observed_train
+    print(
+        f"A utility company's chat logs: {len(observed.labelled()):,} labelled utterances of {len(task.known)} known "
+        f"intents,\n{len(observed.unlabelled()):,} unlabelled ones. How many new intents are in those, and which?\n"
+    )
+    request = DiscoverRequest(
+        observed.labelled(),
+        observed.unlabelled(),
+        out,
+        method=method,
+        # The demo's logs hold new intents only, as in the paper's benchmarks, so that both protocols can score it.
+        logs_hold="novel",
+        overwrite=force,
+        **_fit_settings(fit),
+    )
+    result = run(request, reporter=reporter_for_terminal())
+    print_new_intents(result.intents)
+    predicted = result.model.predict_ids(task.test.texts)
+    scores = both_protocols(task.gold_ids(task.test), predicted, len(task.known))
+    print(f"\nIn truth there are {len(task.new)} new intents; {result.n_new} were found. On {len(task.test)} held-out")
+    print("utterances, in percent (what the protocols mean: docs/protocols.md):\n")
+    print_table(
+        ("protocol", "IND ACC", "OOD ACC", "OOD F1", "ALL ACC", "ALL F1"),
+        [(name, *(f"{value:.1f}" for value in score.as_dict().values())) for name, score in scores.items()],
+    )
+    print_next(out, "my smart meter went blank")
+
+
+def discover(
+    known: KnownArgument,
+    logs: LogsArgument,
+    files: FileOptions,
+    fit: FitOptions,
+    run: RunOptions,
+    folder: FolderOptions,
+    naming: NamerOptions,
+    out: ModelOutOption,
+    method: MethodOption = defaults.METHOD,
+    n_new: NumberOfNewOption = "auto",
+    holds: LogsHoldOption = None,
+    encoder: EncoderOption = defaults.ENCODER,
+    logs_format: Annotated[
+        str | None, typer.Option("--logs-format", help="The format of the logs, where it is another.")
+    ] = None,
+    mask: RedactOption = False,
+) -> None:
+    """Find the new intents in logs, and make one classifier over known and new."""
+    from newfound.intents.namers import NamerSettings
+    from newfound.workflows import DiscoverRequest, ReadOptions
+    from newfound.workflows.discovery import discover as run_workflow
+
+    request = DiscoverRequest(
+        known,
+        logs,
+        out,
+        method=method,
+        n_new=whole_number_or_auto(n_new, "--n-new"),
+        logs_hold=None if holds is None else _logs_hold(holds),
+        encoder=encoder,
+        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
+        read_logs=ReadOptions(files.text_column, format=logs_format or files.format, encoding=files.encoding),
+        redact=mask,
+        namer=None if naming.namer is None else NamerSettings(naming.namer, naming.namer_model),
+        overwrite=run.force,
+        resume=run.resume,
+        checkpoint_seconds=run.checkpoint_seconds,
+        with_encoder=folder.with_encoder,
+        keep_utterances=folder.keep_utterances,
+        **_fit_settings(fit),
+    )
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    print_new_intents(result.intents)
+    print_next(out, result.logs.texts[0])
+
+
+def estimate(
+    known: KnownArgument,
+    logs: LogsArgument,
+    files: FileOptions,
+    strategy: Annotated[str, typer.Option("--strategy", help="resolution, height or drop.")] = "resolution",
+    holds: Annotated[
+        str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
+    ] = defaults.LOGS_HOLD,
+    expected: Annotated[
+        int | None, typer.Option("--expected", min=1, help="Where the strategy drop starts from.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder for estimate.json and estimate.png.")] = None,
+    encoder: EncoderOption = defaults.ENCODER,
+    seed: SeedOption = defaults.SEED,
+) -> None:
+    """Estimate how many new intents the logs hold, with an interval, before any training."""
+    from newfound.algorithms.estimation import Strategy
+    from newfound.workflows import EstimateRequest, ReadOptions
+    from newfound.workflows.estimation import estimate as run_workflow
+
+    request = EstimateRequest(
+        known,
+        logs,
+        strategy=cast(Strategy, one_of(strategy, "--strategy", "resolution", "height", "drop")),
+        logs_hold=_logs_hold(holds),
+        expected=expected,
+        encoder=encoder,
+        seed=seed,
+        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
+    )
+    found = run_workflow(request, reporter=reporter_for_terminal())
+    print(f"About {found.n_new} new intents; {found.low} to {found.high} in nine of ten cases (strategy {strategy}).")
+    if out is not None:
+        from newfound.report.figures import draw_estimate
+
+        draw_estimate(found, out)
+        print(f"Written: {out / 'estimate.json'}, {out / 'estimate.png'}")
+    same = "" if holds == defaults.LOGS_HOLD else f" --logs {holds}"
+    print(f"Next: newfound discover {known} {logs} --n-new {found.n_new}{same} --out MODEL")
+
+
+def update(
+    model: Annotated[Path, typer.Argument(help="A model folder whose intents were reviewed.")],
+    logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances (text).")],
+    files: LogOptions,
+    fit: FitOptions,
+    out: ModelOutOption,
+    n_new: NumberOfNewOption = "auto",
+    accept_all: Annotated[
+        bool, typer.Option("--accept-all", help="Take all intents of the model for known, reviewed or not.")
+    ] = False,
+    encoder: ModelEncoderOption = None,
+    mask: RedactOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Another round: accepted intents are known now, and new ones are looked for in newer logs."""
+    from newfound.workflows import ReadOptions, UpdateRequest
+    from newfound.workflows.updating import update as run_workflow
+
+    request = UpdateRequest(
+        model,
+        logs,
+        out,
+        n_new=whole_number_or_auto(n_new, "--n-new"),
+        accept_all=accept_all,
+        encoder=encoder,
+        read=ReadOptions(files.text_column, format=files.format, encoding=files.encoding),
+        redact=mask,
+        overwrite=force,
+        **_fit_settings(fit),
+    )
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    print_new_intents(result.intents)
+    print_next(out, result.logs.texts[0])
+
+
+def _fit_settings(fit: FitOptions) -> dict[str, Any]:
+    return {"effort": fit.effort, "tune": fit.tune, "device": fit.device, "seed": fit.seed}
+
+
+def _logs_hold(text: str) -> LogsHold:
+    return cast(LogsHold, one_of(text, "--logs", "novel", "mixed"))

@@ -1,0 +1,50 @@
+"""What the command line says of an error: the facts of the exception, and the flags that mend it."""
+
+from __future__ import annotations
+
+from newfound import errors
+
+Remedy = tuple[type[Exception], str, str]
+
+# Where the library can only say "allow it to be replaced", the command line knows the flag.
+REMEDIES: tuple[Remedy, ...] = (
+    (
+        errors.TargetExists,
+        "choose another place, or allow it to be replaced",
+        "choose another --out, or add --force to replace it",
+    ),
+    (errors.TargetExists, "choose another place", "choose another --out"),
+    (errors.UnfinishedRun, "resume it, or start anew", "add --resume to go on with it, or --force to start anew"),
+    (errors.RunMismatch, "repeat that fit, or start anew", "repeat that command, or start anew with --force"),
+    (errors.RunMismatch, "start anew", "start anew with --force"),
+    (errors.NoGpu, "use the CPU", "use --device cpu"),
+    (errors.EncoderMismatch, "say where its encoder is", "say where its encoder is with --encoder"),
+    (errors.ModelMissing, "discover intents first and save the model there", "make one with `newfound discover`"),
+    (errors.NotSplittable, "train heads only (tune='heads')", "use --tune heads"),
+    (errors.WrongEncoding, "or name its encoding, for instance cp1252", "or name its encoding: --encoding cp1252"),
+    (errors.FormatUnknown, "say which it is", "add --format"),
+    (errors.FormatMismatch, "is it of another format?", "is it of another format? (--format)"),
+    (errors.SettingsError, "give a token, or use 127.0.0.1", "give a secret with --token-file, or use 127.0.0.1"),
+    (errors.SettingsError, "choose another host or port", "choose another --host or --port"),
+    (
+        errors.NothingAccepted,
+        "accept some first, or accept all of them",
+        "accept some with `newfound review apply`, or add --accept-all",
+    ),
+)
+
+
+def in_words_of_the_command_line(error: Exception) -> str:
+    """Return the message of an error on one line, with the flags that mend it."""
+    shown = error.format_message() if hasattr(error, "format_message") else str(error)
+    if isinstance(error, errors.ColumnMissing):
+        shown = shown.replace(
+            f"say which column holds the {error.role}", f"name the right one with --{error.role}-column"
+        )
+    if isinstance(error, errors.Interrupted) and error.folder is not None:
+        shown = f"{shown}: go on with --resume"
+    for kind, general, with_flags in REMEDIES:
+        if isinstance(error, kind) and general in shown:
+            shown = shown.replace(general, with_flags)
+            break
+    return " ".join(shown.split())

@@ -1,0 +1,48 @@
+"""Values that are typed as text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from newfound.errors import SettingsError
+
+
+def whole_number_or_auto(text: str, option: str) -> int | Literal["auto"]:
+    """Parse a whole number, or the word auto."""
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingsError(f"{option} {text}: give a whole number, or auto") from None
+
+
+def share(text: str, option: str) -> float:
+    """Parse a share: 5% or 0.05."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise SettingsError(f"{option} {text}: give a share, as 5% or 0.05")
+    return value
+
+
+def parts(text: str) -> list[str]:
+    """Parse values separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    """Parse whole numbers separated by commas."""
+    try:
+        return [int(part) for part in parts(text)]
+    except ValueError:
+        raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
+
+
+def one_of(value: str, option: str, *choices: str) -> str:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        raise SettingsError(f"{option} {value}: one of {', '.join(choices)}")
+    return value

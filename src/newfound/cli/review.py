@@ -1,0 +1,139 @@
+"""The commands about a review: the page, and decisions from a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from newfound import defaults
+from newfound.cli.models import start_server
+from newfound.cli.options import (
+    DeviceOption,
+    EffortOption,
+    ModelArgument,
+    ModelEncoderOption,
+    ServerOptions,
+    TuneOption,
+    with_option_groups,
+)
+from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.show import print_table
+from newfound.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from newfound.review.decisions import Decision
+
+
+class _ReviewGroup(TyperGroup):
+    """`newfound review MODEL` opens the page; `newfound review apply ...` and the others are commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["page", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_ReviewGroup, help="A person's decisions about the discovered intents.", no_args_is_help=True)
+
+
+@app.command("page")
+@with_option_groups
+def page(
+    model: ModelArgument,
+    server: ServerOptions,
+    encoder: ModelEncoderOption = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """Open the review page of a model; `newfound review MODEL` is short for it."""
+    start_server(model, server, encoder, quiet=True, open_page=browser)
+
+
+@app.command("apply")
+def apply(
+    model: ModelArgument,
+    decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
+    author: Annotated[str | None, typer.Option("--author", help="Who decides; the file may say so too.")] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="Train on from the decisions; needs --out.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder for the model that --refit trains.")] = None,
+    encoder: ModelEncoderOption = None,
+    effort: EffortOption = defaults.EFFORT,
+    tune: TuneOption = defaults.TUNE,
+    device: DeviceOption = defaults.DEVICE,
+) -> None:
+    """Record decisions (rename, merge, split, reject, accept, move): all of the file, or nothing."""
+    from newfound.files import check_replaceable
+    from newfound.review.store import ReviewStore
+
+    if refit and out is None:
+        raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
+    if out is not None:
+        check_replaceable(out, False)
+    author_of_file, taken = _read_decisions(decisions)
+    entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
+    print(f"Recorded {len(entries)} decisions; predictions heed them at once. Take the last back: review undo {model}")
+    if refit and out is not None:
+        from newfound.workflows.refitting import RefitRequest
+        from newfound.workflows.refitting import refit as run_workflow
+
+        request = RefitRequest(model, out, encoder=encoder, effort=effort, tune=tune, device=device)
+        run_workflow(request, reporter=reporter_for_terminal())
+        print(f"Wrote the model trained on them to {out}/")
+
+
+@app.command("undo")
+def undo(
+    model: ModelArgument,
+    id: Annotated[int | None, typer.Option("--id", help="The decision's number; the last one otherwise.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Who takes it back.")] = None,
+) -> None:
+    """Take back a decision."""
+    from newfound.review.store import ReviewStore
+
+    entry = ReviewStore(model).undo(author=author or _whoami(), id=id)
+    print(f"Took back decision {entry.id}: {entry.decision.kind} by {entry.author}")
+
+
+@app.command("log")
+def log(model: ModelArgument) -> None:
+    """Who decided what, and when."""
+    from newfound.review.store import ReviewStore
+
+    rows = []
+    for entry in ReviewStore(model).entries():
+        what = json.dumps(dict(entry.decision.arguments), ensure_ascii=False)
+        undone = f"undone by {entry.undone_by}" if entry.undone_by else ""
+        shown = what if len(what) <= 80 else what[:79] + "…"
+        rows.append((str(entry.id), entry.at, entry.author, entry.decision.kind, shown, undone))
+    print_table(("", "when (UTC)", "who", "what", "", ""), rows)
+
+
+def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
+    """Author, if the file names one, and decisions: a list, or a mapping with `author` and `decisions`."""
+    import yaml
+
+    from newfound.review.decisions import parse
+
+    try:
+        content = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise DataError(f"{path}: cannot be read as YAML ({' '.join(str(error).split())[:120]})") from None
+    author = content.get("author") if isinstance(content, dict) else None
+    entries = content.get("decisions") if isinstance(content, dict) else content
+    if not isinstance(entries, list) or not entries:
+        raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
+    return (str(author) if author else None), [parse(entry) for entry in entries]
+
+
+def _whoami() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -1,0 +1,67 @@
+"""Printing results for a person: tables that fit a terminal, examples, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from newfound.model.types import Intent
+
+
+def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table; nothing in the data is obeyed as markup or control code."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*header, header_style="bold", show_edge=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(printable(field)) for field in row))
+    Console().print(table)
+
+
+def print_new_intents(intents: Iterable[Intent]) -> None:
+    """Print the new intents, the largest first."""
+    new = sorted((i for i in intents if not i.known), key=lambda i: -i.size)
+    print()
+    print_table(
+        ("new intent", "size", "central utterances"),
+        [(i.name, f"{i.size:,}", examples(i.exemplars, i.keywords)) for i in new],
+    )
+
+
+def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:
+    """Return a few texts and keywords, one below the other."""
+    shown = [text if len(text) <= width else text[: width - 1] + "…" for text in islice(texts, count)]
+    return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
+
+
+def print_next(out: Path, example: str) -> None:
+    """Print where a model was written and what can be done with it."""
+    command = how_we_were_called()
+    folder = shlex.quote(str(out))
+    print(
+        f"\nWrote the model to {out}/. Next:\n"
+        f"  echo {shlex.quote(printable(example)[:60])} | {command} predict {folder}\n"
+        f"  {command} inspect {folder} --new"
+    )
+
+
+def how_we_were_called() -> str:
+    """Return a command that works in this shell: `newfound` may be in an environment that is not active."""
+    if which("newfound"):
+        return "newfound"
+    script = Path(sys.argv[0])
+    return f"{sys.executable} -m newfound" if script.name == "__main__.py" else os.path.relpath(script)
+
+
+def printable(text: str) -> str:
+    """Return a text without anything that a terminal would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

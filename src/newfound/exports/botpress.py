@@ -1,0 +1,15 @@
+"""Intents of Botpress's NLU as JSON."""
+
+from __future__ import annotations
+
+from newfound.data.corpus import Corpus
+from newfound.exports.common import by_intent, file_name
+from newfound.files import to_json
+
+
+def to_botpress(corpus: Corpus, name: str, language: str) -> bytes:
+    intents = [
+        {"name": file_name(intent), "contexts": ["global"], "utterances": {language: texts}, "slots": []}
+        for intent, texts in by_intent(corpus).items()
+    ]
+    return to_json({"intents": intents, "entities": []})

@@ -1,0 +1,54 @@
+"""Dialogflow: an ES agent as a zip, and Intent resources of the CX API (v3) as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from newfound.data.corpus import Corpus
+from newfound.exports.common import by_intent, file_name, stable_id, zipped
+from newfound.files import to_json
+
+
+def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
+    files: dict[str, Any] = {
+        "package.json": {"version": "1.0.0"},
+        "agent.json": {"displayName": name, "language": language, "defaultTimezone": "Etc/UTC"},
+    }
+    for intent, texts in by_intent(corpus).items():
+        about = {
+            "id": stable_id(name, intent),
+            "name": intent,
+            "auto": True,
+            "contexts": [],
+            "responses": [{"resetContexts": False, "affectedContexts": [], "parameters": [], "messages": []}],
+            "priority": 500000,
+            "webhookUsed": False,
+            "fallbackIntent": False,
+            "events": [],
+        }
+        phrases = [
+            {
+                "id": stable_id(name, intent, text),
+                "data": [{"text": text, "userDefined": False}],
+                "isTemplate": False,
+                "count": 0,
+                "lang": language,
+            }
+            for text in texts
+        ]
+        files[f"intents/{file_name(intent)}.json"] = about
+        files[f"intents/{file_name(intent)}_usersays_{language}.json"] = phrases
+    return zipped({path: to_json(content) for path, content in files.items()})
+
+
+def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:
+    intents = [
+        {
+            "displayName": intent,
+            "trainingPhrases": [{"parts": [{"text": text}], "repeatCount": 1} for text in texts],
+            "priority": 500000,
+            "isFallback": False,
+        }
+        for intent, texts in by_intent(corpus).items()
+    ]
+    return to_json({"languageCode": language, "intents": intents})

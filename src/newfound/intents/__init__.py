@@ -1,0 +1,1 @@
+"""What an intent is to a person: its description, its name and its place on the map."""

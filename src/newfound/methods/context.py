@@ -1,0 +1,148 @@
+"""The context of one fit, as the methods see it: features on the device, labels as ids (-1 for none), the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
+from newfound.encoders.encoder import Encoder, Features, Tune
+from newfound.encoders.ragged import Batch, RaggedBatches
+from newfound.model.network import IntentNetwork, embed
+from newfound.training.run import Run
+from newfound.training.seeding import seed_torch
+from newfound.training.trainer import History
+
+MAX_VALIDATION_ROWS = 4_000  # the silhouette compares every pair
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What an analysis wants to record of a training. Gold labels are compared with, and never trained on.
+
+    Attributes:
+        gold: True ids of all training rows, known ones first; None for no pseudo-label accuracy.
+        snapshots: Epochs after which embeddings and prototypes are kept.
+    """
+
+    gold: npt.NDArray[np.int64] | None = None
+    snapshots: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Embeddings and prototypes after one epoch."""
+
+    vectors: npt.NDArray[np.float32]  # [n, d] in the space of the prototypes
+    prototypes: npt.NDArray[np.float32]  # [N + M, d]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedCorpus:
+    """A corpus for the network: features and batches on the device, token counts and labels on the CPU."""
+
+    features: Features
+    batches: Sequence[Batch]
+    lengths: Tensor  # [n]
+    y: Tensor  # [n] known id or -1
+
+    def where(self, keep: Tensor) -> Tensor:
+        return keep.nonzero().squeeze(1)
+
+
+@dataclass(frozen=True, slots=True)
+class FitContext:
+    """Everything that a method's `_discover` needs.
+
+    Attributes:
+        encoder: The pretrained encoder.
+        tune: How much of it trains.
+        train: The corpus to learn from.
+        validation: The corpus for choosing a checkpoint.
+        n_known: How many known intents there are; their ids come first.
+        n_new: How many new intents to look for.
+        seed: Of everything random.
+        device: Where tensors live.
+        run: Shows progress and keeps checkpoints.
+        trunk_dropout: Whether the frozen layers run with dropout in every step.
+        watch: What an analysis wants to record.
+        history: Losses by stage and epoch, filled while training.
+        snapshots: What `watch` asked to keep.
+    """
+
+    encoder: Encoder
+    tune: Tune
+    train: EncodedCorpus
+    validation: EncodedCorpus
+    n_known: int
+    n_new: int
+    seed: int
+    device: torch.device
+    run: Run
+    trunk_dropout: bool = False
+    watch: Watch = field(default_factory=Watch)
+    history: dict[str, History] = field(default_factory=dict)
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)
+
+    @property
+    def features(self) -> Features:
+        return self.train.features
+
+    @property
+    def batches(self) -> RaggedBatches:
+        """Makes the batches of the training corpus."""
+        return RaggedBatches(self.train.lengths, self.device)
+
+    @property
+    def y(self) -> Tensor:
+        return self.train.y
+
+    @property
+    def known_rows(self) -> Tensor:
+        return self.train.where(self.train.y >= 0)
+
+    @property
+    def unlabelled_rows(self) -> Tensor:
+        return self.train.where(self.train.y < 0)
+
+    def network(
+        self, build: Callable[..., IntentNetwork] = IntentNetwork, *, dense: bool = False, dropout: float = 0.0
+    ) -> IntentNetwork:
+        """A fresh network over known and new intents; its tail is a copy of the pretrained encoder's."""
+        seed_torch(self.seed, "network")
+        tail = self.encoder.tail(self.tune, trunk_dropout=self.trunk_dropout)
+        network = build(tail, self.encoder.width, self.n_known + self.n_new, dense=dense, dropout=dropout)
+        return network.to(self.device)
+
+    def embed(self, network: IntentNetwork) -> Tensor:
+        """Vectors of the whole corpus, [n, d]."""
+        return embed(network, self.train.features, self.train.batches)
+
+    def silhouette(self, network: IntentNetwork, of: str) -> float:
+        """Silhouette of the validation data under their predicted intents; `of` is "new" (unlabelled rows) or "all".
+
+        It needs no label: it says how compact and separate the predicted intents are.
+        """
+        x = embed(network, self.validation.features, self.validation.batches)
+        rows = self.validation.where(self.validation.y < 0) if of == "new" else torch.arange(len(x))
+        x = x[rows[:MAX_VALIDATION_ROWS].to(x.device)]
+        with torch.inference_mode():
+            predicted = network.classifier(x).argmax(1)
+            return float(silhouette_on_device(x, predicted, self.n_known + self.n_new))
+
+    def pseudo_label_accuracy(self, ids: Tensor) -> dict[str, float]:
+        """Of pseudo-labels [n] on the unlabelled rows, after the best matching; empty without gold labels."""
+        if self.watch.gold is None:
+            return {}
+        rows = self.unlabelled_rows.numpy()
+        gold, found = self.watch.gold[rows], ids.cpu().numpy()[rows]
+        return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, found))}
+
+    def snapshot(self, epoch: int, vectors: Callable[[], Tensor], prototypes: Tensor) -> None:
+        if epoch in self.watch.snapshots:
+            self.snapshots[epoch] = Snapshot(vectors().float().cpu().numpy(), prototypes.float().cpu().numpy())

@@ -1,0 +1,43 @@
+"""The estimate of how many new intents a corpus holds, on the vectors of an encoder."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
+from newfound.data.corpus import Corpus
+from newfound.defaults import LOGS_HOLD, LogsHold
+from newfound.encoders.encoder import Encoder
+
+
+def estimate_for(
+    corpus: Corpus,
+    encoder: Encoder,
+    *,
+    strategy: Strategy = "resolution",
+    logs_hold: LogsHold = LOGS_HOLD,
+    expected: int | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Estimate the number of new intents among the unlabelled texts of a corpus.
+
+    Args:
+        corpus: Labelled utterances of the known intents, and unlabelled ones.
+        encoder: Gives the vectors; it stays as it is.
+        strategy: One of those in `newfound.algorithms.estimation`.
+        logs_hold: "mixed" if the unlabelled texts may be of known intents too.
+        expected: Where the strategy "drop" starts.
+        seed: Same seed, same estimate.
+    """
+    vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
+    ids = {intent: i for i, intent in enumerate(corpus.intents)}
+    y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
+    return estimate_n_new(
+        vectors[y >= 0],
+        y[y >= 0],
+        vectors[y < 0],
+        strategy=strategy,
+        logs_hold=logs_hold,
+        expected=expected,
+        seed=seed,
+    )

@@ -1,0 +1,117 @@
+"""Settings are checked against their declared types: `Literal` choices, and numbers within a range.
+
+A setting's type says everything: `Annotated[float, Above(0)] | None` is a number above 0, or None for "choose it".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from newfound.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """Numbers above a limit, without it."""
+
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        return value > self.limit
+
+    def __str__(self) -> str:
+        return f"be above {self.limit:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """Numbers from a limit on, with it."""
+
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        return value >= self.limit
+
+    def __str__(self) -> str:
+        return f"be {self.limit:g} or more"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Numbers between two limits; `open` says whether the lower one is left out. The upper one always is."""
+
+    low: float
+    high: float
+    open: bool = False
+
+    def holds(self, value: float) -> bool:
+        return (value > self.low if self.open else value >= self.low) and value < self.high
+
+    def __str__(self) -> str:
+        if self.open:
+            return f"lie strictly between {self.low:g} and {self.high:g}"
+        return f"lie in [{self.low:g}, {self.high:g})"
+
+
+Count = Annotated[int, AtLeast(1)]
+CountOrNone = Annotated[int, AtLeast(0)]
+Positive = Annotated[float, Above(0)]
+NotNegative = Annotated[float, AtLeast(0)]
+DropoutRate = Annotated[float, Between(0, 1)]
+OpenShare = Annotated[float, Between(0, 1, open=True)]
+
+
+def check_types(settings: Any) -> None:
+    """Raise a `SettingsError` for the first field of a dataclass whose value does not fit its declared type."""
+    hints = _hints(type(settings))  # type: ignore[arg-type]
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if not _fits(value, hints[field.name]):
+            raise SettingsError(f"{field.name}={value!r} {_expected(hints[field.name])}")
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = get_origin(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, arm) for arm in get_args(hint))
+    if origin is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
+    if origin is Annotated:
+        kind, *limits = get_args(hint)
+        return _fits(value, kind) and all(limit.holds(value) for limit in limits)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, origin or hint)
+
+
+def _expected(hint: Any) -> str:
+    """What a value should have been: "must be above 0", "is not one of a, b"."""
+    arms = [arm for arm in (get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)) if arm != NoneType]
+    choices = [choice for arm in arms if get_origin(arm) is Literal for choice in get_args(arm)]
+    others = [_described(arm) for arm in arms if get_origin(arm) is not Literal]
+    if not others:
+        return f"is not one of {', '.join(map(str, choices))}"
+    return f"must {', or '.join([*others, *(repr(choice) for choice in choices)])}"
+
+
+def _described(hint: Any) -> str:
+    kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    if kind is int and len(limits) == 1 and isinstance(limits[0], AtLeast):
+        return f"be a whole number from {limits[0].limit:g}"
+    if limits:
+        return " and ".join(map(str, limits))
+    names = {int: "be a whole number", float: "be a finite number", bool: "be true or false", str: "be a text"}
+    return names.get(kind, f"be of the type {getattr(kind, '__name__', kind)}")

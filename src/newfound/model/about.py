@@ -1,0 +1,187 @@
+"""Reads what a model folder says about itself: `model.json` and the training utterances. No torch here.
+
+A folder is input like any other: every field is checked before it is used, and what does not fit is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from newfound.errors import ModelError, ModelMissing
+from newfound.files import MODEL_FORMAT
+from newfound.model.types import Intent, Overlap, Utterance
+from newfound.text import has_half_character
+
+FORMAT_VERSION = 1
+ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", "encoder"
+UTTERANCES_FILE = "utterances.jsonl"
+MAX_ABOUT_BYTES = 64 * 2**20
+MAX_NAME_LENGTH = 1_000
+MAX_TEXT_LENGTH = 1_000_000
+MAX_COUNT = 2**53
+
+
+def describe(folder: str | Path) -> dict[str, Any]:
+    """Return the contents of `model.json`, checked; no weights and no encoder are loaded."""
+    folder = Path(folder)
+    about = read_about(folder)
+    read_intents(folder, about)
+    try:
+        about["encoder"]["name"], about["provenance"]["method"], about["provenance"]["created"]
+    except (KeyError, TypeError):
+        raise damaged(folder / ABOUT_FILE) from None
+    return about
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return `model.json` as it stands, of a format that this version reads."""
+    if folder.is_file():
+        raise ModelError(f"{folder}: is a file, not a model folder")
+    if not folder.is_dir():
+        raise ModelMissing(folder)
+    path = inside(folder, ABOUT_FILE)
+    try:
+        if path.stat().st_size > MAX_ABOUT_BYTES:
+            raise ModelError(f"{path}: larger than any model description; this is not a newfound model")
+        about = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(path, reason_of(error)) from None
+    if not isinstance(about, dict) or about.get("format") != MODEL_FORMAT:
+        raise ModelError(f"{path}: not a description of a newfound model")
+    if about.get("version") != FORMAT_VERSION:
+        raise ModelError(
+            f"{path}: of format version {repr(about.get('version'))[:20]}, this newfound reads {FORMAT_VERSION}; "
+            "update newfound"
+        )
+    return about
+
+
+def read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
+    """Return the intents that `model.json` describes."""
+    entries = about.get("intents")
+    if not isinstance(entries, list) or len(entries) < 2:
+        raise damaged(folder / ABOUT_FILE, "its intents")
+    intents = [_intent(entry) for entry in entries]
+    if None in intents or len({intent.name for intent in intents if intent}) < len(intents):
+        raise damaged(folder / ABOUT_FILE, "its intents")
+    return [intent for intent in intents if intent is not None]
+
+
+def _intent(entry: Any) -> Intent | None:
+    """The intent that a JSON value describes; None if it describes none."""
+    if not isinstance(entry, dict):
+        return None
+    lists = {key: entry.get(key, []) for key in ("exemplars", "keywords", "border")}
+    fits = (
+        _is_text(entry.get("name"), MAX_NAME_LENGTH)
+        and entry["name"] != ""
+        and isinstance(entry.get("known"), bool)
+        and _is_count(entry.get("size"))
+        and "exemplars" in entry
+        and all(isinstance(some, list) and all(map(_is_text, some)) for some in lists.values())
+        and isinstance(entry.get("accepted", False), bool)
+        and _is_count(entry.get("labelled", 0))
+        and (entry.get("certainty") is None or _is_share(entry["certainty"]))
+        and isinstance(entry.get("overlaps", []), list)
+        and all(map(_is_overlap, entry.get("overlaps", [])))
+        and (entry.get("position") is None or _is_position(entry["position"]))
+    )
+    if not fits:
+        return None
+    return Intent(
+        name=entry["name"],
+        known=entry["known"],
+        size=entry["size"],
+        exemplars=tuple(lists["exemplars"]),
+        keywords=tuple(lists["keywords"]),
+        border=tuple(lists["border"]),
+        accepted=entry.get("accepted", False),
+        labelled=entry.get("labelled", 0),
+        certainty=entry.get("certainty"),
+        overlaps=tuple(Overlap(o["name"], float(o["share"])) for o in entry.get("overlaps", [])),
+        position=None if entry.get("position") is None else (float(entry["position"][0]), float(entry["position"][1])),
+    )
+
+
+def read_utterances(folder: str | Path, n_intents: int) -> tuple[Utterance, ...]:
+    """Return the training utterances that a model folder keeps; none if it was saved without them."""
+    path = Path(folder) / UTTERANCES_FILE
+    if not path.exists():
+        return ()
+    found = []
+    with inside(Path(folder), UTTERANCES_FILE).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            utterance = _utterance(line, n_intents)
+            if utterance is None:
+                raise ModelError(f"{path}, line {number}: damaged; restore it or fit the model again")
+            found.append(utterance)
+    return tuple(found)
+
+
+def _utterance(line: bytes, n_intents: int) -> Utterance | None:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict) or set(entry) - {"text", "intent", "labelled", "probability", "count", "source"}:
+        return None
+    fits = (
+        _is_text(entry.get("text"))
+        and type(entry.get("intent")) is int
+        and 0 <= entry["intent"] < n_intents
+        and isinstance(entry.get("labelled"), bool)
+        and _is_share(entry.get("probability"))
+        and _is_count(entry.get("count", 1))
+        and entry.get("count", 1) >= 1
+        and _is_text(entry.get("source", ""), MAX_NAME_LENGTH)
+    )
+    return Utterance(**entry) if fits else None
+
+
+def _is_text(value: Any, longest: int = MAX_TEXT_LENGTH) -> bool:
+    return isinstance(value, str) and len(value) <= longest and not has_half_character(value)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and -1e-6 <= value <= 1 + 1e-6
+
+
+def _is_number(value: Any) -> bool:
+    if type(value) is int:
+        return abs(value) < MAX_COUNT  # a longer one cannot become a float
+    return type(value) is float and math.isfinite(value)
+
+
+def _is_overlap(value: Any) -> bool:
+    return isinstance(value, dict) and _is_text(value.get("name"), MAX_NAME_LENGTH) and _is_share(value.get("share"))
+
+
+def _is_position(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return a member of the folder; it must exist and not be a link to somewhere else."""
+    path = folder / name
+    if not path.exists():
+        raise ModelError(f"{path}: missing; the model folder is damaged, restore it or fit the model again")
+    if path.resolve().parent != folder.resolve():
+        raise ModelError(f"{path}: leads out of the model folder; refused")
+    return path
+
+
+def damaged(path: Path, what: str = "") -> ModelError:
+    """Return the error for a file that cannot be used."""
+    return ModelError(f"{path}: damaged{f' ({what})' if what else ''}; restore it or fit the model again")
+
+
+def reason_of(error: Exception) -> str:
+    """Return the first line of an error's message, or its type."""
+    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__

@@ -1,0 +1,243 @@
+"""`IntentModel`: the fitted classifier over known and new intents, the one thing every method returns."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import Encoder, Tune, whole_corpus
+from newfound.errors import SettingsError
+from newfound.model.network import IntentNetwork, embed
+from newfound.model.types import Intent, Prediction, Utterance
+from newfound.paths import feature_cache_dir
+from newfound.version import __version__
+
+TEXTS_PER_BATCH = 1_024
+UTTERANCES_PER_BATCH = 20_000  # of training: from the cache they cost memory, not time
+
+
+class IntentModel:
+    """Classifies utterances into known and new intents. It does not change; `with_*` return another one."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        tune: Tune,
+        network: IntentNetwork,
+        intents: Sequence[Intent],
+        temperature: float,
+        provenance: dict[str, Any],
+        utterances: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = (),
+        typical: Sequence[float] = (),
+    ) -> None:
+        """Put a model together.
+
+        Args:
+            encoder: The pretrained encoder.
+            tune: How much of it was trained.
+            network: The trained network.
+            intents: One description for each column of its classifier, known intents first.
+            temperature: Of the softmax over the classifier's cosines.
+            provenance: What the model was made from, and how.
+            utterances: The training utterances, or a function that reads them when they are asked for.
+            typical: Quantiles of the labelled training utterances' cosine to their intent, for `outlier_scores`.
+        """
+        self.encoder = encoder
+        self.tune = tune
+        self.network = network.eval()
+        self.intents = tuple(intents)
+        self.temperature = temperature
+        self.provenance = provenance
+        self._utterances = utterances
+        self.typical = tuple(typical)
+
+    @classmethod
+    def build(
+        cls,
+        encoder: Encoder,
+        tune: Tune,
+        network: IntentNetwork,
+        intents: Sequence[Intent],
+        temperature: float,
+        provenance: dict[str, Any],
+        utterances: Sequence[Utterance] = (),
+        typical: Sequence[float] = (),
+    ) -> IntentModel:
+        """Make a freshly fitted model: the provenance gains versions and the time."""
+        made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
+        return cls(encoder, tune, network, intents, temperature, {**provenance, **made}, utterances, typical)
+
+    def __repr__(self) -> str:
+        new = len(self.intents) - self.n_known
+        return f"IntentModel({self.n_known} known and {new} new intents, encoder {self.encoder.name!r})"
+
+    @cached_property
+    def utterances(self) -> tuple[Utterance, ...]:
+        """The training utterances."""
+        return tuple(self._utterances() if callable(self._utterances) else self._utterances)
+
+    @cached_property
+    def utterance_vectors(self) -> Tensor:
+        """Embeddings [n, d] of the training utterances, in their order; made once, from the features training kept."""
+        cache = self.encoder.cache or FeatureCache(feature_cache_dir())
+        pieces = [
+            self._vectors(batch, cache).cpu()
+            for batch in _batches([u.text for u in self.utterances], UTTERANCES_PER_BATCH)
+        ]
+        return torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
+
+    @property
+    def n_known(self) -> int:
+        return sum(intent.known for intent in self.intents)
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.classifier.weight.device
+
+    def to(self, device: torch.device | str) -> IntentModel:
+        """Move the model to a device, in place, as torch does."""
+        self.encoder.to(device)
+        self.network.to(device)
+        return self
+
+    def with_names(self, names: Sequence[str]) -> IntentModel:
+        """Return the same model with its intents called so, one name each."""
+        renamed = [replace(intent, name=name) for intent, name in zip(self.intents, names, strict=True)]
+        return self._with(intents=renamed)
+
+    def with_known(self, names: Collection[str]) -> IntentModel:
+        """Return the same model with these intents known and all others new; known ones come first."""
+        order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
+        place = {old: new for new, old in enumerate(order)}
+        return self._with(
+            network=self.network.with_columns(order),
+            intents=[replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order],
+            utterances=[replace(u, intent=place[u.intent]) for u in self.utterances],
+        )
+
+    def _with(
+        self,
+        *,
+        network: IntentNetwork | None = None,
+        intents: Sequence[Intent] | None = None,
+        utterances: Sequence[Utterance] | None = None,
+    ) -> IntentModel:
+        return IntentModel(
+            self.encoder,
+            self.tune,
+            network or self.network,
+            self.intents if intents is None else intents,
+            self.temperature,
+            self.provenance,
+            self._utterances if utterances is None else utterances,
+            self.typical,
+        )
+
+    def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the embeddings [n, d] of texts."""
+        pieces = [self._vectors(batch).cpu().numpy() for batch in _batches(texts)]
+        return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
+
+    def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return probabilities [n, intents], in the order of `intents`."""
+        pieces = [self.probabilities_of(self._vectors(batch)).cpu().numpy() for batch in _batches(texts)]
+        return np.concatenate(pieces) if pieces else np.empty((0, len(self.intents)), np.float32)
+
+    def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return positions in `intents`: known ones first."""
+        best: npt.NDArray[np.int64] = self.predict_proba(texts).argmax(1).astype(np.int64)
+        return best
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """Return the name of the most probable intent of each text."""
+        return [self.intents[i].name for i in self.predict_ids(texts)]
+
+    def classify(self, texts: Sequence[str]) -> list[Prediction]:
+        """Return one prediction per text, with its probability and its outlier score."""
+        vectors = torch.from_numpy(self.transform(texts))
+        probability, best = self.probabilities_of(vectors).max(1)
+        outlier = self.outliers_of(vectors)
+        return [
+            Prediction(text, self.intents[i].name, self.intents[i].known, p, o)
+            for text, i, p, o in zip(texts, best.tolist(), probability.tolist(), outlier.tolist(), strict=True)
+        ]
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each text is, from 0 to 1: see `Prediction.outlier`."""
+        return self.outliers_of(torch.from_numpy(self.transform(texts)))
+
+    @torch.inference_mode()
+    def outliers_of(self, vectors: Tensor) -> npt.NDArray[np.float64]:
+        """Return the outlier scores of embeddings [n, d]."""
+        closest = self.network.classifier(vectors.to(self.device).float()).cpu().double().amax(1).numpy()
+        if not self.typical:
+            plain: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
+            return plain
+        # Below all that was seen the score goes on growing, so that outliers can still be told from one another.
+        shares = [0.0, *np.linspace(0.5 / len(self.typical), 1.0, len(self.typical))]
+        scores: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
+        return np.round(scores, 6)
+
+    @torch.inference_mode()
+    def probabilities_of(self, vectors: Tensor) -> Tensor:
+        """Return probabilities [n, intents] of embeddings [n, d]."""
+        logits = self.network.classifier(vectors.to(self.device).float())
+        probabilities: Tensor = (logits / self.temperature).softmax(-1)
+        return probabilities
+
+    def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
+        """Without a cache unless one is given: what users ask is not training data, and none of it is kept."""
+        encoder = copy(self.encoder)  # the weights are shared; another thread may be using the original
+        encoder.cache = cache
+        features = encoder.features(texts, self.tune)
+        return embed(self.network, features.to(self.device), whole_corpus(features.data.lengths, self.device))
+
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        with_encoder: bool = False,
+        with_utterances: bool = True,
+    ) -> None:
+        """Write the model as a folder.
+
+        Args:
+            folder: Where to write it.
+            overwrite: Replace an earlier model there.
+            with_encoder: Put the pretrained encoder in, so that the folder needs nothing else.
+            with_utterances: Keep the training utterances, which review, export and update need.
+        """
+        from newfound.model.folder import save
+
+        save(self, Path(folder), overwrite=overwrite, with_encoder=with_encoder, with_utterances=with_utterances)
+
+
+def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise SettingsError("give a list of texts: strings, and not one string alone")
+    return [texts[i : i + size] for i in range(0, len(texts), size)]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of everything that can move a result."""
+    found = {"newfound": __version__, "python": platform.python_version()}
+    for package in ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # pragma: no cover - they are dependencies
+            found[package] = "absent"
+    return found

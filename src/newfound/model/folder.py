@@ -1,0 +1,187 @@
+"""A model on disk: `model.json` (what it is) and `weights.safetensors` (what was trained).
+
+The pretrained encoder is found again by name and checked by hash, or lies in the folder itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+from torch import Tensor
+
+from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
+from newfound.encoders.registry import RELEASES
+from newfound.errors import EncoderError, EncoderMismatch, ModelError
+from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
+from newfound.model.about import (
+    ABOUT_FILE,
+    ENCODER_FOLDER,
+    FORMAT_VERSION,
+    UTTERANCES_FILE,
+    WEIGHTS_FILE,
+    damaged,
+    describe,
+    inside,
+    read_about,
+    read_intents,
+    read_utterances,
+    reason_of,
+)
+from newfound.model.classifier import IntentModel
+from newfound.model.network import IntentNetwork
+
+__all__ = ["describe", "load", "read_utterances", "save"]
+
+MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-6, 1e6
+
+
+def save(
+    model: IntentModel,
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    with_encoder: bool = False,
+    with_utterances: bool = True,
+) -> None:
+    """Write a model as a folder: all of it, or nothing.
+
+    Args:
+        model: The model.
+        folder: Where to write it.
+        overwrite: Replace an earlier model there.
+        with_encoder: Put the pretrained encoder in, so that the folder needs nothing else.
+        with_utterances: Keep the training utterances, which review, export and update need.
+    """
+    from safetensors.torch import save_file
+
+    check_replaceable(folder, overwrite)
+    tensors = {name: t.cpu().contiguous() for name, t in model.network.classifier_branch().items()}
+    about = {
+        "format": MODEL_FORMAT,
+        "version": FORMAT_VERSION,
+        "encoder": {
+            "name": model.encoder.name,
+            "weights": model.encoder.weights_hash(),
+            "pooling": model.encoder.pooling,
+            "max_length": model.encoder.max_length,
+            "included": with_encoder,
+        },
+        "tune": {"layers": model.tune.layers, "everything": model.tune.everything},
+        "dense": model.network.dense is not None,
+        "temperature": model.temperature,
+        "typical": list(model.typical),
+        "intents": [asdict(intent) for intent in model.intents],
+        "provenance": model.provenance,
+    }
+    with folder_atomically(folder) as target:
+        (target / ABOUT_FILE).write_bytes(to_json(about))
+        save_file(tensors, target / WEIGHTS_FILE)
+        if with_utterances and model.utterances:
+            with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
+                for utterance in model.utterances:
+                    file.write(json.dumps(asdict(utterance), ensure_ascii=False) + "\n")
+        if with_encoder:
+            model.encoder.save(target / ENCODER_FOLDER)
+
+
+def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
+    """Read a saved model, without the review decisions beside it (`newfound.load` heeds them).
+
+    Nothing in the folder is executed; whatever does not fit is refused by name.
+
+    Args:
+        folder: The model folder.
+        encoder: Where the pretrained encoder lies, if it is neither a short name nor in the folder.
+    """
+    folder = Path(folder)
+    about = read_about(folder)
+    intents = read_intents(folder, about)
+    loaded = _find_encoder(folder, about, encoder)
+    try:
+        tune = Tune(int(about["tune"]["layers"]), bool(about["tune"]["everything"]))
+        dense = bool(about["dense"])
+        temperature = float(about["temperature"])
+        provenance = dict(about["provenance"])
+        typical = sorted(float(value) for value in about.get("typical", ()))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {reason_of(error)}") from None
+    if not 0 <= tune.layers <= loaded.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+        raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
+    if not all(map(math.isfinite, typical)) or len(typical) > 10_000:
+        raise damaged(folder / ABOUT_FILE, "its quantiles")
+    network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
+    _fill(network, _read_weights(folder))
+    return IntentModel(
+        loaded,
+        tune,
+        network,
+        intents,
+        temperature,
+        provenance,
+        lambda: read_utterances(folder, len(intents)),
+        typical,
+    )
+
+
+def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:
+    described = about.get("encoder")
+    if not isinstance(described, dict) or not isinstance(described.get("name"), str):
+        raise damaged(folder / ABOUT_FILE, "no encoder in it")
+    if isinstance(given, Encoder):
+        found = given
+    else:
+        name = given or _encoder_place(folder, described)
+        pooling, max_length = described.get("pooling"), described.get("max_length")
+        if pooling not in (None, *get_args(Pooling)) or type(max_length) is not int or not 3 <= max_length <= 10_000:
+            raise damaged(folder / ABOUT_FILE, "its encoder")
+        try:
+            found = load_encoder(name, pooling=pooling, max_length=max_length)
+        except EncoderError as error:
+            raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
+    if found.weights_hash() != described.get("weights"):
+        raise EncoderMismatch(folder, f"encoder {found.name!r} is not the one this model was fitted on")
+    return found
+
+
+def _encoder_place(folder: Path, described: dict[str, Any]) -> str:
+    """Where a model file may send us: into its own folder, to an official release, or to a local folder."""
+    name: str = described["name"]
+    if described.get("included"):
+        return str(inside(folder, ENCODER_FOLDER))
+    try:
+        is_folder = Path(name).expanduser().is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL in it, or of an unknown user
+        is_folder = False
+    if name in RELEASES or is_folder:
+        return name
+    raise EncoderMismatch(folder, f"was fitted on the encoder {name[:200]!r}")
+
+
+def _read_weights(folder: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = inside(folder, WEIGHTS_FILE)
+    try:
+        tensors: dict[str, Tensor] = load_file(path)
+    except (SafetensorError, OSError, ValueError, KeyError) as error:
+        raise damaged(path, reason_of(error)) from None
+    return tensors
+
+
+@torch.no_grad()
+def _fill(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
+    """Copy saved tensors into the network: exactly the expected names and shapes, and finite numbers."""
+    wanted = network.classifier_branch()
+    if set(wanted) != set(tensors):
+        odd = sorted(set(wanted) ^ set(tensors))
+        raise ModelError(f"{WEIGHTS_FILE}: does not belong to this model.json ({len(odd)} tensors differ, as {odd[0]})")
+    for name, target in wanted.items():
+        if target.shape != tensors[name].shape or not tensors[name].isfinite().all():
+            raise ModelError(f"{WEIGHTS_FILE}: tensor {name} has a wrong shape or is not finite; fit the model again")
+        target.copy_(tensors[name])

@@ -1,0 +1,72 @@
+"""Figures, drawn with matplotlib (the extra `figures`), in one style and in colours for the colour-blind too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from newfound.algorithms.estimation import Estimate
+from newfound.errors import MissingExtra
+from newfound.files import to_json, write_atomically
+
+# Okabe and Ito's palette (2008).
+BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#56B4E9",
+    "#CC79A7",
+    "#7F7F7F",
+)
+COLUMN_WIDTH = 3.4  # inches: a column of a two-column paper
+STYLE = {
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.3,
+    "grid.alpha": 0.6,
+    "lines.linewidth": 1.2,
+}
+
+
+@contextmanager
+def figure(path: Path, *, width: float = COLUMN_WIDTH, height: float = 2.4, panels: int = 1) -> Iterator[Any]:
+    """A figure to draw on, with as many panels side by side; written whole, or not at all."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise MissingExtra("a figure", "matplotlib", "figures") from None
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        canvas = Figure(figsize=(width, height), layout="constrained")
+        axes = canvas.subplots(1, panels)
+        yield axes
+        image = BytesIO()
+        canvas.savefig(image, format="png")
+    write_atomically(path, image.getvalue())
+
+
+def draw_estimate(estimate: Estimate, folder: Path) -> None:
+    """`estimate.json` and `estimate.png`: at every fineness of the cut, clusters in the logs against known ones."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "estimate.json", to_json(estimate.as_dict()))
+    with figure(folder / "estimate.png") as axes:
+        axes.plot(estimate.curve["clusters in known"], estimate.curve["clusters in logs"], color=BLUE)
+        axes.axvline(estimate.n_known, color=GREY, linestyle=":", label=f"known intents: {estimate.n_known}")
+        axes.axhspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25, linewidth=0)
+        label = f"new intents: {estimate.n_new} ({estimate.low}–{estimate.high})"
+        axes.axhline(estimate.n_new, color=ORANGE, label=label)
+        axes.set(xscale="log", yscale="log", xlabel="clusters in the known utterances", ylabel="clusters in the logs")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

@@ -1,0 +1,205 @@
+"""Decisions in an SQLite file in the model's folder.
+
+A decision is written in one transaction, after it was applied to the state that the same transaction read: two
+reviewers cannot overwrite each other, and a crash leaves all of a decision or nothing. Reading needs no write access.
+The file is input like the rest of the folder: a link, another schema or a damaged row is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from newfound.errors import ConflictError, ModelError
+from newfound.files import REVIEW_FILE
+from newfound.review.decisions import Decision
+from newfound.review.store import Entry, written
+
+SCHEMA = """
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL,
+    author TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    undone_at TEXT,
+    undone_by TEXT
+) STRICT
+"""
+SIDE_FILES = ("-journal", "-wal", "-shm")
+SECONDS_TO_WAIT_FOR_OTHERS = 30.0
+
+
+class SqliteLog:
+    """The log of the decisions about the model in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / REVIEW_FILE
+
+    @property
+    def exists(self) -> bool:
+        return self.path.exists() or self.path.is_symlink()
+
+    def entries(self) -> list[Entry]:
+        with self._reading() as connection:
+            return _entries(connection, self.path)
+
+    @contextmanager
+    def writing(self) -> Iterator[_Writer]:
+        self._refuse_link()
+        with _explained(self.path):
+            connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_OTHERS, isolation_level=None)
+            try:
+                # A rollback journal keeps everything in one file, which can be copied and read where it is read-only.
+                connection.execute("PRAGMA journal_mode = DELETE")
+                connection.execute("PRAGMA synchronous = FULL")
+                with _transaction(connection):
+                    if not _objects(connection):
+                        connection.execute(SCHEMA)
+                    _check_schema(connection, self.path)
+                    yield _Writer(connection, self.path)
+            finally:
+                connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Open without any right to write; a copy is read where even that cannot be had (read-only folders)."""
+        self._refuse_link()
+        with _explained(self.path):
+            connection = self._open_for_reading(self.path)
+            if connection is not None:
+                try:
+                    yield connection
+                finally:
+                    connection.close()
+                return
+            with tempfile.TemporaryDirectory(prefix="newfound-review-") as folder:
+                copy = Path(folder) / REVIEW_FILE
+                for end in ("", *SIDE_FILES[:2]):
+                    if Path(f"{self.path}{end}").is_file():
+                        shutil.copyfile(f"{self.path}{end}", f"{copy}{end}")
+                connection = sqlite3.connect(copy, isolation_level=None)
+                try:
+                    _check_schema(connection, self.path)
+                    yield connection
+                finally:
+                    connection.close()
+
+    def _open_for_reading(self, path: Path) -> sqlite3.Connection | None:
+        modes = ("ro", "rw") if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else ("ro",)
+        for mode in modes:  # what a killed process half wrote can be taken back only by who may write
+            uri = f"{path.absolute().as_uri()}?mode={mode}"
+            connection = sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT_FOR_OTHERS, isolation_level=None)
+            try:
+                connection.execute("PRAGMA query_only = ON")
+                _check_schema(connection, path)
+                return connection
+            except sqlite3.OperationalError as error:
+                connection.close()
+                if _code(error) in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+        return None
+
+    def _refuse_link(self) -> None:
+        if self.path.is_symlink() or any(Path(f"{self.path}{end}").is_symlink() for end in SIDE_FILES):
+            raise ModelError(f"{self.path}: is a link, or has one beside it; refused")
+
+
+class _Writer:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self._path = connection, path
+
+    def entries(self) -> list[Entry]:
+        return _entries(self._connection, self._path)
+
+    def add(self, decisions: Sequence[Decision], author: str) -> None:
+        self._connection.executemany(
+            "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
+            [(_now(), author, decision.kind, written(decision)) for decision in decisions],
+        )
+
+    def mark_undone(self, id: int, author: str) -> None:
+        self._connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", (_now(), author, id))
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say what a database error means for the user."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = _code(error)
+        if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in str(error):
+            raise ConflictError(f"{path}: another process holds it; try again") from None
+        if code.startswith("SQLITE_FULL"):
+            raise ModelError(f"{path}: the disk is full, nothing was recorded; make room and decide again") from None
+        if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+            raise ModelError(
+                f"{path}: cannot be written, nothing was recorded; decide on a copy of the folder that you may write"
+            ) from None
+        if code.startswith("SQLITE_IOERR"):
+            raise ModelError(f"{path}: the disk reports an error ({error}); nothing was recorded") from None
+        raise ModelError(f"{path}: cannot be used ({error}); restore it from a copy") from None
+
+
+def _code(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", None) or ""
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Everything or nothing; others wait from the first line on, not only from the first write."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _objects(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Type, name and definition of everything in the file but SQLite's own."""
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    return [(str(kind), str(name), str(sql)) for kind, name, sql in rows if name != "sqlite_sequence"]
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """One table of ours, or nothing yet: a view in its place could compute for ever."""
+    expected = ("table", "decisions", " ".join(SCHEMA.split()))
+    if [(kind, name, " ".join(sql.split())) for kind, name, sql in _objects(connection)] not in ([], [expected]):
+        raise ModelError(f"{path}: not a file of newfound's decisions; restore it from a copy")
+
+
+def _entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
+    if not _objects(connection):
+        return []
+    rows = connection.execute(
+        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
+    ).fetchall()
+    return [Entry(row[0], row[1], row[2], Decision(row[3], _arguments(row[4], path)), row[5], row[6]) for row in rows]
+
+
+def _arguments(text: str, path: Path) -> dict[str, Any]:
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise ModelError(f"{path}: a decision in it is damaged; restore it from a copy")
+    return arguments
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

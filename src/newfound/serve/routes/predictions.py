@@ -1,0 +1,72 @@
+"""Predictions, intents and exports."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Response
+from starlette.concurrency import run_in_threadpool
+
+from newfound import defaults
+from newfound.exports.registry import EXPORTS, LANGUAGE_CODE
+from newfound.serve.batching import QueueFull
+from newfound.serve.schemas import ExportName, Health, IntentOut, Intents, PredictBody, Predicted, Predictions
+from newfound.serve.service import Service
+from newfound.workflows.exporting import corpus_to_export
+from newfound.workflows.prediction import without_outliers
+
+
+def add_routes(app: FastAPI, service: Service) -> None:
+    @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
+    async def predict(body: PredictBody) -> Predictions:
+        """Classify a batch of utterances. Requests that arrive together are answered together."""
+        if service.batcher is None:
+            raise QueueFull
+        async with asyncio.timeout(service.settings.seconds_to_answer):
+            answers = await service.batcher.ask(body.texts)
+        return Predictions(predictions=[Predicted.of(without_outliers(a, body.max_outliers)) for a in answers])
+
+    @app.get("/v1/intents", tags=["predict"])
+    async def intents() -> Intents:
+        """The intents as the review stands."""
+        found = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
+        return Intents(intents=[IntentOut.of(intent) for intent in found])
+
+    @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
+    async def export(
+        format: ExportName,
+        language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
+        only_new: Annotated[bool, Query(description="Leave out intents that were known before")] = False,
+    ) -> Response:
+        """The reviewed intents and utterances in the format of a bot platform."""
+        chosen, name = EXPORTS[format.value], service.session.folder.name
+
+        def content() -> bytes:
+            corpus = corpus_to_export(service.refresh().reviewed, only_new=only_new)
+            return chosen.content(corpus, name=name, language=language)
+
+        file = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
+        disposition = f'attachment; filename="{file}-{format.value}{chosen.suffix}"'
+        return Response(
+            await run_in_threadpool(content),
+            media_type="application/octet-stream",
+            headers={"content-disposition": disposition},
+        )
+
+    @app.get("/healthz", tags=["operation"])
+    async def healthy() -> Health:
+        return Health(status="ok")
+
+    @app.get("/readyz", tags=["operation"], responses={503: {"description": "Stopping"}})
+    async def ready(response: Response) -> Health:
+        if service.batcher is None or service.stopping:
+            response.status_code = 503
+            return Health(status="not ready")
+        return Health(status="ready")
+
+    @app.get("/metrics", tags=["operation"], response_class=Response)
+    async def metrics() -> Response:
+        content, kind = service.metrics.text()
+        return Response(content, media_type=kind)

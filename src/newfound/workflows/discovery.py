@@ -1,0 +1,163 @@
+"""Find the new intents in logs, and make one classifier over known and new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from newfound import defaults
+from newfound.data.corpus import Corpus
+from newfound.defaults import LogsHold
+from newfound.encoders.encoder import Encoder
+from newfound.errors import SettingsError
+from newfound.files import check_replaceable
+from newfound.intents.namers import NamerSettings, namer_for
+from newfound.methods.base import Discoverer
+from newfound.methods.registry import method_entry
+from newfound.model.classifier import IntentModel
+from newfound.model.types import Intent
+from newfound.training.progress import Reporter, Silent
+from newfound.workflows.fitting import fit, resolve_effort, run_beside, with_cache
+from newfound.workflows.sources import (
+    DEFAULT_READ_OPTIONS,
+    KnownSource,
+    LogSource,
+    ReadOptions,
+    distinct_logs,
+    known_corpus,
+    logs_corpus,
+    redacted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverRequest:
+    """What to discover, in what, and how.
+
+    Attributes:
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
+        logs: Unlabelled utterances: a file, a corpus, or texts.
+        out: The model folder to write; None writes nothing.
+        method: One of `newfound.methods.registry.METHODS`.
+        n_new: How many new intents to look for, or "auto".
+        logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
+        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
+        effort: quick, best, or auto by device.
+        tune: What trains: heads, last, last:K, all; auto leaves it to the effort.
+        device: auto, cpu or cuda.
+        seed: Same seed, same device: the same result.
+        read: How files are read.
+        read_logs: How the logs are read, where that differs.
+        redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
+        namer: Who names the new intents; None names them from their words.
+        overwrite: Replace an earlier model at `out`.
+        resume: Go on where a stopped run with the same `out` was.
+        checkpoint_seconds: Least time between two checkpoints.
+        with_encoder: Put the encoder into the model folder too.
+        keep_utterances: Keep the utterances in the model folder; review, export and update need them.
+        settings: More settings of the method, by name.
+    """
+
+    known: KnownSource
+    logs: LogSource
+    out: str | Path | None = None
+    method: str = defaults.METHOD
+    n_new: int | Literal["auto"] = "auto"
+    logs_hold: LogsHold | None = None
+    encoder: str | Encoder = defaults.ENCODER
+    effort: str = defaults.EFFORT
+    tune: str = defaults.TUNE
+    device: str = defaults.DEVICE
+    seed: int = defaults.SEED
+    read: ReadOptions = DEFAULT_READ_OPTIONS
+    read_logs: ReadOptions | None = None
+    redact: bool = False
+    namer: NamerSettings | None = None
+    overwrite: bool = False
+    resume: bool = False
+    checkpoint_seconds: float = defaults.CHECKPOINT_SECONDS
+    with_encoder: bool = False
+    keep_utterances: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverResult:
+    """What was discovered.
+
+    Attributes:
+        model: The classifier over known and new intents.
+        folder: Where it was written; None if it was not.
+        n_new: How many new intents were found.
+        logs: The logs as they were learned from: without repeats, each with its count.
+    """
+
+    model: IntentModel
+    folder: Path | None
+    n_new: int
+    logs: Corpus
+
+    @property
+    def intents(self) -> tuple[Intent, ...]:
+        return self.model.intents
+
+
+def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
+    """Discover the new intents and fit one classifier; write it as a folder if the request names one.
+
+    Args:
+        request: What to discover, in what, and how.
+        reporter: Is told the progress; by default nobody is.
+    """
+    reporter = reporter or Silent()
+    out = None if request.out is None else Path(request.out)
+    if out is not None:
+        check_replaceable(out, request.overwrite)
+    namer = None if request.namer is None else namer_for(request.namer)
+    entry = method_entry(request.method)
+    if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
+        raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
+    known = known_corpus(request.known, request.read, reporter)
+    logs = logs_corpus(request.logs, request.read_logs or request.read, reporter)
+    if request.redact:
+        known, logs = redacted(known, reporter), redacted(logs, reporter)
+    logs = distinct_logs(logs, reporter)
+    tune = resolve_effort(request.effort, request.tune, request.device, reporter)
+    method = _method(request, tune)
+    run = run_beside(
+        out,
+        reporter,
+        resume=request.resume,
+        anew=request.overwrite,
+        checkpoint_seconds=request.checkpoint_seconds,
+    )
+    fit(method, known + logs, run)
+    model = method.model_
+    if namer is not None:
+        model = model.with_names(namer.names(model.intents, warn=reporter.warn))
+    if out is not None:
+        model.save(
+            out,
+            overwrite=request.overwrite,
+            with_encoder=request.with_encoder,
+            with_utterances=request.keep_utterances,
+        )
+    run.finish()
+    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
+
+
+def _method(request: DiscoverRequest, tune: str) -> Discoverer:
+    entry = method_entry(request.method)
+    settings = dict(request.settings)
+    if entry.takes_mixed_logs and request.logs_hold is not None:
+        settings["logs"] = request.logs_hold
+    return entry.load()(
+        n_new=request.n_new,
+        encoder=with_cache(request.encoder),
+        tune=tune,
+        device=request.device,
+        seed=request.seed,
+        **settings,
+    )

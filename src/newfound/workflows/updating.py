@@ -1,0 +1,114 @@
+"""Another round: accepted intents are known now, and new ones are looked for in newer logs.
+
+Nothing is forgotten because nothing is thrown away: the training utterances lie in the model's folder, and every round
+trains on all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from newfound import defaults
+from newfound.data.corpus import Corpus
+from newfound.data.duplicates import add_counts
+from newfound.encoders.encoder import Encoder
+from newfound.errors import NothingAccepted
+from newfound.files import check_replaceable
+from newfound.methods.consensus import Consensus
+from newfound.review.reviewed import ReviewedModel
+from newfound.training.progress import Reporter, Silent
+from newfound.training.run import Run
+from newfound.workflows.discovery import DiscoverResult
+from newfound.workflows.fitting import fit, resolve_effort, with_cache
+from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.sources import (
+    DEFAULT_READ_OPTIONS,
+    LogSource,
+    ReadOptions,
+    distinct_logs,
+    logs_corpus,
+    redacted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """Which model to go on from, and the newer logs.
+
+    Attributes:
+        model: A model folder whose intents were reviewed, or a loaded model.
+        logs: Newer unlabelled utterances: a file, a corpus, or texts.
+        out: The model folder to write; None writes nothing.
+        n_new: How many new intents to look for, or "auto".
+        accept_all: Take all intents of the model for known, reviewed or not.
+        encoder: Where the model's encoder lies, if it cannot be found.
+        effort: quick, best, or auto by device.
+        tune: What trains; auto leaves it to the effort.
+        device: auto, cpu or cuda.
+        seed: Same seed, same device: the same result.
+        read: How the file is read.
+        redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
+        overwrite: Replace an earlier model at `out`.
+    """
+
+    model: ModelSource
+    logs: LogSource
+    out: str | Path | None = None
+    n_new: int | Literal["auto"] = "auto"
+    accept_all: bool = False
+    encoder: str | Encoder | None = None
+    effort: str = defaults.EFFORT
+    tune: str = defaults.TUNE
+    device: str = defaults.DEVICE
+    seed: int = defaults.SEED
+    read: ReadOptions = DEFAULT_READ_OPTIONS
+    redact: bool = False
+    overwrite: bool = False
+
+
+def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
+    """Discover in newer logs and in what is undecided, with known and accepted intents as known.
+
+    Args:
+        request: Which model to go on from, and the newer logs.
+        reporter: Is told the progress; by default nobody is.
+    """
+    reporter = reporter or Silent()
+    out = None if request.out is None else Path(request.out)
+    if out is not None:
+        check_replaceable(out, request.overwrite)
+    logs = logs_corpus(request.logs, request.read, reporter)
+    if request.redact:
+        logs = redacted(logs, reporter)
+    logs = distinct_logs(logs, reporter)
+    reviewed = opened(request.model, request.encoder, "cpu")
+    earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all), logs)
+    method = Consensus(
+        encoder=with_cache(reviewed.encoder),
+        n_new=request.n_new,
+        tune=resolve_effort(request.effort, request.tune, request.device, reporter),
+        device=request.device,
+        seed=request.seed,
+    )
+    fit(method, earlier + fresh, Run(reporter=reporter))
+    model = method.model_
+    if out is not None:
+        model.save(out, overwrite=request.overwrite)
+    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
+
+
+def _earlier(reviewed: ReviewedModel, *, accept_all: bool) -> Corpus:
+    """The earlier utterances: those of decided intents with their label, all others without."""
+    review = reviewed.review
+    decided = set(reviewed.names) if accept_all else review.known | review.accepted
+    if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):
+        raise NothingAccepted
+    corpus = reviewed.corpus()
+    keep = [label in decided for label in corpus.labels]
+    labels = [label if kept else None for label, kept in zip(corpus.labels, keep, strict=True)]
+    origins = [
+        origin if kept else replace(origin, labelled=False) for origin, kept in zip(corpus.origins, keep, strict=True)
+    ]
+    return Corpus.of(corpus.texts, labels, origins)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.consensus import agree, believed, diffuse, recognise_known, unanimity, vote
+
+
+def bundles(sizes=(60, 60, 60, 60, 60, 60), width=24, spread=0.12, seed=0):
+    """Unit vectors around random directions, and which direction each belongs to."""
+    generator = torch.Generator().manual_seed(seed)
+    centres = F.normalize(torch.randn(len(sizes), width, generator=generator), dim=-1)
+    label = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+    x = centres[label] + spread * torch.randn(len(label), width, generator=generator)
+    return F.normalize(x, dim=-1), label
+
+
+def same_partition(a, b):
+    """Whether two labellings divide the rows alike, whatever the numbers."""
+    return (
+        len({(i, j) for i, j in zip(a.tolist(), b.tolist(), strict=True)})
+        == len(set(a.tolist()))
+        == len(set(b.tolist()))
+    )
+
+
+def test_diffusion_by_hand():
+    """Three vectors; with one neighbour each, a vector moves half-way to the one it is closest to."""
+    x = F.normalize(torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]), dim=-1)
+    moved = diffuse(x, neighbours=1, share=0.5)
+    assert torch.allclose(moved[0], F.normalize(x[0] + x[1], dim=-1), atol=1e-6)
+    assert torch.allclose(moved[2], F.normalize(x[2] + x[1], dim=-1), atol=1e-6)
+
+
+def test_diffusion_equals_a_naive_loop(monkeypatch):
+    monkeypatch.setattr("newfound.algorithms.consensus.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("newfound.algorithms.neighbours.ROWS_AT_ONCE", 7)
+    x, _ = bundles(sizes=(9, 8))
+    moved = diffuse(x, neighbours=3, share=0.4)
+    for i in range(len(x)):
+        others = [j for j in range(len(x)) if j != i]
+        similarity = torch.stack([x[i] @ x[j] for j in others])
+        value, index = similarity.topk(3)
+        mean = sum(w * x[others[j]] for w, j in zip((value / 0.1).softmax(0), index.tolist(), strict=True))
+        assert torch.allclose(moved[i], F.normalize(0.6 * x[i] + 0.4 * mean, dim=-1), atol=1e-5)
+
+
+def test_diffusion_of_one_vector_is_itself():
+    x = torch.tensor([[1.0, 0.0]])
+    assert torch.equal(diffuse(x), x)
+
+
+@pytest.mark.parametrize("sizes", [(60,) * 6, (120, 60, 30, 15, 10, 8)])
+def test_clear_intents_are_found_whatever_their_sizes(sizes):
+    x, label = bundles(sizes, spread=0.05)
+    votes = [vote(view, 6, seed=s).freed for view in (x, diffuse(x)) for s in range(6)]
+    assert same_partition(agree(votes, 6, seed=0), label)
+
+
+def test_evening_out_repairs_what_k_means_merged_and_split():
+    """From one start k-means merges two bundles and splits a third; even, then free, most starts end right."""
+    x, label = bundles((50,) * 10, spread=0.08, width=16)
+    plain = sum(same_partition(kmeans(x, 10, restarts=1, seed=s).labels, label) for s in range(10))
+    even = sum(same_partition(vote(x, 10, seed=s).freed, label) for s in range(10))
+    assert even >= plain
+    assert even >= 8
+
+
+def test_unanimity_by_hand():
+    """Two alike and one that says nothing of the two: the pairs agree 1, 0 and 0."""
+    a, nothing = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 0, 0, 0])
+    assert unanimity([a, 1 - a, nothing]) == pytest.approx(1 / 3)
+
+
+def test_even_sizes_are_believed_where_intents_are_even_and_not_in_a_long_tail():
+    def is_even(sizes):
+        x, _ = bundles(sizes, spread=0.12)
+        votes = [vote(x, 12, seed=s) for s in range(6)]
+        return any(counted is not v.free for counted, v in zip(believed(votes), votes, strict=True))
+
+    assert is_even((40,) * 12)
+    assert not is_even((200, 120, 80, 50, 30, 20, 12, 8, 8, 6, 6, 5))
+
+
+def test_agreement_outvotes_a_wrong_clustering():
+    _, label = bundles()
+    wrong = torch.zeros_like(label)
+    wrong[::2] = 5
+    assert same_partition(agree([label, label.flip(0).max() - label, label, wrong], 6, seed=0), label)
+
+
+def test_known_intents_in_the_logs_are_recognised():
+    """Three known intents, a third of each unlabelled, and three new ones."""
+    x, label = bundles()
+    y = label.clone()
+    y[label >= 3] = -1
+    y[::3] = -1
+    found = recognise_known(x, y, 3)
+    truth = torch.where(label < 3, label, -1)[y < 0]
+    assert (found == truth).float().mean() > 0.95
+
+
+def test_recognition_does_not_depend_on_the_size_of_the_logs():
+    """Twenty labelled utterances beside logs many times as large."""
+    x, label = bundles(sizes=(400,) * 6, spread=0.1)
+    y = torch.full_like(label, -1)
+    for c in range(3):
+        y[(label == c).nonzero().squeeze(1)[:20]] = c
+    found = recognise_known(x, y, 3, seed=1)
+    truth = torch.where(label < 3, label, -1)[y < 0]
+    assert (found == truth).float().mean() > 0.9
+
+
+def test_logs_without_any_known_utterance_stay_new():
+    x, label = bundles()
+    y = torch.where(label < 3, label, -1)
+    assert (recognise_known(x, y, 3) == -1).float().mean() > 0.98

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from newfound import estimate
+from newfound.algorithms.estimation import Estimate, WardTree, _mean_ratio, _spread_ratio, estimate_n_new
+from newfound.errors import SettingsError
+from newfound.report.figures import draw_estimate
+
+
+def blobs(centres, per_blob, spread, seed):
+    rng = np.random.default_rng(seed)
+    x = centres[:, None] + spread * rng.normal(size=(len(centres), per_blob, centres.shape[1]))
+    return x.reshape(-1, centres.shape[1]).astype(np.float32)
+
+
+def problem(truth, *, known_size=30, new_size=30, n_known=12, also_known=0):
+    """Known and new intents of one width around random centres; the logs may hold some known intents too."""
+    centres = np.random.default_rng(1).normal(size=(n_known + truth, 16)) * 3
+    known = blobs(centres[:n_known], known_size, 0.4, 2)
+    logs = [blobs(centres[n_known:], new_size, 0.4, 3), blobs(centres[:also_known], new_size, 0.4, 4)]
+    return known, np.repeat(np.arange(n_known), known_size), np.concatenate(logs)
+
+
+@pytest.mark.parametrize("strategy", ["resolution", "height", "drop"])
+@pytest.mark.parametrize("truth", [4, 9])
+def test_clear_clusters_are_counted(truth, strategy):
+    found = estimate_n_new(*problem(truth), strategy=strategy, expected=truth)
+    assert found.low <= truth <= found.high
+    if strategy != "drop":  # which moves with its starting value, as published
+        assert found.n_new == truth
+
+
+@pytest.mark.parametrize(("known_size", "new_size"), [(20, 80), (80, 20)])
+def test_intents_of_another_size_in_the_logs_do_not_mislead(known_size, new_size):
+    found = estimate_n_new(*problem(9, known_size=known_size, new_size=new_size))
+    assert abs(found.n_new - 9) <= 2
+
+
+def test_known_intents_in_mixed_logs_are_not_counted():
+    mixed = problem(6, also_known=8)
+    assert abs(estimate_n_new(*mixed, logs_hold="mixed").n_new - 6) <= 1
+    assert estimate_n_new(*mixed, logs_hold="novel").n_new > 10
+
+
+def test_same_seed_same_estimate():
+    assert estimate_n_new(*problem(5), seed=3) == estimate_n_new(*problem(5), seed=3)
+
+
+@pytest.mark.parametrize("strategy", ["resolution", "height", "drop"])
+def test_next_to_no_data(strategy):
+    known = np.eye(4, dtype=np.float32)
+    labels = np.array([0, 0, 1, 1])
+    assert estimate_n_new(known, labels, known[:1], strategy=strategy).n_new == 1
+    assert estimate_n_new(known, labels, known[:1].repeat(9, axis=0), strategy=strategy).n_new == 1
+    assert 1 <= estimate_n_new(known, labels, known[:3], strategy=strategy).n_new <= 3
+
+
+def test_wrong_settings():
+    known = (["a b", "c d"], ["x", "y"])
+    with pytest.raises(SettingsError, match="strategy='best' is not one of resolution, height, drop"):
+        estimate(known, ["e"], strategy="best")
+    with pytest.raises(SettingsError, match="logs_hold='old' is not one of novel, mixed"):
+        estimate(known, ["e"], logs_hold="old")
+
+
+def test_a_handful_of_utterances_is_enough_for_an_answer(tiny_encoder):
+    found = estimate((["a", "b"], ["x", "y"]), ["c", "d", "e"], encoder=tiny_encoder, logs_hold="novel")
+    assert 1 <= found.low <= found.n_new <= found.high <= 3
+
+
+LINE = np.array([[0.0], [1.0], [10.0], [12.0], [40.0]], dtype=np.float32)
+
+
+def test_ward_tree_by_hand():
+    """0 and 1 merge at 1, 10 and 12 at 2; their means 0.5 and 11 lie 10.5 apart, times sqrt(2 x 2 x 2 / 4)."""
+    tree = WardTree(LINE)
+    assert tree.heights[:3] == pytest.approx([1, 2, 10.5 * math.sqrt(2)])
+    assert tree.cut_for(4) == 1.5
+    assert [tree.count(tree.cut_for(k)) for k in (1, 2, 3, 4, 5)] == [1, 2, 3, 4, 5]
+    assert tree.spread()[:3] == pytest.approx([0, 0.5, (0.5 + 2) / 2])
+
+
+def test_ratios_by_hand():
+    """The same points twice as far apart: at the cut that leaves 4 known clusters, one more cluster is there."""
+    known, logs = WardTree(LINE), WardTree(2 * LINE)
+    assert _mean_ratio(known, 4, logs, np.ones(1)) == pytest.approx(5 / 4)
+    assert _mean_ratio(known, 4, known, np.ones(1)) == 1
+    assert _spread_ratio(known, 3, known) == pytest.approx(1)
+
+
+def test_the_figure_and_the_numbers_are_written(tmp_path):
+    found = estimate_n_new(*problem(5))
+    draw_estimate(found, tmp_path / "e")
+    assert Estimate(**json.loads((tmp_path / "e" / "estimate.json").read_text())) == found
+    assert (tmp_path / "e" / "estimate.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_bench import toy_task
+
+from newfound.bench.cells import Cell, fit_cell, load_partition, write_archive, write_result
+from newfound.bench.experiments import Column
+from newfound.bench.studies import FrozenPredictor, append_row, frozen_vectors, group_rows, read_rows, whole_numbers
+from newfound.bench.tables import table_of_rows
+from newfound.errors import DataError, SettingsError
+
+STUDIES = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json"])
+def test_rows_are_added_one_by_one_and_read_back(name, tmp_path):
+    path = tmp_path / "study" / name
+    assert read_rows(path) == []
+    rows = [{"task": "a", "score": 1.5}, {"task": "größer", "score": None}]
+    for row in rows:
+        append_row(path, row)
+    assert read_rows(path) == rows
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.jsonl", '{"a": 1}\n{"a"'), ("a.json", "["), ("b.json", "{}")])
+def test_a_damaged_file_of_rows_is_named(name, content, tmp_path):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(DataError, match=name):
+        read_rows(path)
+
+
+def test_a_table_of_rows_has_means_and_blanks():
+    rows = [
+        {"method": "a", "ood": 80.0, "known": {"f1": 50.0}},
+        {"method": "a", "ood": 82.0},
+        {"method": "b", "ood": 70.0, "known": {"f1": 60.0}},
+    ]
+    assert list(group_rows(rows, ("method",))) == [("a",), ("b",)]
+    header, lines = table_of_rows(rows, ("method",), (Column("OOD", ("ood",)), Column("F1", ("known", "f1"))))
+    assert header == ("method", "OOD", "F1", "runs")
+    assert lines == [("a", "81.0 ± 1.4", "", "2"), ("b", "70.0", "60.0", "1")]
+
+
+def test_the_committed_files_of_rows_can_be_read():
+    """Every `.jsonl` file, and every `.json` file that holds a list."""
+    paths = [*STUDIES.glob("*/*.jsonl"), *(p for p in STUDIES.glob("*/*.json") if p.read_bytes().startswith(b"["))]
+    assert len(paths) >= 10
+    assert all(read_rows(path) for path in paths)
+
+
+def test_a_frozen_predictor_answers_as_its_model_does(tiny_encoder):
+    task = toy_task()
+    cell = Cell("kmeans", "toy", 40, 1, 0, "tiny", "heads")
+    method = fit_cell(cell, tiny_encoder, "cpu", task, {"epochs": 3})
+    predictor = FrozenPredictor(method.model_, tiny_encoder)
+    texts = task.test.texts
+    assert predictor.predict_ids(texts).tolist() == method.model_.predict_ids(texts).tolist()
+    assert np.allclose(predictor.outlier_scores(texts), method.model_.outlier_scores(texts), atol=1e-5)
+    assert frozen_vectors(tiny_encoder, texts).shape == (len(texts), tiny_encoder.width)
+
+
+def test_fresh_partitions_are_benchmarks_whose_split_is_a_seed(shared_data, monkeypatch):
+    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
+    assert load_partition("FRESH-BANKING77", ratio=20, split=1000).name == "banking77/fresh/0.2/1000"
+    domains = load_partition("FRESH-DOMAINS", ratio=40, split=1001)
+    assert domains.name == "clinc150/domains/4/1001"
+    assert len(domains.new) == 60
+    assert load_partition("GID-SD", ratio=40, split=2).name == "GID-SD/40/2"
+    with pytest.raises(SettingsError, match="multiple of 10"):
+        load_partition("FRESH-DOMAINS", ratio=25, split=1000)
+
+
+def test_an_archive_holds_results_under_their_own_paths(tmp_path):
+    cells = [Cell("kmeans", "GID-SD", 40, 1, seed, "tiny", "heads") for seed in (0, 1)]
+    for cell in cells:
+        write_result(cell, {"seed": cell.seed}, tmp_path / "results")
+    write_archive(cells[:1], tmp_path / "results", tmp_path / "new.tgz")
+    with tarfile.open(tmp_path / "new.tgz") as archive:
+        (name,) = archive.getnames()
+        content = archive.extractfile(name)
+        assert content is not None
+        assert json.load(content) == {"seed": 0}
+    assert name == "tiny/GID-SD-40/kmeans-heads-default-split1-seed0.json"
+
+
+def test_lists_of_numbers():
+    assert whole_numbers("0,1,2") == [0, 1, 2]

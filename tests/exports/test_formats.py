@@ -1,0 +1,276 @@
+"""Every exported file is read back by the reader of its format, and has the fields its consumer asks for."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+import zipfile
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newfound.data.corpus import Corpus
+from newfound.data.validation import read_known
+from newfound.errors import DataError, SettingsError
+from newfound.exports.common import by_intent
+from newfound.exports.registry import EXPORTS, write_export
+
+CORPUS = Corpus.of(
+    [
+        "where is my card?",
+        "Wo ist meine Karte – schon wieder weg?",
+        'she said "pay", then: left, [twice](really) #1',
+        "- not a list item",
+        "<script>alert(1)</script> & more",
+        "two\nlines",
+        "emoji 🎉",
+        "where is my card?",
+    ],
+    ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
+)
+READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets")]
+
+
+@pytest.mark.parametrize("format", READABLE)
+def test_what_was_exported_is_imported_again(format, tmp_path):
+    path = tmp_path / f"file{EXPORTS[format].suffix}"
+    write_export(CORPUS, format, path, name="my bot")
+    back, _ = read_known(path, format=format)
+    expected, found = by_intent(CORPUS), by_intent(back)
+    if format == "botpress":  # whose intents' names are file names
+        assert list(map(sorted, found.values())) == list(map(sorted, expected.values()))
+    elif format == "rasa":  # a bracket that would mark an entity is taken apart
+        expected["pay bill/now"][0] = 'she said "pay", then: left, [twice] (really) #1'
+        assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in expected.items()}
+    else:
+        assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in expected.items()}
+
+
+def test_parquet_is_imported_again(tmp_path):
+    pytest.importorskip("pyarrow")
+    write_export(CORPUS, "parquet", tmp_path / "file.parquet")
+    back, _ = read_known(tmp_path / "file.parquet")
+    assert by_intent(back) == by_intent(CORPUS)
+
+
+@given(st.lists(st.text(min_size=1, max_size=30).filter(lambda t: t.split()), min_size=1, max_size=8))
+def test_rasa_survives_any_text(texts):
+    """Line ends, quotes, brackets, control characters: YAML stays YAML, one example a line."""
+    printable = ["".join(c for c in text if c.isprintable()).strip() or "x" for text in texts]
+    content = EXPORTS["rasa"].content(Corpus.of(printable, ["a"] * len(printable)), name="bot", language="en")
+    (block,) = yaml.safe_load(content)["nlu"]
+    lines = block["examples"].splitlines()
+    assert len(lines) == len(by_intent(Corpus.of(printable, ["a"] * len(printable)))["a"])
+    assert all(line.startswith("- ") for line in lines)
+
+
+def test_dialogflow_es_has_what_an_agent_needs():
+    archive = zipfile.ZipFile(io.BytesIO(EXPORTS["dialogflow-es"].content(CORPUS, name="bot", language="en")))
+    names = archive.namelist()
+    assert json.loads(archive.read("package.json")) == {"version": "1.0.0"}
+    assert json.loads(archive.read("agent.json"))["language"] == "en"
+    intents = [name for name in names if name.startswith("intents/") and "_usersays_" not in name]
+    assert len(intents) == len(CORPUS.intents)
+    for name in intents:
+        about = json.loads(archive.read(name))
+        phrases = json.loads(archive.read(name.removesuffix(".json") + "_usersays_en.json"))
+        uuid.UUID(about["id"])
+        assert {"name", "auto", "responses", "priority", "events", "fallbackIntent"} <= set(about)
+        assert all(set(p) == {"id", "data", "isTemplate", "count", "lang"} for p in phrases)
+        assert all("/" not in part and ":" not in part for part in name.removeprefix("intents/").split("/"))
+    once, again = (EXPORTS["dialogflow-es"].content(CORPUS, name="bot") for _ in range(2))
+    assert once == again
+
+
+def test_clu_has_what_azure_documents():
+    """learn.microsoft.com, conversational language understanding, data formats."""
+    project = json.loads(EXPORTS["clu"].content(CORPUS, name="bot", language="en-us"))
+    assert set(project) == {"projectFileVersion", "stringIndexType", "metadata", "assets"}
+    assert project["metadata"]["projectKind"] == project["assets"]["projectKind"] == "Conversation"
+    categories = {intent["category"] for intent in project["assets"]["intents"]}
+    assert categories == set(CORPUS.intents)
+    for utterance in project["assets"]["utterances"]:
+        assert utterance["intent"] in categories
+        assert utterance["dataset"] in ("Train", "Test")
+        assert utterance["language"] == "en-us"
+
+
+def test_cx_intents_are_v3_resources():
+    intents = json.loads(EXPORTS["dialogflow-cx"].content(CORPUS, name="bot", language="en"))["intents"]
+    assert [intent["displayName"] for intent in intents] == list(CORPUS.intents)
+    for intent in intents:
+        assert all(p["repeatCount"] == 1 and p["parts"][0]["text"] for p in intent["trainingPhrases"])
+
+
+def _object(required, **optional):
+    """A JSON schema of an object that has these properties and no others."""
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(of, least=0):
+    return {"type": "array", "items": of, "minItems": least}
+
+
+TEXT, FLAG, COUNT = {"type": "string", "minLength": 1}, {"type": "boolean"}, {"type": "integer", "minimum": 0}
+# Written from the vendors' documentation of what an import accepts.
+SCHEMAS = {
+    # learn.microsoft.com: Azure Language, conversational language understanding, "Data formats accepted by CLU"
+    "clu": _object(
+        {
+            "projectFileVersion": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(-preview)?$"},
+            "stringIndexType": {"const": "Utf16CodeUnit"},
+            "metadata": _object(
+                {
+                    "projectKind": {"enum": ["Conversation", "Orchestration"]},
+                    "projectName": TEXT,
+                    "multilingual": FLAG,
+                    "language": TEXT,
+                },
+                description={"type": "string"},
+                settings=_object({"confidenceThreshold": {"type": "number", "minimum": 0, "maximum": 1}}),
+            ),
+            "assets": _object(
+                {
+                    "projectKind": {"const": "Conversation"},
+                    "intents": _list(_object({"category": {**TEXT, "maxLength": 50}}), 1),
+                    "entities": _list({"type": "object"}),
+                    "utterances": _list(
+                        _object(
+                            {"text": {**TEXT, "maxLength": 500}, "intent": TEXT, "entities": _list({"type": "object"})},
+                            language=TEXT,
+                            dataset={"enum": ["Train", "Test"]},
+                        ),
+                        1,
+                    ),
+                }
+            ),
+        }
+    ),
+    # cloud.google.com: Dialogflow CX REST v3, projects.locations.agents.intents
+    "dialogflow-cx": _object(
+        {
+            "languageCode": TEXT,
+            "intents": _list(
+                _object(
+                    {"displayName": {**TEXT, "maxLength": 64}},
+                    trainingPhrases=_list(
+                        _object({"parts": _list(_object({"text": TEXT}, parameterId=TEXT), 1)}, repeatCount=COUNT), 1
+                    ),
+                    priority={"type": "integer"},
+                    isFallback=FLAG,
+                    description={"type": "string"},
+                ),
+                1,
+            ),
+        }
+    ),
+    # botpress.com: NLU intents of version 12 (an intent is a file of its own there, so its name is a file's)
+    "botpress": _object(
+        {
+            "intents": _list(
+                _object(
+                    {
+                        "name": {"type": "string", "pattern": r"^[\w-]+$"},
+                        "contexts": _list(TEXT, 1),
+                        "utterances": {"type": "object", "additionalProperties": _list(TEXT, 1), "minProperties": 1},
+                        "slots": _list({"type": "object"}),
+                    }
+                ),
+                1,
+            ),
+            "entities": _list({"type": "object"}),
+        }
+    ),
+}
+# cloud.google.com: Dialogflow ES, "Export and import agents": intents/NAME.json and intents/NAME_usersays_LANGUAGE.json
+ES_INTENT = _object(
+    {
+        "id": TEXT,
+        "name": TEXT,
+        "auto": FLAG,
+        "contexts": _list(TEXT),
+        "responses": _list({"type": "object"}),
+        "priority": COUNT,
+        "webhookUsed": FLAG,
+        "fallbackIntent": FLAG,
+        "events": _list({"type": "object"}),
+    }
+)
+ES_PHRASES = _list(
+    _object(
+        {
+            "id": TEXT,
+            "data": _list(_object({"text": TEXT, "userDefined": FLAG}), 1),
+            "isTemplate": FLAG,
+            "count": COUNT,
+            "lang": TEXT,
+        }
+    ),
+    1,
+)
+
+
+@pytest.mark.parametrize("format", SCHEMAS)
+def test_what_is_written_is_what_the_vendor_documents(format):
+    jsonschema = pytest.importorskip("jsonschema")
+    written = json.loads(EXPORTS[format].content(CORPUS, name="bot", language="en"))
+    jsonschema.validate(written, SCHEMAS[format])
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**written, "stray": 1}, SCHEMAS[format])
+
+
+def test_an_utterance_that_azure_would_refuse_is_cut():
+    project = json.loads(EXPORTS["clu"].content(Corpus.of(["a" * 600], ["x"]), name="bot", language="en"))
+    assert len(project["assets"]["utterances"][0]["text"]) == 500
+
+
+def test_an_agent_is_what_the_vendor_documents():
+    jsonschema = pytest.importorskip("jsonschema")
+    archive = zipfile.ZipFile(io.BytesIO(EXPORTS["dialogflow-es"].content(CORPUS, name="bot", language="en")))
+    for name in archive.namelist():
+        if name.startswith("intents/"):
+            jsonschema.validate(json.loads(archive.read(name)), ES_PHRASES if "_usersays_" in name else ES_INTENT)
+
+
+def test_a_dataset_folder_names_its_labels(tmp_path):
+    write_export(CORPUS, "datasets", tmp_path / "set")
+    card = yaml.safe_load((tmp_path / "set" / "README.md").read_text().split("---")[1])
+    names = card["dataset_info"]["features"][1]["dtype"]["class_label"]["names"]
+    assert list(names.values()) == list(CORPUS.intents)
+    rows = [json.loads(line) for line in (tmp_path / "set" / "train.jsonl").read_text().splitlines()]
+    assert len(rows) == len(CORPUS)
+    with pytest.raises(SettingsError, match="exists"):
+        write_export(CORPUS, "datasets", tmp_path / "set")
+
+
+def test_bad_requests(tmp_path):
+    with pytest.raises(SettingsError, match="no format"):
+        write_export(CORPUS, "floppy", tmp_path / "x")
+    with pytest.raises(SettingsError, match="language"):
+        write_export(CORPUS, "rasa", tmp_path / "x", language="../en")
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "message"),
+    [
+        ("clu", b"{", "not JSON"),
+        ("clu", b'{"assets": {}}', r"no assets\.utterances"),
+        ("clu", b'{"assets": {"utterances": [{"text": 1, "intent": "a"}]}}', "utterance 1"),
+        ("dialogflow-cx", b'{"intents": 3}', "damaged"),
+        ("dialogflow-es", b"not a zip", "not a zip"),
+        ("botpress", b"[]", "no intents"),
+    ],
+)
+def test_damaged_platform_files_get_one_clear_line(format, content, message, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_known(path, format=format)

@@ -1,0 +1,190 @@
+"""No sequence of decisions can break a model folder: whatever was recorded, every view of it can be made."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from newfound.errors import DecisionError
+from newfound.review.decisions import MAX_PARTS, Decision, Review, check_new
+from newfound.review.reviewed import load
+from newfound.review.session import ReviewSession
+from newfound.review.store import ReviewStore
+
+
+@pytest.fixture(scope="module")
+def pristine(saved, tiny_encoder):
+    return ReviewSession(saved, encoder=tiny_encoder)
+
+
+@pytest.fixture
+def session(saved, tiny_encoder, tmp_path):
+    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
+
+
+def test_confirming_an_utterance_and_then_splitting_its_intent(session, tiny_encoder):
+    """The queue's `a`, then "Split like this": the folder must stay whole, and the utterance in one of the parts."""
+    view = session.view()
+    name = next(i.name for i in view.state().intents if not i.known)
+    confirmed = next(u.text for u in view.intent(name).utterances if not u.labelled)
+    session.decide([Decision("move", {"texts": [confirmed], "to": name})], author="ana")
+    split = session.view().intent(name).split
+    into = {part.name: list(part.utterances) for part in split.parts}
+    session.decide([Decision("split", {"intent": name, "into": into})], author="ana")
+    after = session.view()
+    for look in (after.state, after.queue, after.points, lambda: after.search("a")):
+        look()
+    found = next(u for u in after.describer.utterances if u.text == confirmed)
+    assert found.intent in into
+    reopened = load(session.folder, encoder=tiny_encoder)
+    assert reopened.predict([confirmed])[0] == found.intent
+    assert reopened.corpus()
+    session.undo(author="ana")
+    assert session.view().reviewed.review.moved == {confirmed: name}
+
+
+NAMES = st.sampled_from(["leak", "meter", "pay", "new 1", "new 2", "x", "y", "z"])
+
+
+@st.composite
+def decisions(draw):
+    kind = draw(st.sampled_from(["rename", "merge", "split", "reject", "accept", "move"]))
+    name, other = draw(NAMES), draw(NAMES)
+    texts = [f"text {i}" for i in draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))]
+    arguments = {
+        "rename": {"intent": name, "to": other},
+        "merge": {"intents": [name, draw(NAMES)], "into": other},
+        "split": {"intent": name, "into": {other: texts[:1], draw(NAMES): texts}},
+        "reject": {"intent": name},
+        "accept": {"intent": name},
+        "move": {"texts": texts, "to": draw(st.none() | NAMES)},
+    }[kind]
+    if kind == "move" and arguments["to"] is not None and draw(st.booleans()):
+        arguments["create"] = True
+    return Decision(kind, arguments)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(decisions(), max_size=12))
+def test_a_review_is_consistent_after_any_decisions(sequence):
+    review = Review.begin(["leak", "meter", "pay", "new 1", "new 2"], ["leak", "meter", "pay"])
+    for decision in sequence:
+        before = (dict(review.slots), set(review.known), dict(review.moved), dict(review.among))
+        try:
+            review.apply(decision)
+        except DecisionError:
+            assert (review.slots, review.known, review.moved, review.among) == before, "a refusal changes nothing"
+            continue
+        names = set(review.names)
+        assert {name for name in review.moved.values() if name is not None} <= names
+        assert {name for among in review.among.values() for name in among} <= names
+        assert all(len(among) > 1 for among in review.among.values())
+        assert not set(review.moved) & set(review.among)
+        assert review.known | review.accepted <= names
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(decisions(), max_size=8), st.randoms(use_true_random=False))
+def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, random):
+    """On a real model: names and texts are the model's own."""
+    store = pristine.store
+    texts = [u.text for u in pristine.model.utterances]
+    own = {"new 1": store.names[3], "new 2": store.names[4]}
+
+    def real(value):
+        if isinstance(value, str):
+            return texts[hash(value) % len(texts)] if value.startswith("text ") else own.get(value, value)
+        if isinstance(value, list):
+            return [real(v) for v in value]
+        return {real(k): real(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+    review = Review.begin(store.names, store.known)
+    for decision in sequence:
+        try:
+            review.apply(Decision(decision.kind, real(dict(decision.arguments))))
+            review.check_consistent()
+        except DecisionError:
+            return
+    view = pristine._view_of(review, 0)
+    state = view.state()
+    assert sum(i.size for i in state.intents) + sum(u.intent is None for u in view.describer.utterances) == len(texts)
+    view.queue()
+    view.points()
+    for intent in state.intents:
+        view.intent(intent.name)
+    if any(u.intent is not None for u in view.describer.utterances):
+        view.reviewed.corpus()
+
+
+def test_a_decision_that_a_view_cannot_follow_is_not_recorded(session, monkeypatch):
+    from newfound.review import session as module
+
+    name = session.store.names[-1]
+    monkeypatch.setattr(module.ReviewView, "state", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        session.decide([Decision("accept", {"intent": name})], author="ana")
+    assert session.store.entries() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("two\nlines", "invisible character U\\+000A"),
+        ("right\u202eto left", "invisible character U\\+202E"),
+        ("\u200b", "invisible character"),
+        (" pay", "begin or end"),
+        ("\u3164\u200d", "begin or end"),
+        ("x" * 201, "1 to 200"),
+    ],
+)
+def test_names_that_a_person_cannot_read_are_refused(session, name, message):
+    with pytest.raises(DecisionError, match=message):
+        session.decide([Decision("rename", {"intent": "pay", "to": name})], author="ana")
+    assert not session.store.exists
+
+
+@pytest.mark.parametrize("name", ["bezahlen", "платёж", "支払い", "pay 💳", "family 👨‍👩‍👧", "می‌خواهم"])
+def test_names_in_any_script_are_accepted(session, name):
+    session.decide([Decision("rename", {"intent": "pay", "to": name})], author="ana")
+    assert name in session.view().names
+
+
+def test_what_a_new_decision_may_not_hold(session):
+    name = session.store.names[-1]
+    with pytest.raises(DecisionError, match="not among the utterances of this model"):
+        session.decide([Decision("move", {"texts": ["never said"], "to": name})], author="ana")
+    parts = {f"part {i}": ["pay"] for i in range(MAX_PARTS + 1)}
+    with pytest.raises(DecisionError, match="at most 20 parts"):
+        session.decide([Decision("split", {"intent": name, "into": parts})], author="ana")
+    check_new(Decision("move", {"texts": ["never said"], "to": name}), ())  # a model without its utterances
+
+
+def test_decisions_do_not_get_slower_with_splits(session, monkeypatch):
+    """Parts are described by utterances whose vectors are there: nothing is encoded again."""
+    monkeypatch.setattr(type(session.model), "transform", lambda self, texts: pytest.fail(f"encoded {texts}"))
+    session.warm_up()
+    for number in range(8):
+        state = session.view().state()
+        largest = max((i for i in state.intents if not i.known), key=lambda i: i.size)
+        split = session.view().intent(largest.name).split
+        if split is None:
+            break
+        into = {f"{part.name} {number} {k}": list(part.utterances) for k, part in enumerate(split.parts)}
+        session.decide([Decision("split", {"intent": largest.name, "into": into})], author="ana")
+        session.view().state()
+    assert number >= 3
+    started = time.perf_counter()
+    session.decide([Decision("accept", {"intent": session.view().names[-1]})], author="ana")
+    assert time.perf_counter() - started < 2
+
+
+def test_stored_decisions_of_older_versions_are_replayed(session):
+    """What is refused today may have been recorded yesterday."""
+    store = ReviewStore(session.folder)
+    with store.log.writing() as log:
+        log.add([Decision("rename", {"intent": "pay", "to": "two\nlines"})], "ana")
+    assert "two\nlines" in store.review().names

@@ -1,0 +1,151 @@
+"""The file of decisions: read-only folders, full disks, links, other schemas and damaged rows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from newfound.errors import ModelError
+from newfound.files import REVIEW_FILE
+from newfound.review.decisions import Decision
+from newfound.review.reviewed import load
+from newfound.review.sqlite import SqliteLog, _explained
+from newfound.review.store import ReviewStore
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    ReviewStore(folder).decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
+    return folder
+
+
+def test_everything_is_in_one_file(folder):
+    assert [path.name for path in folder.glob("review*")] == [REVIEW_FILE]
+
+
+READ = """
+import sys
+from newfound.review.store import ReviewStore
+print("paying" in ReviewStore(sys.argv[1]).review().names)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to become somebody else")
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+def test_a_reviewed_model_is_read_where_nothing_may_be_written(folder, journal, tmp_path):
+    """Also files that an older version left in write-ahead mode."""
+    connection = sqlite3.connect(folder / REVIEW_FILE)
+    connection.execute(f"PRAGMA journal_mode = {journal}")
+    connection.close()
+    for path in (tmp_path.parent, tmp_path, folder, *folder.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o444)
+    folder.chmod(0o555)
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    if subprocess.run(["setpriv", "--reuid=65534", "test", "-x", sys.executable]).returncode:
+        pytest.skip("the interpreter cannot be run by another user here")
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", READ, folder],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": "/tmp"},
+    )
+    if "Permission denied" in done.stderr or "ModuleNotFoundError" in done.stderr:
+        pytest.skip("the interpreter cannot be run by another user here")
+    assert done.stdout.strip() == "True", done.stderr
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+def test_a_copy_is_read_where_the_file_itself_cannot_be_opened(folder, monkeypatch):
+    monkeypatch.setattr(SqliteLog, "_open_for_reading", lambda self, path: None)
+    assert "paying" in ReviewStore(folder).review().names
+
+
+def test_reading_changes_nothing(folder, tiny_encoder):
+    before = (folder / REVIEW_FILE).stat().st_mtime_ns
+    load(folder, encoder=tiny_encoder)
+    assert (folder / REVIEW_FILE).stat().st_mtime_ns == before
+    assert [path.name for path in folder.glob("review*")] == [REVIEW_FILE]
+
+
+def test_an_older_file_in_write_ahead_mode_goes_on(folder):
+    connection = sqlite3.connect(folder / REVIEW_FILE)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("UPDATE decisions SET author = 'bo'")
+    connection.commit()
+    connection.close()
+    store = ReviewStore(folder)
+    assert [entry.author for entry in store.entries()] == ["bo"]
+    store.decide([Decision("rename", {"intent": "paying", "to": "pays"})], author="ana")
+    assert "pays" in ReviewStore(folder).review().names
+
+
+def test_links_are_refused(folder, tmp_path):
+    (folder / REVIEW_FILE).rename(tmp_path / "elsewhere.sqlite3")
+    (folder / REVIEW_FILE).symlink_to(tmp_path / "elsewhere.sqlite3")
+    store = ReviewStore(folder)
+    for attempt in (store.entries, lambda: store.decide([Decision("accept", {"intent": "pay"})], author="ana")):
+        with pytest.raises(ModelError, match="is a link"):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "DROP TABLE decisions; CREATE VIEW decisions AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+        " SELECT i AS id, '' AS at, '' AS author, '' AS kind, '{}' AS arguments, NULL AS undone_at, NULL AS undone_by"
+        " FROM n",
+        "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END",
+        "DROP TABLE decisions; CREATE TABLE decisions (id)",
+        "CREATE TABLE other (id)",
+    ],
+)
+def test_another_schema_is_refused_before_anything_is_asked_of_it(folder, script):
+    connection = sqlite3.connect(folder / REVIEW_FILE)
+    connection.executescript(script)
+    connection.close()
+    store = ReviewStore(folder)
+    for attempt in (store.entries, lambda: store.decide([Decision("accept", {"intent": "pay"})], author="ana")):
+        with pytest.raises(ModelError, match="not a file of newfound's decisions"):
+            attempt()
+
+
+@pytest.mark.parametrize("arguments", ["no JSON", "[1]", "[" * 100_000])
+def test_damaged_decisions_are_named(folder, arguments):
+    connection = sqlite3.connect(folder / REVIEW_FILE)
+    connection.execute("UPDATE decisions SET arguments = ?", (arguments,))
+    connection.commit()
+    connection.close()
+    with pytest.raises(ModelError, match="a decision in it is damaged"):
+        ReviewStore(folder).entries()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("SQLITE_FULL", "the disk is full"),
+        ("SQLITE_READONLY", "cannot be written"),
+        ("SQLITE_CANTOPEN", "cannot be written"),
+        ("SQLITE_IOERR_WRITE", "the disk reports an error"),
+        ("SQLITE_CORRUPT", "restore it from a copy"),
+    ],
+)
+def test_what_is_wrong_with_the_disk_is_not_blamed_on_the_file(folder, code, message):
+    error = sqlite3.OperationalError("something")
+    error.sqlite_errorname = code
+    with pytest.raises(ModelError, match=message) as caught, _explained(folder / REVIEW_FILE):
+        raise error
+    assert ("restore" in str(caught.value)) == (code == "SQLITE_CORRUPT")
+
+
+def test_an_empty_file_holds_no_decision(folder):
+    (folder / REVIEW_FILE).write_bytes(b"")
+    store = ReviewStore(folder)
+    assert store.entries() == []
+    store.decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
+    assert len(store.entries()) == 1

@@ -1,0 +1,209 @@
+"""One job through the command line, HTTP and Python gives the same models and the same answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import newfound
+from commands import newfound as command
+from newfound.data.validation import read_known, read_logs
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+serving = pytest.importorskip("serving", reason="extra `serve` not installed")
+
+SETTINGS = {"n_new": 2, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, themed):
+    folder = tmp_path_factory.mktemp("doors")
+    with (folder / "known.csv").open("w", newline="") as file:
+        rows = zip(themed.labelled().texts, themed.labelled().labels, strict=True)
+        csv.writer(file).writerows([("text", "label"), *rows])
+    with (folder / "logs.csv").open("w", newline="") as file:
+        texts = [*themed.unlabelled().texts, *themed.unlabelled().texts[:10], "call me on 0171 2345678 please"]
+        csv.writer(file).writerows([("text",), *((text,) for text in texts)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def by_command(files, tiny_folder):
+    out = files / "by-command"
+    options = ("--n-new", 2, "--device", "cpu", "--encoder", tiny_folder, "--redact")
+    done = command("discover", files / "known.csv", files / "logs.csv", "--out", out, *options)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def by_python(files, tiny_folder):
+    out = files / "by-python"
+    result = newfound.discover(
+        files / "known.csv", files / "logs.csv", out, encoder=str(tiny_folder), redact=True, **SETTINGS
+    )
+    assert result.folder == out
+    assert result.n_new == 2
+    return out
+
+
+def _wait_for_job(client):
+    deadline = time.monotonic() + 60
+    while (state := client.get("/v1/jobs").json())["status"] == "running":
+        assert time.monotonic() < deadline, state
+        time.sleep(0.05)
+    assert state["status"] == "done", state
+    return state
+
+
+@pytest.fixture(scope="module")
+def by_http(files, by_command, tiny_encoder):
+    known, _ = read_known(files / "known.csv")
+    logs, _ = read_logs(files / "logs.csv")
+    body = {
+        "author": "ana",
+        "known": [{"text": t, "label": y} for t, y in zip(known.texts, known.labels, strict=True)],
+        "logs": list(logs.texts),
+        "n_new": 2,
+        "redact": True,
+    }
+    with serving.client_of(by_command, tiny_encoder) as client:
+        assert client.post("/v1/discover", json=body).status_code == 200
+        return files / _wait_for_job(client)["folder"]
+
+
+def _contents(folder):
+    about = json.loads((folder / "model.json").read_text())
+    for key in ("created", "timings"):
+        about["provenance"].pop(key)
+    about["encoder"].pop("name")
+    utterances = [json.loads(line) for line in (folder / "utterances.jsonl").read_text().splitlines()]
+    for utterance in utterances:
+        utterance.pop("source")  # a file's name, where there was a file
+    return about, utterances, (folder / "weights.safetensors").read_bytes()
+
+
+def test_discovery_is_the_same(by_command, by_python, by_http):
+    expected = _contents(by_command)
+    assert _contents(by_python) == expected
+    assert _contents(by_http) == expected
+    counts = {u["text"]: u["count"] for u in expected[1] if not u["labelled"]}
+    assert sum(count > 1 for count in counts.values()) >= 10, "repeats are counted behind every door"
+    assert any("<phone>" in text for text in counts), "masks are there behind every door"
+
+
+def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
+    known, _ = read_known(files / "known.csv")
+    logs, _ = read_logs(files / "logs.csv")
+    found = newfound.estimate(files / "known.csv", files / "logs.csv", encoder=str(tiny_folder))
+    printed = command("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder).stdout
+    assert f"About {found.n_new} new intents; {found.low} to {found.high} in" in printed
+    assert "--logs" not in printed, "the command it prints runs with the same default"
+    body = {
+        "known": [{"text": t, "label": y} for t, y in zip(known.texts, known.labels, strict=True)],
+        "logs": list(logs.texts),
+    }
+    with serving.client_of(by_command, tiny_encoder) as client:
+        answer = client.post("/v1/estimate", json=body).json()
+    assert answer == {"n_new": found.n_new, "low": found.low, "high": found.high}
+
+
+@pytest.fixture
+def reviewed(by_command, tmp_path):
+    folder = shutil.copytree(by_command, tmp_path / "model")
+    first, second = (i["name"] for i in json.loads((folder / "model.json").read_text())["intents"] if not i["known"])
+    decisions = [Decision("rename", {"intent": first, "to": "moving"}), Decision("accept", {"intent": "moving"})]
+    ReviewStore(folder).decide([*decisions, Decision("reject", {"intent": second})], author="ana")
+    return folder
+
+
+def test_predictions_heed_decisions_and_limit_outliers_behind_every_door(
+    reviewed, themed, tiny_folder, tiny_encoder, tmp_path
+):
+    texts = [*themed.texts[::7], "zzz qqq"]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    for share in (None, 0.3):
+        expected = newfound.predict(reviewed, texts, max_outliers=share, encoder=tiny_encoder, device="cpu")
+        loaded = newfound.load(reviewed, encoder=tiny_encoder)
+        if share is None:
+            assert [p.intent for p in expected] == loaded.predict(texts)
+            assert "moving" in [intent.name for intent in loaded.intents]
+        options = () if share is None else ("--max-outliers", share)
+        printed = command("predict", reviewed, tmp_path / "texts.txt", "--encoder", tiny_folder, *options).stdout
+        lines = [json.loads(line) for line in printed.splitlines()]
+        assert [(line["intent"], line["known"]) for line in lines] == [(p.intent, p.known) for p in expected]
+        with serving.client_of(reviewed, tiny_encoder) as client:
+            body = {"texts": texts} if share is None else {"texts": texts, "max_outliers": share}
+            answers = client.post("/v1/predict", json=body).json()["predictions"]
+        assert [answer["intent"] for answer in answers] == [p.intent for p in expected]
+        assert [a["probability"] for a in answers] == pytest.approx([p.probability for p in expected], abs=1e-4)
+
+
+def test_descriptions_are_the_same(reviewed, tiny_folder, tiny_encoder):
+    intents = {i.name: i for i in newfound.load(reviewed, encoder=tiny_encoder).intents}
+    printed = json.loads(command("inspect", reviewed, "--json", "--encoder", tiny_folder).stdout)["intents"]
+    with serving.client_of(reviewed, tiny_encoder) as client:
+        answered = client.get("/v1/intents").json()["intents"]
+        paged = [client.get("/v1/review/intent", params={"name": i["name"]}).json() for i in answered]
+    for shown in (printed, answered, paged):
+        assert {i["name"] for i in shown} == set(intents)
+        for one in shown:
+            intent = intents[one["name"]].as_dict()
+            for key in ("status", "size", "labelled", "certainty", "expected_error"):
+                assert one[key] == intent[key], (one["name"], key)
+            for key in ("exemplars", "keywords", "border"):
+                assert one[key] == list(intent[key]), (one["name"], key)
+            assert [o["name"] for o in one["overlaps"]] == [o["name"] for o in intent["overlaps"]]
+
+
+def test_refits_updates_and_exports_are_the_same(reviewed, files, tiny_folder, tiny_encoder, tmp_path):
+    newer = ["cancel book today stop", "cancel book now stop", "please cancel book", "stop cancel book late", "hello"]
+    (tmp_path / "newer.txt").write_text("\n".join(newer))
+    (tmp_path / "decisions.yaml").write_text("- accept: moving\n")
+    refitted, updated = tmp_path / "refitted", tmp_path / "updated"
+    encoder = ("--encoder", tiny_folder)
+    done = command(
+        *("review", "apply", reviewed, tmp_path / "decisions.yaml", "--refit", "--out", refitted),
+        *("--device", "cpu", *encoder),
+    )
+    assert done.returncode == 0, done.stderr
+    done = command(
+        "update", reviewed, tmp_path / "newer.txt", "--out", updated, "--n-new", 1, "--device", "cpu", *encoder
+    )
+    assert done.returncode == 0, done.stderr
+    done = command("export", reviewed, "--to", "clu", "--out", tmp_path / "a.json", *encoder)
+    assert done.returncode == 0, done.stderr
+
+    newfound.refit(reviewed, tmp_path / "refitted-2", encoder=tiny_encoder, device="cpu")
+    newfound.update(
+        reviewed, tmp_path / "newer.txt", tmp_path / "updated-2", encoder=tiny_encoder, **SETTINGS | {"n_new": 1}
+    )
+    newfound.export(reviewed, "clu", tmp_path / "b.json", encoder=tiny_encoder)
+    assert _contents(tmp_path / "refitted-2") == _contents(refitted)
+    assert _contents(tmp_path / "updated-2") == _contents(updated)
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+    with serving.client_of(reviewed, tiny_encoder) as client:
+        assert client.post("/v1/review/refit", json={"author": "ana"}).status_code == 200
+        assert _contents(tmp_path / _wait_for_job(client)["folder"]) == _contents(refitted)
+        assert client.post("/v1/update", json={"author": "ana", "logs": newer, "n_new": 1}).status_code == 200
+        assert _contents(tmp_path / _wait_for_job(client)["folder"]) == _contents(updated)
+        exported = client.get("/v1/export/clu").content
+    assert exported == (tmp_path / "a.json").read_bytes()
+
+
+def test_a_request_may_be_given_whole(files, tiny_encoder):
+    from newfound.workflows import EstimateRequest
+
+    request = EstimateRequest(files / "known.csv", files / "logs.csv", encoder=tiny_encoder)
+    assert newfound.estimate(request) == newfound.estimate(
+        files / "known.csv", files / "logs.csv", encoder=tiny_encoder
+    )
