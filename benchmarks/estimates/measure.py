@@ -1,92 +1,143 @@
-"""Estimated against true numbers of new intents, for every strategy; writes one JSON file beside this one.
+"""Compare estimated with true numbers of new intents, for every strategy.
 
 python benchmarks/estimates/measure.py splits    the benchmark's splits 1-3 at ratios 20, 40 and 60
 python benchmarks/estimates/measure.py fresh     class partitions that no setting was chosen on (seeds from 2000)
-python benchmarks/estimates/measure.py domains   CLINC with whole domains hidden (seeds from 2000)
+python benchmarks/estimates/measure.py domains   CLINC150 with whole domains hidden (seeds from 2000)
 python benchmarks/estimates/measure.py mixed     as fresh, with 30 % known utterances in the logs
 python benchmarks/estimates/measure.py summary   the mean absolute relative errors, from the files
+
+Each of the first four writes one JSON file beside this one and skips what is in it.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+import argparse
+import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
-from newfound.data.benchmarks import facts, fresh_domain_task, fresh_task, load_benchmark
+from newfound.algorithms.estimation import Logs, Strategy, estimate_n_new
+from newfound.algorithms.metrics import Ids
+from newfound.bench.cells import load_partition
+from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
+from newfound.data.benchmarks import facts
 from newfound.data.task import DiscoveryTask
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import default_cache_dir, load_encoder
-from newfound.estimate import estimate_n_new
+from newfound.encoders.encoder import Encoder
 
-KNOWN_SHARE = 0.3
-
-
-def tasks(what: str) -> Iterator[tuple[DiscoveryTask, int]]:
-    if what == "splits":
-        for benchmark in ("GID-SD", "GID-CD", "GID-MD"):
-            for ratio in (20, 40, 60):
-                for split in facts("splits")["ood_classes"][benchmark][str(ratio)]:  # GID-CD 60: one was published
-                    yield load_benchmark(benchmark, ratio=ratio, split=int(split)), ratio
-        return
-    if what == "domains":
-        for hidden in (2, 4, 6):
-            for seed in (2000, 2001, 2002):
-                yield fresh_domain_task(hidden=hidden, seed=seed), hidden * 10
-        return
-    for data in ("banking77", "clinc150"):
-        for ratio in (20, 40, 60):
-            for seed in (2000, 2001, 2002):
-                yield fresh_task(data, ood_ratio=ratio / 100, seed=seed), ratio
+HERE = Path(__file__).parent
+RATIOS = (20, 40, 60)
+PARTITION_SEEDS = (2000, 2001, 2002)
+KNOWN_SHARE_OF_MIXED_LOGS = 0.3
+PARTITIONS = {
+    "splits": ("GID-SD", "GID-CD", "GID-MD"),
+    "fresh": ("FRESH-BANKING77", "FRESH-CLINC150"),
+    "domains": ("FRESH-DOMAINS",),
+    "mixed": ("FRESH-BANKING77", "FRESH-CLINC150"),
+}
 
 
-def summary() -> None:
-    """Mean absolute relative error in percent of each strategy, and how often its interval holds the truth."""
-    for path in sorted(Path(__file__).parent.glob("*-minilm.json")):
-        by_group: dict[tuple[str, str], list[tuple[float, bool]]] = {}
-        for row in json.loads(path.read_bytes()):
-            for name, found in row.items():
-                if isinstance(found, dict):
-                    off = abs(found["n_new"] / row["truth"] - 1)
-                    held = found["low"] <= row["truth"] <= found["high"]
-                    for data in (row["task"].split("/")[0], "all"):
-                        by_group.setdefault((data, name), []).append((off, held))
-        for (data, name), values in sorted(by_group.items()):
-            off, held = (100 * float(np.mean(column)) for column in zip(*values, strict=True))
-            print(f"{path.stem:16} {data:10} {name:14} {off:5.1f} %   truth in the interval: {held:3.0f} %")
+class EstimateSettings(TypedDict):
+    """The settings of `estimate_n_new` that the study compares."""
+
+    strategy: Strategy
+    logs_hold: Logs
 
 
-def main(what: str) -> None:
-    encoder = load_encoder("minilm", cache=FeatureCache(default_cache_dir()))
-    path = Path(__file__).parent / f"{what}-minilm.json"
-    rows = json.loads(path.read_bytes()) if path.is_file() else []
-    for task, ratio in tasks(what):
-        if task.name in (row["task"] for row in rows):
+STRATEGIES: dict[str, EstimateSettings] = {
+    "resolution": {"strategy": "resolution", "logs_hold": "novel"},
+    "height": {"strategy": "height", "logs_hold": "novel"},
+    "drop": {"strategy": "drop", "logs_hold": "novel"},
+}
+ON_MIXED_LOGS: dict[str, EstimateSettings] = {
+    "mixed": {"strategy": "resolution", "logs_hold": "mixed"},
+    "taken as novel": {"strategy": "resolution", "logs_hold": "novel"},
+}
+
+
+def partitions(study: str) -> Iterator[tuple[DiscoveryTask, int]]:
+    """Yield the tasks of a study, each with its ratio of new intents in percent."""
+    for benchmark in PARTITIONS[study]:
+        for ratio in RATIOS:
+            for split in _splits(benchmark, ratio) if study == "splits" else PARTITION_SEEDS:
+                yield load_partition(benchmark, ratio=ratio, split=split), ratio
+
+
+def _splits(benchmark: str, ratio: int) -> list[int]:
+    """The published splits; GID-CD has only one at ratio 60."""
+    return [int(split) for split in facts("splits")["ood_classes"][benchmark][str(ratio)]]
+
+
+def estimate_row(study: str, task: DiscoveryTask, ratio: int, encoder: Encoder) -> Row:
+    """Return the true number of new intents of a task beside the estimates of all strategies."""
+    corpus = task.observed_train
+    x = frozen_vectors(encoder, corpus.texts).numpy()
+    y = np.array([-1 if label is None else task.known.index(label) for label in corpus.labels], dtype=np.int64)
+    known, logs = np.flatnonzero(y >= 0), np.flatnonzero(y < 0)
+    if study == "mixed":
+        known, logs = _moved_to_logs(known, logs)
+    row: Row = {"task": task.name, "ratio": ratio, "truth": len(task.new)}
+    for name, settings in (ON_MIXED_LOGS if study == "mixed" else STRATEGIES).items():
+        started = time.perf_counter()
+        estimate = estimate_n_new(x[known], y[known], x[logs], **settings)
+        seconds = round(time.perf_counter() - started, 1)
+        row[name] = {"n_new": estimate.n_new, "low": estimate.low, "high": estimate.high, "seconds": seconds}
+    return row
+
+
+def _moved_to_logs(known: Ids, logs: Ids) -> tuple[Ids, Ids]:
+    """Move labelled rows into the logs until these hold 30 % known utterances, but at most half of the labelled."""
+    wanted = int(len(logs) * KNOWN_SHARE_OF_MIXED_LOGS / (1 - KNOWN_SHARE_OF_MIXED_LOGS))
+    moved = np.random.default_rng(0).permutation(known)[: min(wanted, len(known) // 2)]
+    return np.setdiff1d(known, moved), np.concatenate([logs, moved])
+
+
+def measure(study: str, folder: Path) -> None:
+    """Estimate on every task of a study that its file does not have yet."""
+    encoder = study_encoder()
+    path = folder / f"{study}-minilm.json"
+    finished = {row["task"] for row in read_rows(path)}
+    for task, ratio in partitions(study):
+        if task.name in finished:
             continue
-        corpus = task.observed_train
-        x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
-        y = np.array([-1 if label is None else task.known.index(label) for label in corpus.labels])
-        known, logs = (y >= 0).nonzero()[0], (y < 0).nonzero()[0]
-        variants = {name: {"strategy": name} for name in ("resolution", "height", "drop")}
-        if what == "mixed":
-            moved = np.random.default_rng(0).permutation(known)[: int(len(logs) * KNOWN_SHARE / (1 - KNOWN_SHARE))]
-            moved = moved[: len(known) // 2]
-            known, logs = np.setdiff1d(known, moved), np.concatenate([logs, moved])
-            variants = {"mixed": {"logs_hold": "mixed"}, "taken as novel": {}}
-        row = {"task": task.name, "ratio": ratio, "truth": len(task.new)}
-        for name, settings in variants.items():
-            started = time.perf_counter()
-            found = estimate_n_new(x[known], y[known], x[logs], **settings)
-            seconds = round(time.perf_counter() - started, 1)
-            row[name] = {"n_new": found.n_new, "low": found.low, "high": found.high, "seconds": seconds}
-        print(row["task"], row["truth"], {name: row[name]["n_new"] for name in variants}, flush=True)
-        rows.append(row)
-        path.write_text(json.dumps(rows, indent=1) + "\n")
+        row = estimate_row(study, task, ratio, encoder)
+        append_row(path, row)
+        estimates = {name: value["n_new"] for name, value in row.items() if isinstance(value, dict)}
+        print(row["task"], row["truth"], estimates, flush=True)
+
+
+def print_summary(folder: Path) -> None:
+    """Print the mean absolute relative error of each strategy in percent, and how often its interval has the truth."""
+    for path in sorted(folder.glob("*-minilm.json")):
+        errors: dict[tuple[str, str], list[float]] = {}
+        in_interval: dict[tuple[str, str], list[bool]] = {}
+        for row in read_rows(path):
+            for name, estimate in row.items():
+                if not isinstance(estimate, dict):
+                    continue
+                for data in (row["task"].split("/")[0], "all"):
+                    errors.setdefault((data, name), []).append(abs(estimate["n_new"] / row["truth"] - 1))
+                    holds = estimate["low"] <= row["truth"] <= estimate["high"]
+                    in_interval.setdefault((data, name), []).append(holds)
+        for key in sorted(errors):
+            error, held = (100 * statistics.fmean(values[key]) for values in (errors, in_interval))
+            print(f"{path.stem:16} {key[0]:10} {key[1]:14} {error:5.1f} %   truth in the interval: {held:3.0f} %")
+
+
+def main() -> None:
+    """Run one of the studies, or print the summary of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", choices=[*PARTITIONS, "summary"])
+    parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result files")
+    options = parser.parse_args()
+    if options.study == "summary":
+        print_summary(options.out)
+    else:
+        measure(options.study, options.out)
 
 
 if __name__ == "__main__":
-    summary() if sys.argv[1] == "summary" else main(sys.argv[1])
+    main()

@@ -1,47 +1,56 @@
-"""Do probabilities mean what they say? Expected calibration error of the default recipe, heads only.
+"""Measure the expected calibration error of the default recipe, with a frozen encoder.
 
-python benchmarks/messy/calibration.py
+python benchmarks/messy/calibration.py      prints a table
 
-A prediction counts as right as in the strict protocol: known intents exactly, new ones through their matching.
+A prediction is correct as in the strict protocol: known intents exactly, new ones through their matching.
 """
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
+
 import numpy as np
 
-from newfound.data.benchmarks import load_benchmark
+from newfound.bench.cells import Cell, fit_cell, task_of
+from newfound.bench.scoring import calibration_error, strictly_correct
+from newfound.bench.studies import study_encoder
+from newfound.bench.tables import Line, as_markdown
 from newfound.data.demo_corpus import load_demo
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import default_cache_dir, load_encoder
-from newfound.methods.consensus import Consensus
-from newfound.metrics import match_clusters
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
 
-BINS = 10
+DEMO = "demo"
+HEADER = ("data", "accuracy", "mean probability", "calibration error", "of known", "of new")
 
 
-def calibration_error(probability: np.ndarray, right: np.ndarray) -> float:
-    """Mean distance between probability and share of right answers over ten bins, by how full they are; percent."""
-    bins = np.minimum((probability * BINS).astype(int), BINS - 1)
-    gaps = [abs((probability - right)[bins == b].sum()) for b in range(BINS)]
-    return 100 * float(sum(gaps)) / len(right)
+def planned(benchmarks: list[str]) -> Iterator[tuple[Cell, DiscoveryTask]]:
+    """Yield the cells of the study with their data: logs of new intents only, one split and seed each."""
+    for benchmark in benchmarks:
+        cell = Cell("consensus", benchmark, 40, 1, 0, "minilm", "heads")
+        yield cell, load_demo() if benchmark == DEMO else task_of(cell)
+
+
+def calibration_line(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Line:
+    """Fit the recipe on a task and return a line of the table, in percent."""
+    probabilities = fit_cell(cell, encoder, "cpu", task).predict_proba(task.test.texts)
+    probability, predicted = probabilities.max(1), probabilities.argmax(1).astype(np.int64)
+    gold = task.gold_ids(task.test)
+    correct = strictly_correct(gold, predicted, len(task.known))
+    is_new = gold >= len(task.known)
+    errors = [calibration_error(probability[rows], correct[rows]) for rows in (is_new | ~is_new, ~is_new, is_new)]
+    values = [100 * float(correct.mean()), 100 * float(probability.mean()), *errors]
+    return (task.name, *(f"{value:.1f}" for value in values))
 
 
 def main() -> None:
-    encoder = load_encoder("minilm", cache=FeatureCache(default_cache_dir()))
-    tasks = [load_demo(), *(load_benchmark(name, ratio=40, split=1) for name in ("GID-SD", "GID-CD", "GID-MD"))]
-    print("| | accuracy | mean probability | calibration error | of known | of new |\n|---|---|---|---|---|---|")
-    for task in tasks:
-        seen, known = task.observed_train, len(task.known)
-        method = Consensus(encoder=encoder, tune="heads", device="cpu", n_new=len(task.new))
-        every = method.fit(seen.texts, seen.labels).predict_proba(task.test.texts)
-        probability, predicted, gold = every.max(1), every.argmax(1), task.gold_ids(task.test)
-        is_new = gold >= known
-        landed = is_new & (predicted >= known)
-        meaning = match_clusters(gold[landed] - known, predicted[landed] - known)
-        right = np.array([p if p < known else meaning.get(p - known, -1) + known for p in predicted]) == gold
-        errors = [calibration_error(probability[rows], right[rows]) for rows in (is_new | True, ~is_new, is_new)]
-        cells = [100 * right.mean(), 100 * probability.mean(), *errors]
-        print(f"| {task.name} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |", flush=True)
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default=f"{DEMO},GID-SD,GID-CD,GID-MD", help="the demo corpus, and benchmarks")
+    options = parser.parse_args()
+    encoder = study_encoder()
+    lines = [calibration_line(cell, task, encoder) for cell, task in planned(options.data.split(","))]
+    print(as_markdown(HEADER, lines))
 
 
 if __name__ == "__main__":

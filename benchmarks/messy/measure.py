@@ -1,194 +1,228 @@
-"""Logs that hold known intents (30 %) or utterances of no intent (10 %): newfound beside what one would do otherwise.
+"""Compare methods on logs that hold known intents (30 %) or utterances of no intent (10 %).
 
 python benchmarks/messy/measure.py [--seeds 0,1,2]     appends to messy.jsonl beside this file, skips what is there
-python benchmarks/messy/measure.py --table                prints the means
+python benchmarks/messy/measure.py --table             prints the means
 
-Frozen MiniLM for all. `kmeans` takes all logs for new. `threshold` is a logistic regression on the known intents that
-calls new what it is less sure of than of all but 5 % of the known validation utterances, and k-means of that.
-`bertopic` (skipped where it is not installed) is BERTopic with its defaults on the same vectors, given the known
+The encoder is frozen MiniLM for all. `kmeans` takes all logs for new. `threshold` is a logistic regression on the known
+intents that calls new what it is less sure of than of all but 5 % of the known validation utterances, and k-means of
+that. `bertopic` (skipped where it is not installed) is BERTopic with its defaults on the same vectors, given the known
 labels; a topic counts as the known intent of most of its labelled utterances, if they are at least half of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from newfound.clustering import kmeans
-from newfound.data.benchmarks import load_benchmark, out_of_scope
-from newfound.data.conditions import Condition, under
+from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.metrics import Ids
+from newfound.bench.cells import Cell, fit_cell, task_of
+from newfound.bench.experiments import Column
+from newfound.bench.scoring import Predictor, score_predictor
+from newfound.bench.studies import (
+    FrozenPredictor,
+    Row,
+    append_row,
+    frozen_vectors,
+    read_rows,
+    study_encoder,
+    whole_numbers,
+)
+from newfound.bench.tables import as_markdown, table_of_rows
 from newfound.data.task import DiscoveryTask
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, default_cache_dir, load_encoder
-from newfound.methods import method_named
-from newfound.metrics import auroc, both_protocols
-from newfound.training.run import Run
+from newfound.encoders.encoder import Encoder
 
-CONDITIONS = {
-    "mixed 0 %": Condition(mixed=0.0),
-    "mixed 30 %": Condition(mixed=0.3),
-    "noise 0 %": Condition(noise=0.0),
-    "noise 10 %": Condition(noise=0.1),
+HERE = Path(__file__).parent
+FILE_NAME = "messy.jsonl"
+BENCHMARKS, SPLITS = ("GID-SD", "GID-MD"), (1, 2, 3)
+VARIANT_OF_LOGS = {
+    "mixed 0 %": "mixed-0",
+    "mixed 30 %": "mixed-30",
+    "noise 0 %": "noise-0",
+    "noise 10 %": "noise-10",
 }
-FILE = Path(__file__).parent / "messy.jsonl"
-Answer = Callable[[list[str]], tuple[np.ndarray, np.ndarray]]  # texts -> ids, how unlike any intent
-Fit = Callable[[DiscoveryTask, Encoder, int], Answer]
+KEY = ("benchmark", "logs", "method", "split", "seed")
+COLUMNS = (
+    Column("IND ACC", ("ind_acc",)),
+    Column("OOD ACC", ("ood_acc",)),
+    Column("OOD F1", ("ood_f1",)),
+    Column("known F1", ("known_f1",)),
+    Column("AUROC", ("auroc",)),
+)
+MAX_UNSURE_SHARE = 0.05  # of the known validation utterances, which may fall below the threshold
+REGRESSION_C, REGRESSION_ITERATIONS = 20.0, 300
+Vectors = npt.NDArray[np.float32]
+Fit = Callable[[Cell, DiscoveryTask, Encoder], Predictor]
 
 
-def by_method(name: str, **settings: Any) -> Fit:
-    def fit(task: DiscoveryTask, encoder: Encoder, seed: int) -> Answer:
-        method = method_named(name)(
-            encoder=encoder, tune="heads", device="cpu", seed=seed, n_new=len(task.new), **settings
-        )
-        seen = task.observed_train
-        method.fit(seen.texts, seen.labels, run=Run())
+def package_method(**settings: Any) -> Fit:
+    """Return how a method of the package is fitted, with settings of its own."""
 
-        def answer(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-            x = torch.from_numpy(vectors(encoder, texts))  # cached; the heads alone are trained
-            return method.model_.probabilities_of(x).argmax(1).numpy(), method.model_.outliers_of(x)
-
-        return answer
+    def fit(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
+        return FrozenPredictor(fit_cell(cell, encoder, "cpu", task, settings).model_, encoder)
 
     return fit
 
 
-def vectors(encoder: Encoder, texts: list[str]) -> np.ndarray:
-    from newfound.encoders.encoder import whole_corpus
-    from newfound.network import IntentNetwork, embed
-
-    tune = encoder.tune("heads")
-    features = encoder.features(texts, tune)
-    network = IntentNetwork(encoder.tail(tune), encoder.width, 2).eval()
-    x = embed(network, features, whole_corpus(features.data.lengths, encoder.device)).numpy()
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+def unit_vectors(encoder: Encoder, texts: Sequence[str]) -> Vectors:
+    """Return the frozen encoder's vectors [n, d], of unit length."""
+    x: Vectors = frozen_vectors(encoder, texts).numpy()
+    unit: Vectors = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return unit
 
 
-def threshold(task: DiscoveryTask, encoder: Encoder, seed: int) -> Answer:
-    seen, dev = task.observed_train, task.observed_dev.labelled()
-    place = {intent: i for i, intent in enumerate(task.known)}
-    y = np.array([-1 if label is None else place[label] for label in seen.labels])
-    x = vectors(encoder, list(seen.texts))
-    known = LogisticRegression(C=20.0, max_iter=300).fit(x[y >= 0], y[y >= 0])
-    least = np.quantile(known.predict_proba(vectors(encoder, list(dev.texts))).max(1), 0.05)
-    sure = known.predict_proba(x).max(1) >= least
-    label = np.where(y >= 0, y, np.where(sure, known.predict(x), -1))
-    found = kmeans(torch.from_numpy(x[label < 0]).float(), len(task.new), seed=seed).labels.numpy()
-    label[label < 0] = len(task.known) + found
-    joint = LogisticRegression(C=20.0, max_iter=300).fit(x, label)
-
-    def answer(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        p = joint.predict_proba(vectors(encoder, texts))
-        return joint.classes_[p.argmax(1)], 1 - p.max(1)
-
-    return answer
+def known_ids(task: DiscoveryTask) -> Ids:
+    """Return the known intent [n] of every training utterance; -1 for those of the logs."""
+    ids = {intent: i for i, intent in enumerate(task.known)}
+    labels = task.observed_train.labels
+    return np.array([-1 if label is None else ids[label] for label in labels], dtype=np.int64)
 
 
-def bertopic(task: DiscoveryTask, encoder: Encoder, seed: int) -> Answer:
+@dataclass(frozen=True, slots=True)
+class RegressionPredictor:
+    """A logistic regression over known and new intents; a text is an outlier as far as the best one is improbable."""
+
+    encoder: Encoder
+    regression: Any
+
+    def predict_ids(self, texts: Sequence[str]) -> Ids:
+        """Return the most probable intent of each text."""
+        best: Ids = self.regression.predict(unit_vectors(self.encoder, texts))
+        return best
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return one minus the highest probability of each text."""
+        scores: npt.NDArray[np.float64] = 1 - self.regression.predict_proba(unit_vectors(self.encoder, texts)).max(1)
+        return scores
+
+
+def threshold(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
+    """Call new what a classifier of the known intents is unsure of, cluster that, and classify into both."""
+    y, x = known_ids(task), unit_vectors(encoder, task.observed_train.texts)
+    validation = unit_vectors(encoder, task.observed_dev.labelled().texts)
+    known = _regression().fit(x[y >= 0], y[y >= 0])
+    min_probability = np.quantile(known.predict_proba(validation).max(1), MAX_UNSURE_SHARE)
+    is_sure = known.predict_proba(x).max(1) >= min_probability
+    label = np.where(y >= 0, y, np.where(is_sure, known.predict(x), -1))
+    clusters = kmeans(torch.from_numpy(x[label < 0]), len(task.new), seed=cell.seed).labels.numpy()
+    label[label < 0] = len(task.known) + clusters
+    return RegressionPredictor(encoder, _regression().fit(x, label))
+
+
+def _regression() -> Any:
+    return LogisticRegression(C=REGRESSION_C, max_iter=REGRESSION_ITERATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPredictor:
+    """BERTopic as a classifier: every topic stands for a known intent or for a new one."""
+
+    encoder: Encoder
+    model: Any
+    intent_of_topic: dict[int, int]
+
+    def predict_ids(self, texts: Sequence[str]) -> Ids:
+        """Return the intent of the topic of each text."""
+        topics, _ = self._transform(texts)
+        return np.array([self.intent_of_topic[int(topic)] for topic in topics], dtype=np.int64)
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return one minus the probability of the topic of each text."""
+        _, probability = self._transform(texts)
+        return 1 - np.asarray(probability, dtype=np.float64)
+
+    def _transform(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        topics, probability = self.model.transform(list(texts), unit_vectors(self.encoder, texts))
+        return topics, probability
+
+
+def bertopic(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
+    """Fit BERTopic with its defaults, given the known labels."""
     from bertopic import BERTopic
     from umap import UMAP
 
-    seen = task.observed_train
-    place = {intent: i for i, intent in enumerate(task.known)}
-    y = np.array([-1 if label is None else place[label] for label in seen.labels])
-    x = vectors(encoder, list(seen.texts))
-    reduce = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
-    model = BERTopic(umap_model=reduce)
-    topics = np.array(model.fit_transform(list(seen.texts), x, y=y)[0])
-    meaning: dict[int, int] = {-1: len(task.known)}  # what is no topic is at least not known
+    texts, y = task.observed_train.texts, known_ids(task)
+    reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=cell.seed)
+    model = BERTopic(umap_model=reduction)
+    topics = np.array(model.fit_transform(list(texts), unit_vectors(encoder, texts), y=y)[0])
+    intent_of_topic = {-1: len(task.known)}  # an utterance of no topic is at least not of a known intent
     for topic in sorted(set(topics.tolist()) - {-1}):
-        own = y[topics == topic]
-        labelled = own[own >= 0]
-        most = np.bincount(labelled).argmax() if 2 * len(labelled) >= len(own) else None
-        meaning[topic] = int(most) if most is not None else len(task.known) + 1 + topic
-
-    def answer(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        topic, p = model.transform(texts, vectors(encoder, texts))
-        return np.array([meaning[int(t)] for t in topic]), 1 - np.asarray(p)
-
-    return answer
+        members = y[topics == topic]
+        labelled = members[members >= 0]
+        is_known = 2 * len(labelled) >= len(members)
+        intent_of_topic[topic] = int(np.bincount(labelled).argmax()) if is_known else len(task.known) + 1 + topic
+    return TopicPredictor(encoder, model, intent_of_topic)
 
 
 METHODS: dict[str, Fit] = {
-    "consensus": by_method("consensus", logs="mixed"),
-    "kmeans": by_method("kmeans"),
+    "consensus": package_method(logs="mixed"),
+    "kmeans": package_method(),
     "threshold": threshold,
     "bertopic": bertopic,
 }
 
 
-def scores(task: DiscoveryTask, answer: Answer) -> dict[str, float]:
-    gold, n = task.gold_ids(task.test), len(task.known)
-    predicted, odd = answer(list(task.test.texts))
-    strict = both_protocols(gold, predicted, n)["strict"]
-    found = {"ind_acc": strict.ind_acc, "ood_acc": strict.ood_acc, "ood_f1": strict.ood_f1}
-    if task.unlabelled:
-        logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]
-        is_known = np.isin(logs, list(task.unlabelled))
-        said = answer([task.train.texts[i] for i in logs])[0] < n
-        found["known_f1"] = 200.0 * int((is_known & said).sum()) / max(1, int(is_known.sum() + said.sum()))
-    if task.out_of_scope:
-        found["auroc"] = 100 * auroc(answer(list(task.out_of_scope))[1], odd)
-    return {name: round(float(value), 2) for name, value in found.items()}
+def score_row(predictor: Predictor, task: DiscoveryTask) -> Row:
+    """Return the strict scores and, where the logs hold more than new intents, how well that was recognised."""
+    result = score_predictor(predictor, task)
+    strict = result["scores"]["strict"]
+    chosen = {name: strict[name] for name in ("ind_acc", "ood_acc", "ood_f1")}
+    chosen |= {**result.get("logs", {}), **result.get("out_of_scope", {})}
+    return {name: round(value, 2) for name, value in chosen.items()}
 
 
-def finished() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in FILE.open()] if FILE.exists() else []
+def planned(methods: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[str, Cell]]:
+    """Yield the cells of the study, each with what its logs are called; cells on the same logs follow one another."""
+    for seed, benchmark, split, (logs, variant), method in product(
+        seeds, BENCHMARKS, SPLITS, VARIANT_OF_LOGS.items(), methods
+    ):
+        yield logs, Cell(method, benchmark, 40, split, seed, "minilm", "heads", variant)
 
 
-def table() -> None:
-    rows = finished()
-    names = ("ind_acc", "ood_acc", "ood_f1", "known_f1", "auroc")
-    print("| benchmark | logs | method | IND ACC | OOD ACC | OOD F1 | known F1 | AUROC | runs |\n" + "| --- " * 9 + "|")
-    for key in dict.fromkeys((r["benchmark"], r["logs"], r["method"]) for r in rows):
-        own = [r for r in rows if (r["benchmark"], r["logs"], r["method"]) == key]
-        cells = []
-        for name in names:
-            values = [r[name] for r in own if name in r]
-            std = statistics.stdev(values) if len(values) > 1 else 0.0
-            cells.append(f"{statistics.fmean(values):.1f} ± {std:.1f}" if values else "")
-        print("| " + " | ".join((*key, *cells, str(len(own)))) + " |")
+def measure(methods: Sequence[str], seeds: Sequence[int], path: Path) -> None:
+    """Run the cells that the result file does not have yet."""
+    encoder = study_encoder()
+    finished = {tuple(row[name] for name in KEY) for row in read_rows(path)}
+    for logs, cell in planned(methods, seeds):
+        key = (cell.benchmark, logs, cell.method, cell.split, cell.seed)
+        if key in finished:
+            continue
+        task = task_of(cell)
+        started = time.perf_counter()
+        try:
+            scores = score_row(METHODS[cell.method](cell, task, encoder), task)
+        except ImportError as error:
+            print(f"{cell.method} skipped: {error}", flush=True)
+            continue
+        seconds = round(time.perf_counter() - started, 1)
+        row = {**dict(zip(KEY, key, strict=True)), **scores, "seconds": seconds}
+        append_row(path, row)
+        print(row, flush=True)
 
 
 def main() -> None:
+    """Run the study, or print its table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", default="0,1,2")
+    parser.add_argument("--seeds", type=whole_numbers, default=[0, 1, 2])
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
     options = parser.parse_args()
+    path = options.out / FILE_NAME
     if options.table:
-        table()
-        return
-    encoder = load_encoder("minilm", cache=FeatureCache(default_cache_dir()))
-    done = {(r["benchmark"], r["logs"], r["method"], r["split"], r["seed"]) for r in finished()}
-    for seed in map(int, options.seeds.split(",")):
-        for benchmark in ("GID-SD", "GID-MD"):
-            for split in (1, 2, 3):
-                for logs, condition in CONDITIONS.items():
-                    task = load_benchmark(benchmark, ratio=40, split=split)
-                    made = under(task, condition, out_of_scope=out_of_scope(), seed=seed)
-                    for name in options.methods.split(","):
-                        if (benchmark, logs, name, split, seed) in done:
-                            continue
-                        started = time.perf_counter()
-                        try:
-                            result = scores(made, METHODS[name](made, encoder, seed))
-                        except ImportError as error:
-                            print(f"{name} skipped: {error}", flush=True)
-                            continue
-                        about = {"benchmark": benchmark, "logs": logs, "method": name, "split": split, "seed": seed}
-                        row = {**about, **result, "seconds": round(time.perf_counter() - started, 1)}
-                        with FILE.open("a") as file:
-                            file.write(json.dumps(row) + "\n")
-                        print(row, flush=True)
+        print(as_markdown(*table_of_rows(read_rows(path), KEY[:3], COLUMNS)))
+    else:
+        measure(options.methods.split(","), options.seeds, path)
 
 
 if __name__ == "__main__":

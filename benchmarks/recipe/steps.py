@@ -1,99 +1,151 @@
-"""What each step of the recipe adds: labels of the new intents by each, and a linear head on frozen vectors after it.
+"""Measure what each step of the recipe adds: its labels of the new intents, and a linear head trained on them.
 
-python benchmarks/recipe/steps.py      writes steps.json beside this file (fresh partitions, seeds 1000 and 1001)
+python benchmarks/recipe/steps.py            adds to steps.json beside this file, skips what is there
+python benchmarks/recipe/steps.py --table    prints the means
+
+The data are fresh class partitions (seeds 1000 and 1001), the vectors those of the frozen encoder.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
+import statistics
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from fresh import tasks
+from torch import Tensor
 
-from newfound.assignment import class_means
-from newfound.clustering import balance, kmeans
-from newfound.consensus import _lloyd, agree, diffuse, vote
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import default_cache_dir, load_encoder
-from newfound.metrics import both_protocols
+from newfound.algorithms.assignment import class_means
+from newfound.algorithms.clustering import balance, kmeans
+from newfound.algorithms.consensus import _lloyd, agree, diffuse, vote
+from newfound.bench.cells import FRESH_PARTITIONS, load_partition
+from newfound.bench.scoring import score_ids
+from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
+from newfound.bench.tables import as_markdown
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
 
-Label = Callable[[torch.Tensor, int, int], torch.Tensor]
+HERE = Path(__file__).parent
+FILE_NAME = "steps.json"
+DATA = {"BANKING77": "banking77/fresh", "CLINC150": "clinc150/fresh", "domains": "clinc150/domains"}
+VOTES = 12
+HEAD_TEMPERATURE, HEAD_STEPS, HEAD_LR = 0.05, 60, 0.01
+Label = Callable[[Tensor, int, int], Tensor]
+"""Vectors [n, d], a number of clusters and a seed -> labels [n]."""
 
 
-def plain(x: torch.Tensor, k: int, seed: int) -> torch.Tensor:
+def ten_restarts(x: Tensor, k: int, seed: int) -> Tensor:
+    """Return the best of ten runs of k-means."""
     return kmeans(x, k, restarts=10, seed=seed).labels
 
 
-def evened(x: torch.Tensor, k: int, seed: int) -> torch.Tensor:
+def evened_out(x: Tensor, k: int, seed: int) -> Tensor:
+    """Return clusters of about equal size, grown from the best of ten runs of k-means."""
     return balance(x, kmeans(x, k, restarts=10, seed=seed).centres, rounds=20)
 
 
-def freed(x: torch.Tensor, k: int, seed: int) -> torch.Tensor:
-    return _lloyd(x, class_means(x, evened(x, k, seed), k)[0])[0]
+def evened_out_and_freed(x: Tensor, k: int, seed: int) -> Tensor:
+    """Return clusters that were evened out and then moved by k-means without regard to their sizes."""
+    return _lloyd(x, class_means(x, evened_out(x, k, seed), k)[0])[0]
 
 
-def consensus(one: Label, neighbours: bool) -> Label:
-    def label(x: torch.Tensor, k: int, seed: int) -> torch.Tensor:
-        views = (x, diffuse(x)) if neighbours else (x,)
-        runs = 12 // len(views)
-        votes = [one(view, k, 1000 * seed + 100 * i + run) for i, view in enumerate(views) for run in range(runs)]
+def one_start(x: Tensor, k: int, seed: int) -> Tensor:
+    """Return a single run of k-means."""
+    return kmeans(x, k, restarts=1, seed=seed).labels
+
+
+def consensus(labelling: Label, *, two_views: bool) -> Label:
+    """Return how labels come from twelve votes, either all on the vectors or half of them on a second view."""
+
+    def label(x: Tensor, k: int, seed: int) -> Tensor:
+        views = (x, diffuse(x)) if two_views else (x,)
+        votes = [
+            labelling(view, k, 1000 * seed + 100 * i + run)
+            for i, view in enumerate(views)
+            for run in range(VOTES // len(views))
+        ]
         return agree(votes, k, seed=seed)
 
     return label
 
 
-def once(x: torch.Tensor, k: int, seed: int) -> torch.Tensor:
-    return kmeans(x, k, restarts=1, seed=seed).labels
-
-
 STEPS: dict[str, Label] = {
-    "k-means, 10 restarts": plain,
-    "evened out": evened,
-    "evened out, freed": freed,
-    "consensus of 12 k-means": consensus(once, neighbours=False),
-    "consensus of 12 k-means over two views": consensus(once, neighbours=True),
+    "k-means, 10 restarts": ten_restarts,
+    "evened out": evened_out,
+    "evened out, freed": evened_out_and_freed,
+    "consensus of 12 k-means": consensus(one_start, two_views=False),
+    "consensus of 12 k-means over two views": consensus(one_start, two_views=True),
     "consensus of 12 evened out and freed over two views": consensus(
-        lambda x, k, seed: vote(x, k, seed=seed).freed, neighbours=True
+        lambda x, k, seed: vote(x, k, seed=seed).freed, two_views=True
     ),
 }
 
 
-def head(x: torch.Tensor, y: torch.Tensor, columns: int, temperature: float = 0.05, steps: int = 60) -> torch.Tensor:
-    """A cosine classifier [columns, d], started at the class means."""
+def linear_head(x: Tensor, y: Tensor, columns: int) -> Tensor:
+    """Train a cosine classifier [columns, d] on vectors [n, d] and labels [n], from the class means on."""
     weight = class_means(x, y, columns)[0].clone().requires_grad_()
-    optimizer = torch.optim.Adam([weight], lr=0.01)
-    for _ in range(steps):
-        loss = F.cross_entropy(x @ F.normalize(weight, dim=-1).T / temperature, y)
+    optimizer = torch.optim.Adam([weight], lr=HEAD_LR)
+    for _ in range(HEAD_STEPS):
+        loss = F.cross_entropy(x @ F.normalize(weight, dim=-1).T / HEAD_TEMPERATURE, y)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     return F.normalize(weight.detach(), dim=-1)
 
 
+def step_row(task: DiscoveryTask, encoder: Encoder, step: str, seed: int) -> Row:
+    """Label the new intents' training utterances by a step, train the head, and score it on the test part."""
+    x, test = (frozen_vectors(encoder, part.texts) for part in (task.train, task.test))
+    n_known, n_new = len(task.known), len(task.new)
+    y = torch.from_numpy(task.gold_ids(task.train))
+    logs = y >= n_known
+    y[logs] = n_known + STEPS[step](F.normalize(x[logs], dim=-1), n_new, seed)
+    predicted = (test @ linear_head(x, y, n_known + n_new).T).argmax(1).numpy()
+    accuracy = score_ids(task, predicted)["scores"]["strict"]["ood_acc"]
+    return {"task": task.name, "step": step, "seed": seed, "strict_ood_acc": round(accuracy, 2)}
+
+
+def measure(path: Path, partitions: list[int], seeds: list[int]) -> None:
+    """Run every step on every partition and seed that the result file does not have yet."""
+    encoder = study_encoder()
+    finished = {(row["task"], row["step"], row["seed"]) for row in read_rows(path)}
+    for partition, benchmark in product(partitions, FRESH_PARTITIONS):
+        task = load_partition(benchmark, ratio=40, split=partition)
+        for step, seed in product(STEPS, seeds):
+            if (task.name, step, seed) not in finished:
+                row = step_row(task, encoder, step, seed)
+                append_row(path, row)
+                print(*row.values(), flush=True)
+
+
+def print_table(path: Path) -> None:
+    """Print the mean strict OOD accuracy of each step on each kind of data."""
+    rows = read_rows(path)
+    lines = []
+    for step in STEPS:
+        by_data = (
+            [row["strict_ood_acc"] for row in rows if row["step"] == step and row["task"].startswith(prefix)]
+            for prefix in DATA.values()
+        )
+        lines.append((step, *(f"{statistics.fmean(values):.1f}" if values else "" for values in by_data)))
+    print(as_markdown(("labels for the new intents", *DATA), lines))
+
+
 def main() -> None:
-    encoder = load_encoder("minilm", cache=FeatureCache(default_cache_dir()))
-    rows = []
-    for task in tasks([1000, 1001]):
-        x, test = (encoder.features(part.texts, encoder.tune("heads")).data.flat for part in (task.train, task.test))
-        gold, n_known, n_new = task.gold_ids(task.train), len(task.known), len(task.new)
-        logs = torch.from_numpy(gold >= n_known)
-        for name, label in STEPS.items():
-            for seed in (0, 1):
-                y = torch.from_numpy(gold.copy())
-                y[logs] = n_known + label(F.normalize(x[logs], dim=-1), n_new, seed)
-                predicted = (test @ head(x, y, n_known + n_new).T).argmax(1).numpy()
-                score = both_protocols(task.gold_ids(task.test), predicted, n_known)["strict"].ood_acc
-                rows.append({"task": task.name, "step": name, "seed": seed, "strict_ood_acc": round(score, 2)})
-            print(task.name, name, [row["strict_ood_acc"] for row in rows[-2:]], flush=True)
-    (Path(__file__).parent / "steps.json").write_text(json.dumps(rows, indent=1) + "\n")
-    for name in STEPS:
-        kinds = ("banking77/fresh", "clinc150/fresh", "clinc150/domains")
-        own = {k: [r["strict_ood_acc"] for r in rows if r["step"] == name and r["task"].startswith(k)] for k in kinds}
-        print(f"| {name} | " + " | ".join(f"{np.mean(v):.1f}" for v in own.values()) + " |")
+    """Run the study and print its table, or print the table alone."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=whole_numbers, default=[0, 1])
+    parser.add_argument("--partitions", type=whole_numbers, default=[1000, 1001], help="seeds of the partitions")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
+    options = parser.parse_args()
+    path = options.out / FILE_NAME
+    if not options.table:
+        measure(path, options.partitions, options.seeds)
+    print_table(path)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`newfound serve` under load, beside a plain FastAPI endpoint that calls the same model once per request.
+"""Put `newfound serve` under load, beside a plain FastAPI endpoint that calls the same model once per request.
 
 python benchmarks/serve/load.py MODEL [--connections 64] [--seconds 20] [--soak 600]     writes load.json beside it
 
@@ -17,8 +17,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,139 +27,187 @@ from typing import Any
 from pydantic import BaseModel
 
 from newfound.bench.speed import hardware
-from newfound.model import read_utterances
-from newfound.review.reviewed import open_model
+from newfound.files import to_json, write_atomically
+from newfound.model import Prediction, read_utterances
+from newfound.review.reviewed import load
 
-HEAD = (
+HERE = Path(__file__).parent
+FILE_NAME = "load.json"
+PLAIN_PORT, NEWFOUND_PORT = 8811, 8812
+MAX_TEXTS, MAX_INTENTS = 500, 10**6
+WARM_UP_SECONDS, SETTLE_SECONDS = 5, 3
+MAX_START_SECONDS, SECONDS_BETWEEN_PROBES = 60, 0.1
+SOAK_STRETCHES = 10
+REQUEST_HEAD = (
     "POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
 )
 
 
-class Texts(BaseModel):
+class PredictRequest(BaseModel):
+    """The body of a request to the plain endpoint."""
+
     texts: list[str]
 
 
-def plain(folder: str, port: int) -> None:
-    """The endpoint one would write first."""
+def serve_plainly(folder: str, port: int) -> None:
+    """Serve the endpoint that one would write first."""
     import uvicorn
     from fastapi import FastAPI
 
-    model, app = open_model(folder), FastAPI()
+    model, app = load(folder), FastAPI()
 
     @app.post("/v1/predict")
-    def predict(body: Texts) -> dict[str, Any]:
+    def predict(body: PredictRequest) -> dict[str, Any]:
         return {"predictions": [{"intent": p.intent, "probability": p.probability} for p in model.classify(body.texts)]}
 
     uvicorn.run(app, port=port, log_level="error", access_log=False)
 
 
 @contextmanager
-def server(command: list[str], port: int) -> Iterator[int]:
-    """A server process; gives its number once it answers."""
+def server(command: Sequence[str], port: int) -> Iterator[int]:
+    """Run a server process and give its process id once it answers."""
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(600):
-            if process.poll() is not None:
-                raise SystemExit(f"{command} ended")
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        time.sleep(3)
+        _wait_until_it_answers(process, port)
+        time.sleep(SETTLE_SECONDS)
         yield process.pid
     finally:
         process.terminate()
         process.wait()
 
 
+def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int) -> None:
+    end = time.monotonic() + MAX_START_SECONDS
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise SystemExit(f"{process.args!r} ended")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(SECONDS_BETWEEN_PROBES)
+    raise SystemExit(f"{process.args!r} does not answer after {MAX_START_SECONDS} seconds")
+
+
 def memory_mb(pid: int) -> float:
+    """Return the resident memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
-async def load(port: int, texts: list[str], connections: int, seconds: float) -> dict[str, Any]:
-    """Requests one after another on every connection."""
-    times: list[float] = []
-    answers: dict[str, Any] = {}
-    errors, number = 0, count()
+@dataclass
+class LoadResult:
+    """What a stretch of load showed.
+
+    Attributes:
+        seconds: How long it lasted.
+        latencies: Seconds of each request.
+        errors: How many were not answered with status 200.
+        answers: The last prediction of each text.
+    """
+
+    seconds: float = 0.0
+    latencies: list[float] = field(default_factory=list)
+    errors: int = 0
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts, throughput and latencies as the result file has them."""
+        percentiles = statistics.quantiles(self.latencies, n=100)
+        return {
+            "requests": len(self.latencies),
+            "errors": self.errors,
+            "per_second": round(len(self.latencies) / self.seconds, 1),
+            "p50_ms": round(1000 * percentiles[49], 1),
+            "p99_ms": round(1000 * percentiles[98], 1),
+        }
+
+
+async def send_load(port: int, texts: Sequence[str], connections: int, seconds: float) -> LoadResult:
+    """Send requests one after another on every connection."""
+    result, numbers = LoadResult(), count()
     end = time.perf_counter() + seconds
 
     async def client() -> None:
-        nonlocal errors
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         while time.perf_counter() < end:
-            text = texts[next(number) % len(texts)]
+            text = texts[next(numbers) % len(texts)]
             body = json.dumps({"texts": [text]}).encode()
-            head = HEAD.format(length=len(body))
             started = time.perf_counter()
-            writer.write(head.encode() + body)
+            writer.write(REQUEST_HEAD.format(length=len(body)).encode() + body)
             header = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             length = int(header.split("content-length: ")[1].split("\r\n")[0])
             answer = await reader.readexactly(length)
-            times.append(time.perf_counter() - started)
+            result.latencies.append(time.perf_counter() - started)
             if " 200 " in header.split("\r\n")[0]:
-                answers[text] = json.loads(answer)["predictions"][0]
+                result.answers[text] = json.loads(answer)["predictions"][0]
             else:
-                errors += 1
+                result.errors += 1
         writer.close()
 
-    began = time.perf_counter()
+    started = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(connections)))
-    spent = time.perf_counter() - began
-    cuts = statistics.quantiles(times, n=100)
-    return {
-        "requests": len(times),
-        "errors": errors,
-        "per_second": round(len(times) / spent, 1),
-        "p50_ms": round(1000 * cuts[49], 1),
-        "p99_ms": round(1000 * cuts[98], 1),
-        "answers": answers,
-    }
+    result.seconds = time.perf_counter() - started
+    return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--soak", type=float, default=0)
-    parser.add_argument("--plain", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.plain:
-        plain(options.model, options.plain)
-        return
-    texts = [u.text for u in read_utterances(options.model, 10**6)][:500]
-    expected = {p.text: p for p in open_model(options.model).classify(texts)}
-    result: dict[str, Any] = {"connections": options.connections, "hardware": hardware("cpu"), "cores": os.cpu_count()}
-    commands = {
-        "plain": [sys.executable, __file__, options.model, "--plain", "8811"],
-        "newfound": [sys.executable, "-m", "newfound", "serve", options.model, "--port", "8812", "--quiet"],
-    }
-    for (name, command), port in zip(commands.items(), (8811, 8812), strict=True):
-        with server(command, port) as pid:
-            asyncio.run(load(port, texts, options.connections, 5))  # warm
-            found = asyncio.run(load(port, texts, options.connections, options.seconds))
-            answers = found.pop("answers")
-            wrong = [t for t, a in answers.items() if a["intent"] != expected[t].intent]
-            furthest = max(abs(a["probability"] - expected[t].probability) for t, a in answers.items())
-            result[name] = {**found, "differing_intents": len(wrong), "largest_difference": float(f"{furthest:.1e}")}
-            print(name, result[name], flush=True)
-            if name == "newfound" and options.soak:
-                result["soak"] = soak(pid, port, texts, options.connections, options.soak)
-    result["ratio"] = round(result["newfound"]["per_second"] / result["plain"]["per_second"], 2)
-    print(f"{result['ratio']} times the plain endpoint")
-    (Path(__file__).parent / "load.json").write_text(json.dumps(result, indent=2) + "\n")
+def differences(answers: Mapping[str, dict[str, Any]], expected: Mapping[str, Prediction]) -> dict[str, Any]:
+    """Compare the server's answers with the model's own."""
+    other_intents = sum(answer["intent"] != expected[text].intent for text, answer in answers.items())
+    largest = max(abs(answer["probability"] - expected[text].probability) for text, answer in answers.items())
+    return {"differing_intents": other_intents, "largest_difference": float(f"{largest:.1e}")}
 
 
-def soak(pid: int, port: int, texts: list[str], connections: int, seconds: float) -> dict[str, Any]:
-    """Ten stretches; memory after each."""
+def soak(pid: int, port: int, texts: Sequence[str], connections: int, seconds: float) -> dict[str, Any]:
+    """Keep a server under load in ten stretches, and record its memory after each."""
     memory, requests, errors = [memory_mb(pid)], 0, 0
-    for _ in range(10):
-        found = asyncio.run(load(port, texts, connections, seconds / 10))
-        requests, errors = requests + found["requests"], errors + found["errors"]
+    for _ in range(SOAK_STRETCHES):
+        result = asyncio.run(send_load(port, texts, connections, seconds / SOAK_STRETCHES))
+        requests, errors = requests + len(result.latencies), errors + result.errors
         memory.append(memory_mb(pid))
         print(f"soak: {requests:,} requests, {errors} errors, {memory[-1]:.0f} MB", flush=True)
     return {"seconds": seconds, "requests": requests, "errors": errors, "memory_mb": [round(m) for m in memory]}
+
+
+def compare(model: str, connections: int, seconds: float, soak_seconds: float) -> dict[str, Any]:
+    """Put both servers under load, one after the other, and return what the result file holds."""
+    texts = [utterance.text for utterance in read_utterances(model, MAX_INTENTS)][:MAX_TEXTS]
+    expected = {prediction.text: prediction for prediction in load(model).classify(texts)}
+    content: dict[str, Any] = {"connections": connections, "hardware": hardware("cpu"), "cores": os.cpu_count()}
+    servers = {
+        "plain": (PLAIN_PORT, [sys.executable, __file__, model, "--plain", str(PLAIN_PORT)]),
+        "newfound": (
+            NEWFOUND_PORT,
+            [sys.executable, "-m", "newfound", "serve", model, "--port", str(NEWFOUND_PORT), "--quiet"],
+        ),
+    }
+    for name, (port, command) in servers.items():
+        with server(command, port) as pid:
+            asyncio.run(send_load(port, texts, connections, WARM_UP_SECONDS))
+            result = asyncio.run(send_load(port, texts, connections, seconds))
+            content[name] = {**result.summary(), **differences(result.answers, expected)}
+            print(name, content[name], flush=True)
+            if name == "newfound" and soak_seconds:
+                content["soak"] = soak(pid, port, texts, connections, soak_seconds)
+    content["ratio"] = round(content["newfound"]["per_second"] / content["plain"]["per_second"], 2)
+    return content
+
+
+def main() -> None:
+    """Run the study, or the plain endpoint that it starts as a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="a model folder")
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--soak", type=float, default=0, help="seconds of further load on newfound serve")
+    parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
+    parser.add_argument("--plain", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.plain:
+        serve_plainly(options.model, options.plain)
+        return
+    content = compare(options.model, options.connections, options.seconds, options.soak)
+    print(f"{content['ratio']} times the plain endpoint")
+    write_atomically(options.out / FILE_NAME, to_json(content))
 
 
 if __name__ == "__main__":
