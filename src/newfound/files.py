@@ -1,4 +1,4 @@
-"""Writing so that a reader sees the old file or the new one, never half of either."""
+"""Atomic writes: a reader sees the old file or folder or the new one, never a part of either."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newfound.errors import SettingsError, TargetExists
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside the target, flush to disk, then rename over it."""
+    """Write a file: to a temporary file in the same folder, flushed to disk, which is then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
@@ -23,7 +23,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())  # temporary files are private; this one is like any other
+        Path(name).chmod(0o666 & ~_umask())  # temporary files can be read by their owner only
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -42,7 +42,16 @@ REVIEW_FILE = "review.sqlite3"
 
 
 def check_replaceable(target: Path, overwrite: bool) -> None:
-    """Refuse to write a model where something else is, or where a model is that nobody asked to replace."""
+    """Check that a model may be written to a folder.
+
+    Args:
+        target: The folder.
+        overwrite: Whether an earlier model there may be replaced.
+
+    Raises:
+        TargetExists: There is something else, a review, or a model that is not to be replaced.
+        SettingsError: The name is not usable, or the folder cannot be written.
+    """
     if target.name.startswith("-"):
         raise SettingsError(f"{target}: that looks like an option; give the name of a folder")
     if target.is_symlink():
@@ -50,30 +59,30 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
     if (target / REVIEW_FILE).exists():
         raise TargetExists(target, "holds a person's review decisions", replaceable=False)
     if target.exists():
-        foreign = _foreign_files(target)
-        if foreign:
-            raise TargetExists(target, f"exists and holds something else ({foreign})", replaceable=False)
+        other_content = _other_content(target)
+        if other_content:
+            raise TargetExists(target, f"exists and holds something else ({other_content})", replaceable=False)
         if not overwrite:
             raise TargetExists(target)
     _check_writable(target)
 
 
-def _foreign_files(target: Path) -> str:
-    """Something in the way that no newfound model consists of."""
+def _other_content(target: Path) -> str:
+    """Return what at the target is not part of a newfound model; empty if there is nothing else."""
     if not target.is_dir():
         return "a file"
     names = {path.name for path in target.iterdir()}
     if names - MODEL_FILES:
         return sorted(names - MODEL_FILES)[0]
     try:
-        ours = not names or json.loads((target / "model.json").read_bytes())["format"] == MODEL_FORMAT
+        is_model = not names or json.loads((target / "model.json").read_bytes())["format"] == MODEL_FORMAT
     except (OSError, ValueError, KeyError, TypeError):
-        ours = False
-    return "" if ours else "not a newfound model"
+        is_model = False
+    return "" if is_model else "not a newfound model"
 
 
 def _check_writable(target: Path) -> None:
-    """Find out before an hour of work, not after it."""
+    """Check before a long training, and not only at its end, that the target can be written."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent):
@@ -83,17 +92,18 @@ def _check_writable(target: Path) -> None:
 
 
 def to_json(value: Any) -> bytes:
+    """Return a value as indented JSON in UTF-8."""
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 @contextmanager
 def folder_atomically(target: Path) -> Iterator[Path]:
-    """A fresh folder to fill; it takes the target's place when the block ends without an error."""
+    """Yield an empty folder that replaces the target when the block ends without an error."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield temporary
-        for path in (temporary, *temporary.rglob("*")):  # temporary files are private; a model is like any other file
+        for path in (temporary, *temporary.rglob("*")):  # temporary folders can be read by their owner only
             path.chmod(0o755 if path.is_dir() else 0o644)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent)) / "old"

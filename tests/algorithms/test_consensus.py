@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, believed, diffuse, recognise_known, unanimity, vote
+from newfound.algorithms.consensus import agree, agreement, believed, diffuse, recognise_known, unanimity, vote
 
 
 def bundles(sizes=(60, 60, 60, 60, 60, 60), width=24, spread=0.12, seed=0):
@@ -117,3 +117,11 @@ def test_logs_without_any_known_utterance_stay_new():
     x, label = bundles()
     y = torch.where(label < 3, label, -1)
     assert (recognise_known(x, y, 3) == -1).float().mean() > 0.98
+
+
+def test_agreement_by_hand():
+    """Two clusterings of five rows: one says what the consensus says under other numbers, one puts row 2 elsewhere."""
+    consensus = torch.tensor([0, 0, 1, 1, 1])
+    same, other = torch.tensor([1, 1, 0, 0, 0]), torch.tensor([0, 0, 0, 1, 1])
+    assert agreement([same, other], consensus).tolist() == [1.0, 1.0, 0.5, 1.0, 1.0]
+    assert agreement([same], consensus).tolist() == [1.0] * 5

@@ -121,3 +121,17 @@ def test_losses_are_finite_in_half_precision(dtype):
     ):
         assert loss.isfinite()
         assert loss.dtype == torch.float32
+
+
+def test_instances_of_one_label_are_not_pushed_apart():
+    """Three samples, the first two of one label: in the row of view 1 of sample 0, only its positive and sample 2 stay.
+
+    With unit vectors at right angles, logits are 1/tau for the positive and 0 for the two views of sample 2, and the
+    loss of each row of samples 0 and 1 is log(e + 2) - 1 at tau = 1; sample 2 has four negatives: log(e + 4) - 1.
+    """
+    z = torch.eye(3)
+    loss = instance_contrastive(z, z, 1.0, same=torch.tensor([5, 5, -1]))
+    first, last = math.log(math.e + 2) - 1, math.log(math.e + 4) - 1
+    assert float(loss) == pytest.approx((4 * first + 2 * last) / 6, rel=1e-5)
+    unlabelled = instance_contrastive(z, z, 1.0, same=torch.tensor([-1, -1, -1]))
+    assert float(unlabelled) == pytest.approx(float(instance_contrastive(z, z, 1.0)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newfound import errors
-from newfound.cli.errors import REMEDIES, in_words_of_the_command_line
+from newfound.cli.errors import REMEDIES, message_with_flags
 
 SOURCE = Path(__file__).parents[2] / "src" / "newfound"
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -56,7 +56,7 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
 )
 def test_the_command_line_adds_its_flags(error, said):
     assert FLAG.search(str(error)) is None
-    assert said in in_words_of_the_command_line(error)
+    assert said in message_with_flags(error)
 
 
 def test_every_remedy_is_still_what_an_error_says():

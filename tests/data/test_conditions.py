@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from conftest import themed_corpus
-from newfound.data.conditions import Condition, under
+from newfound.data.conditions import Condition, apply_condition
 from newfound.data.task import make_task
 from newfound.errors import SettingsError
 
@@ -19,7 +19,7 @@ def task():
 
 
 def test_a_long_tail_falls_to_one_over_the_factor_and_leaves_known_intents_alone(task):
-    sizes = under(task, Condition(imbalance=10)).train.sizes
+    sizes = apply_condition(task, Condition(imbalance=10)).train.sizes
     assert sorted(sizes[intent] for intent in task.new) == [3, 30]
     assert {sizes[intent] for intent in task.known} == {30}
 
@@ -27,32 +27,32 @@ def test_a_long_tail_falls_to_one_over_the_factor_and_leaves_known_intents_alone
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
 def test_mixed_logs_have_the_share_and_the_same_new_utterances_at_every_level(task, share):
     """45 known utterances keep their label and 45 are spare, which at 60 % are joined by 30 new ones."""
-    mixed = under(task, Condition(mixed=share))
+    mixed = apply_condition(task, Condition(mixed=share))
     seen = mixed.observed_train
     assert Counter(seen.labels) == {"pay": 15, "meter": 15, "leak": 15, None: 30 + len(mixed.unlabelled)}
     assert len(mixed.unlabelled) == round(30 * share / (1 - share))
     assert {mixed.train.labels[i] for i in mixed.unlabelled} <= set(task.known)
     new = {text for text, label in zip(mixed.train.texts, mixed.train.labels, strict=True) if label in task.new}
-    unmixed = under(task, Condition(mixed=0.0)).train
+    unmixed = apply_condition(task, Condition(mixed=0.0)).train
     assert new == {text for text, label in zip(unmixed.texts, unmixed.labels, strict=True) if label in task.new}
 
 
 def test_noise_is_in_the_logs_without_a_label_and_other_noise_in_the_test(task):
-    noisy = under(task, Condition(noise=0.3), out_of_scope=STRAY)
+    noisy = apply_condition(task, Condition(noise=0.3), out_of_scope=STRAY)
     in_logs = [text for text in noisy.train.texts if text in STRAY]
     assert len(in_logs) == round(60 * 0.3 / 0.7)  # 30 are spare: enough for all 60 new utterances
     assert set(in_logs).isdisjoint(noisy.out_of_scope)
     assert len(noisy.out_of_scope) == 10
     assert (noisy.gold_ids(noisy.train) == -1).sum() == len(in_logs)
-    assert under(task, Condition(noise=0.0), out_of_scope=STRAY).train == task.train
+    assert apply_condition(task, Condition(noise=0.0), out_of_scope=STRAY).train == task.train
 
 
 def test_conditions_repeat_with_the_seed_and_refuse_what_cannot_be(task):
     condition = Condition(imbalance=5)
-    assert under(task, condition, seed=1) == under(task, condition, seed=1)
-    assert under(task, condition, seed=1) != under(task, condition, seed=2)
+    assert apply_condition(task, condition, seed=1) == apply_condition(task, condition, seed=1)
+    assert apply_condition(task, condition, seed=1) != apply_condition(task, condition, seed=2)
     for wrong in ({"imbalance": 0.5}, {"noise": 0.5}, {"mixed": -0.1}):
         with pytest.raises(SettingsError, match="must"):
             Condition(**wrong)
     with pytest.raises(SettingsError, match="out-of-scope"):
-        under(task, Condition(noise=0.1))
+        apply_condition(task, Condition(noise=0.1))

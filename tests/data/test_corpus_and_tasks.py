@@ -111,6 +111,7 @@ def test_fresh_tasks_differ_from_the_published_splits(shared_data, monkeypatch):
     monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
     task = fresh_task("banking77", ood_ratio=0.4, seed=1000)
     assert len(task.new) == 31
+    assert task.test == task.dev, "settings are chosen without any test row"
     assert all(set(task.new) != set(new) for new in facts("splits")["ood_classes"]["GID-SD"]["40"].values())
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts, distinct
 from newfound.data.readers import Columns, Source, format_of, open_rows, read_csv, read_jsonl, read_rasa
-from newfound.data.validation import LONGEST_TEXT, ReadReport, read_known, read_logs, stream_rows
+from newfound.data.validation import MAX_TEXT_LENGTH, ReadReport, read_known, read_logs, stream_rows
 from newfound.errors import DataError
 
 
@@ -114,7 +114,7 @@ def test_duplicates_are_kept_and_counted(tmp_path):
 
 def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
     corpus, report = read_logs(write(tmp_path / "l.csv", "text\n" + "word " * 40_000 + "\nshort\n"))
-    assert [len(text) for text in corpus.texts] == [LONGEST_TEXT, 5]
+    assert [len(text) for text in corpus.texts] == [MAX_TEXT_LENGTH, 5]
     assert report.truncated == 1
     assert "1 row longer than 2,000 characters, cut there (first: line 2)" in report.warnings()[0]
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from conftest import tiny_backbone, write_tiny_encoder
 from newfound.encoders.encoder import Features, batches_by_length, load_encoder
-from newfound.encoders.layers import FAMILIES, relative_bias
+from newfound.encoders.families import FAMILIES
+from newfound.encoders.families.mpnet import relative_bias
 from newfound.encoders.ragged import Batch, Ragged, lay_out, pack
 from newfound.errors import EncoderError, SettingsError
 
@@ -185,7 +186,7 @@ def test_every_row_lies_whole_in_one_window_and_combines_to_its_own_sum(lengths,
 def test_layout_by_hand():
     """Falling lengths 11, 6, 6, 4, 3 in windows of 16: [11], [6, 6, 4] and [3]."""
     batch = Batch.of(torch.tensor([3, 6, 11, 6, 4]), torch.arange(5), CPU)
-    assert (batch.windows, batch.width, batch.most) == (3, 16, 3)
+    assert (batch.windows, batch.width, batch.max_rows_per_window) == (3, 16, 3)
     assert batch.order.tolist() == [2, 1, 3, 4, 0]
     assert batch.start.tolist() == [0, 16, 22, 28, 32]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import uuid
@@ -31,7 +32,7 @@ CORPUS = Corpus.of(
     ],
     ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
 )
-READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets")]
+READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets", "csv-safe")]
 
 
 @pytest.mark.parametrize("format", READABLE)
@@ -238,6 +239,23 @@ def test_an_agent_is_what_the_vendor_documents():
     for name in archive.namelist():
         if name.startswith("intents/"):
             jsonschema.validate(json.loads(archive.read(name)), ES_PHRASES if "_usersays_" in name else ES_INTENT)
+
+
+def test_a_table_for_spreadsheets_holds_no_formula():
+    texts = ['=HYPERLINK("http://evil", "a")', "+1", "-1", "@x", "\tx", "\rx", "'=x", "a\r=b", "where is my card?"]
+    corpus = Corpus.of([*texts, "pay"], [*["a"] * len(texts), "=b"])
+
+    written = EXPORTS["csv-safe"].content(corpus).decode()
+    rows = list(csv.reader(io.StringIO(written, newline="")))
+    assert rows[0] == ["text", "label"]
+    assert [text for text, _ in rows[1:]] == ["'" + text for text in texts[:6]] + [*texts[6:], "pay"]
+    assert [label for _, label in rows[1:]] == ["a"] * len(texts) + ["'=b"]
+
+
+def test_plain_csv_keeps_every_cell_as_it_is():
+    corpus = Corpus.of(['=HYPERLINK("http://evil", "a")', "-1", "pay"], ["a", "a", "=b"])
+    expected = 'text,label\n"=HYPERLINK(""http://evil"", ""a"")",a\n-1,a\npay,=b\n'
+    assert EXPORTS["csv"].content(corpus).decode() == expected
 
 
 def test_a_dataset_folder_names_its_labels(tmp_path):

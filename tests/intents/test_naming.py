@@ -58,11 +58,11 @@ def test_keywords_are_what_the_others_lack():
 def test_exemplars_are_close_to_the_prototype_and_differ_from_one_another():
     x = torch.tensor([[1.0, 0.0], [1.0, 0.01], [0.9, 0.4], [0.0, 1.0]])
     texts = ["a card", "A card!", "my card", "else"]
-    assert exemplars(x, torch.tensor([1.0, 0.0]), texts, most=2) == [0, 2]
-    assert exemplars(x, torch.tensor([1.0, 0.0]), texts, most=9) == [0, 2, 3]  # the repeat stays out
+    assert exemplars(x, torch.tensor([1.0, 0.0]), texts, count=2) == [0, 2]
+    assert exemplars(x, torch.tensor([1.0, 0.0]), texts, count=9) == [0, 2, 3]  # the repeat stays out
 
 
 def test_border_cases_by_hand():
     """Margins of column 0 over the best other: 0.8, 0.1, -0.2."""
     logits = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.4, 0.1], [0.3, 0.1, 0.5]])
-    assert border_cases(logits, 0, ["sure", "nearly", "hardly"], most=2) == [2, 1]
+    assert border_cases(logits, 0, ["sure", "nearly", "hardly"], count=2) == [2, 1]

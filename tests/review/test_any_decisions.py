@@ -73,17 +73,19 @@ def decisions(draw):
 def test_a_review_is_consistent_after_any_decisions(sequence):
     review = Review.begin(["leak", "meter", "pay", "new 1", "new 2"], ["leak", "meter", "pay"])
     for decision in sequence:
-        before = (dict(review.slots), set(review.known), dict(review.moved), dict(review.among))
+        before = (dict(review.slots), set(review.known), dict(review.moved), dict(review.possible_parts))
         try:
             review.apply(decision)
         except DecisionError:
-            assert (review.slots, review.known, review.moved, review.among) == before, "a refusal changes nothing"
+            assert (review.slots, review.known, review.moved, review.possible_parts) == before, (
+                "a refusal changes nothing"
+            )
             continue
         names = set(review.names)
         assert {name for name in review.moved.values() if name is not None} <= names
-        assert {name for among in review.among.values() for name in among} <= names
-        assert all(len(among) > 1 for among in review.among.values())
-        assert not set(review.moved) & set(review.among)
+        assert {name for among in review.possible_parts.values() for name in among} <= names
+        assert all(len(among) > 1 for among in review.possible_parts.values())
+        assert not set(review.moved) & set(review.possible_parts)
         assert review.known | review.accepted <= names
 
 

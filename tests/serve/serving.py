@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from newfound.serve.app import create_app
-from newfound.serve.server import TimeoutProtocol
+from newfound.serve.server import listen, server_config
 from newfound.serve.settings import ServeSettings
 
 QUIET = ServeSettings(log_requests=False)
@@ -27,18 +28,17 @@ def client_of(folder, encoder, settings=QUIET, **options):
 
 
 @contextmanager
-def server_of(folder, encoder, settings=QUIET):
-    """A real server on a free port, in a thread; gives its address."""
-    config = uvicorn.Config(
-        create_app(folder, settings, encoder=encoder), port=0, http=TimeoutProtocol, log_level="error", access_log=False
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+def server_of(folder, encoder, settings=QUIET, *, port=0):
+    """A real server as `newfound serve` runs it, in a thread and by default on a free port; gives its address."""
+    listener = listen(dataclasses.replace(settings, port=port))
+    app = create_app(folder, settings, encoder=encoder)
+    server = uvicorn.Server(server_config(app, settings))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.02)
     try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(20)

@@ -140,7 +140,7 @@ def test_two_reviewers_do_not_overwrite_each_other(client):
 
 
 @pytest.mark.parametrize(
-    "format", ["rasa", "dialogflow-es", "dialogflow-cx", "clu", "botpress", "csv", "jsonl", "datasets"]
+    "format", ["rasa", "dialogflow-es", "dialogflow-cx", "clu", "botpress", "csv", "csv-safe", "jsonl", "datasets"]
 )
 def test_every_format_is_exported(client, format):
     answer = client.get(f"/v1/export/{format}")
@@ -234,7 +234,7 @@ def test_a_token_is_asked_of_everyone_once_there_is_one(folder, tiny_encoder):
         assert client.get("/v1/intents", headers={"authorization": "Bearer wrong"}).status_code == 401
         assert client.get("/v1/intents", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
         assert client.get("/", follow_redirects=False).headers["location"] == "/login"
-        assert "not the token" in client.post("/login", data={"token": "wrong"}).text
+        assert "not a token" in client.post("/login", data={"token": "wrong"}).text
         assert client.post("/login", data={"token": TOKEN}).status_code == 200
         assert client.get("/v1/intents").status_code == 200, "the session cookie stands for the token"
 
@@ -271,15 +271,16 @@ def test_one_client_cannot_take_all(folder, tiny_encoder):
 
 
 def test_a_full_queue_says_when_to_come_back(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, most_waiting=2)) as client:
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_waiting_texts=2)) as client:
         answer = client.post("/v1/predict", json={"texts": ["a", "b", "c"]})
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "1"
 
 
-def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder, monkeypatch):
-    monkeypatch.setattr("newfound.serve.server.SECONDS_FOR_HEADERS", 0.3)
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_send=0.3)) as address:
+def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder):
+    with server_of(
+        folder, tiny_encoder, dataclasses.replace(QUIET, seconds_for_headers=0.3, seconds_to_send=0.3)
+    ) as address:
         place = (urlsplit(address).hostname, urlsplit(address).port)
 
         with socket.create_connection(place) as silent, socket.create_connection(place) as slow:

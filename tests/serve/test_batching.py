@@ -18,7 +18,7 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
         return [text.upper() for text in texts]
 
     async def scenario():
-        batcher = Batcher(answer, texts_at_once=8)
+        batcher = Batcher(answer, max_texts=8)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["a"]))
         await asyncio.sleep(0.05)
@@ -42,7 +42,7 @@ def test_a_full_queue_refuses_and_stopping_finishes_what_was_accepted():
         return list(texts)
 
     async def scenario():
-        batcher = Batcher(answer, most_waiting=3)
+        batcher = Batcher(answer, max_waiting=3)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["a"]))
         await asyncio.sleep(0.05)
@@ -118,7 +118,7 @@ def test_a_large_request_is_divided_and_takes_turns():
         return [text[:9] for text in texts]
 
     async def scenario():
-        batcher = Batcher(answer, texts_at_once=16, characters_at_once=8_000, most_waiting=10_000)
+        batcher = Batcher(answer, max_texts=16, max_characters=8_000, max_waiting=10_000)
         batcher.start()
         large = [f"{i:09d}" + "x" * 9_000 for i in range(300)]
 

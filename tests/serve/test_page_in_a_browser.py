@@ -113,7 +113,7 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
     page.click("button:has-text('Reject')")
     said(page, "Rejected sun_power")
     page.click("#undo")
-    said(page, "Took back: reject")
+    said(page, "Undone: reject")
 
     page.click("nav a:has-text('Try it')")
     page.fill("#try-text", text)
@@ -124,7 +124,7 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
     page.wait_for_selector("table")
     kinds = page.locator("tbody tr td:nth-child(3)").all_text_contents()
     assert kinds == ["reject", "move", "merge", "split", "rename", "accept"]
-    assert page.locator("tbody tr").first.locator("td").nth(4).text_content() == "taken back by Ana"
+    assert page.locator("tbody tr").first.locator("td").nth(4).text_content() == "undone by Ana"
 
     found = exported(page, tmp_path)
     assert set(found) == {"pay", "meter", "leak", "moving_house", "sun_power"}
@@ -148,10 +148,65 @@ def test_the_queue_is_answered_by_keyboard(page):
     said(page, "It belongs to no intent")
     page.wait_for_function("old => document.querySelector('.big').textContent !== old", arg=third)
     page.keyboard.press("u")
-    said(page, "Took back: move")
+    said(page, "Undone: move")
     assert page.locator(".big").text_content() == third, "what was undone comes back"
     assert "2 utterances checked" in page.locator("#progress-text").text_content()
     assert "something_new" in names(page)
+
+
+def decisions(page):
+    """What was decided, oldest first, as the History view shows it: who, what, the arguments, and who undid it."""
+    page.goto(page.url.split("#")[0] + "#history")
+    page.wait_for_selector("h2:has-text('History')")
+    rows = page.locator("tbody tr")
+    return [rows.nth(i).locator("td").all_text_contents()[1:] for i in reversed(range(rows.count()))]
+
+
+def test_ten_quick_keys_are_ten_decisions(page):
+    """Keys that are pressed while a decision is under way wait, and apply to the utterance that is then shown."""
+    page.click("nav a:has-text('Queue')")
+    page.wait_for_selector(".big")
+    for _ in range(10):
+        page.keyboard.press("a")
+    page.wait_for_selector("#progress-text:has-text('10 utterances checked')")
+    decided = decisions(page)
+    assert [row[1] for row in decided] == ["move"] * 10
+    assert len({row[2] for row in decided}) == 10, "ten different utterances"
+
+
+def test_quick_keys_keep_their_order(page):
+    page.click("nav a:has-text('Queue')")
+    page.wait_for_selector(".big")
+    for key in "arusaa":  # accept, no intent, undo that, skip the same utterance, accept the next two
+        page.keyboard.press(key)
+    page.wait_for_selector("#progress-text:has-text('3 utterances checked')")
+    first, second, third, fourth = decisions(page)
+    assert '"to":null' in second[2]
+    assert second[3] == "undone by Ana"
+    assert len({row[2].split('"to"')[0] for row in (first, second, third, fourth)}) == 4
+
+
+def test_letters_for_a_dialog_are_no_decisions(page):
+    """`a n` and then a name in quick succession: the letters of the name that come too early are dropped."""
+    page.click("nav a:has-text('Queue')")
+    page.wait_for_selector(".big")
+    page.evaluate("""() => { for (const key of 'anarasa')
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); }""")
+    page.wait_for_selector("#ask[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(300)
+    assert len(decisions(page)) == 1
+
+
+def test_a_double_click_is_one_decision(page):
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.click("nav a:has-text('Queue')")
+    page.wait_for_selector(".big")
+    page.evaluate("() => { const b = document.querySelector('.card button.main'); b.click(); b.click(); b.click(); }")
+    page.wait_for_selector("#progress-text:has-text('1 utterances checked')")
+    page.wait_for_timeout(300)
+    assert len(sent) == len(decisions(page)) == 1
 
 
 def test_two_reviewers_see_each_other(page, browser):
@@ -210,6 +265,49 @@ def test_a_person_logs_in_with_the_token(browser, saved, tmp_path, tiny_encoder)
         context.close()
 
 
+def test_after_a_restart_the_page_leads_to_the_login(browser, saved, tmp_path, tiny_encoder):
+    """The new server does not know the session; personal tokens say who the reviewer is; a logout ends it."""
+    folder = shutil.copytree(saved, tmp_path / "model")
+    settings = dataclasses.replace(QUIET, token={"Ana Maria": "a-secret-of-24-characters"})
+    context = browser.new_context()
+    page = context.new_page()
+
+    def log_in():
+        page.fill("#token", "a-secret-of-24-characters")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h2:has-text('New intents')")
+
+    with server_of(folder, tiny_encoder, settings) as address:
+        page.goto(address)
+        log_in()
+        assert page.locator("#person").text_content() == "Ana Maria"
+        assert page.locator("#author").count() == 0
+        first = names(page)[0]
+        page.click(f"button[aria-label='Accept {first}']")
+        said(page, f"Accepted {first}")
+        assert [row[:2] for row in decisions(page)] == [["Ana Maria", "accept"]]
+    port = int(address.rpartition(":")[2])
+    with server_of(folder, tiny_encoder, settings, port=port):
+        page.click("nav a:has-text('Queue')")
+        page.wait_for_selector("main [role=alert]:has-text('You are logged out.')")
+        page.click("main a:has-text('Log in again')")
+        log_in()
+        page.click("#logout")
+        page.wait_for_selector("#token")
+        page.goto(address)
+        assert page.url.endswith("/login")
+    context.close()
+
+
+def test_try_it_shows_no_stray_words(page):
+    page.click("nav a:has-text('Try it')")
+    page.fill("#try-text", "pay the bill")
+    page.click("button:has-text('Classify')")
+    page.wait_for_selector("#tried")
+    text = page.locator("main").inner_text()
+    assert not {"false", "null", "undefined", "NaN"} & set(text.replace(":", " ").split()), text
+
+
 def test_markup_in_the_logs_is_text(page):
     page.fill("#search", "document.title")
     page.wait_for_selector(f'li:has-text("{HOSTILE}")')
@@ -232,6 +330,7 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
         assert page.evaluate(UNNAMED) == [], view
         assert page.evaluate(PALE) == [], view
+        assert not {"false", "null", "undefined", "NaN"} & set(page.locator("main").inner_text().split()), view
         if os.environ.get("NEWFOUND_SHOTS"):
             page.screenshot(path=f"{os.environ['NEWFOUND_SHOTS']}/{width}-{view.split('/')[0]}.png")
 

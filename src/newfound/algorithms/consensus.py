@@ -102,6 +102,25 @@ def agree(clusterings: Sequence[Tensor], k: int, *, seed: int) -> Tensor:
     return kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
 
 
+def agreement(clusterings: Sequence[Tensor], labels: Tensor) -> Tensor:
+    """Return the share [n] of clusterings that put a row where the consensus does.
+
+    A cluster of a clustering stands for the consensus cluster that most of its rows belong to.
+
+    Args:
+        clusterings: Labels [n] each.
+        labels: The consensus [n].
+    """
+    shares = torch.zeros(len(labels), device=labels.device)
+    k = int(labels.max()) + 1 if len(labels) else 0
+    for clusters in clusterings:
+        n_clusters = int(clusters.max()) + 1 if len(clusters) else 0
+        counts = torch.zeros(n_clusters, k, device=labels.device)
+        counts.index_put_((clusters, labels), torch.ones(len(labels), device=labels.device), accumulate=True)
+        shares += (counts.argmax(1)[clusters] == labels).float()
+    return shares / max(1, len(clusterings))
+
+
 def _scaled_membership(labels: Tensor) -> Tensor:
     """[n, clusters]: columns of unit length, so that a large cluster says no more than a small one."""
     member = F.one_hot(labels).float()

@@ -30,18 +30,33 @@ def prototypical_contrastive(z: Tensor, mu: Tensor, q: Tensor, tau: float) -> Te
 
 
 def instance_contrastive(
-    z: Tensor, z_hat: Tensor, tau: float, *, denominator: Literal["paper", "code"] = "code"
+    z: Tensor,
+    z_hat: Tensor,
+    tau: float,
+    *,
+    denominator: Literal["paper", "code"] = "code",
+    same: Tensor | None = None,
 ) -> Tensor:
-    """Equation 3, L_ins: pull the two views of a sample together, push samples apart; z, z_hat [B, D].
+    """Equation 3, L_ins: pull the two views of a sample together, push samples apart.
 
-    "paper": the denominator is as printed, the other samples of the same view. "code": as released, everything but
-    the sample itself in both views (so the positive pair stands in it too). Both views take the part of z in turn.
+    Args:
+        z: First view of the samples, [B, D].
+        z_hat: Second view, [B, D]; both views take the part of z in turn.
+        tau: Temperature.
+        denominator: "paper" is as printed, the other samples of the same view; "code" is as released, everything but
+            the sample itself in both views (so the positive pair stands in it too).
+        same: (Pseudo-)labels [B], -1 for none: other samples of the same label are not pushed apart ("code" only).
     """
     if denominator == "code":
         both = torch.cat([z, z_hat])  # [2B, D]
-        similarity = (both @ both.T).float() / tau
+        similarity = _without_self((both @ both.T).float() / tau)
         positive = torch.arange(len(both), device=z.device).roll(len(z))
-        return F.cross_entropy(_without_self(similarity), positive)
+        if same is not None:
+            label = torch.cat([same, same])
+            alike = (label[:, None] == label[None]) & (label >= 0)[:, None]
+            alike = alike & (positive[:, None] != torch.arange(len(both), device=z.device)[None])
+            similarity = similarity.masked_fill(alike, CLOSED)
+        return F.cross_entropy(similarity, positive)
     positive_pairs = (z * z_hat).float().sum(-1) / tau  # [B]
     losses = [
         torch.logsumexp(_without_self((view @ view.T).float() / tau), dim=-1) - positive_pairs for view in (z, z_hat)

@@ -1,4 +1,4 @@
-"""A cell is one run of one method on one split with one seed; its result is one small JSON file."""
+"""A cell is one run of one method on one split with one seed. Its result is one small JSON file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from newfound.bench.scoring import rounded, score_predictor
 from newfound.bench.speed import hardware, measure
 from newfound.bench.variants import VARIANTS, Record
 from newfound.data.benchmarks import fresh_domain_task, fresh_task, load_benchmark, out_of_scope
-from newfound.data.conditions import Condition, under
+from newfound.data.conditions import Condition, apply_condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
@@ -28,7 +28,8 @@ from newfound.methods.registry import method_entry, method_named
 from newfound.model import versions
 from newfound.training.run import Run
 
-MAP_DIMENSIONS = 12
+MAP_DIMENSIONS = 12  # of the points in a result file, before they are projected to two
+EPOCHS_TO_TIME = 100  # in a speed experiment
 FRESH_PARTITIONS = ("FRESH-BANKING77", "FRESH-CLINC150", "FRESH-DOMAINS")
 """Benchmarks of class partitions that nobody published: settings are chosen on these and not on splits 1 to 3."""
 
@@ -40,10 +41,10 @@ class Cell:
     Attributes:
         method: One of `newfound.methods.registry.METHODS`; a study may name a baseline of its own.
         benchmark: GID-SD, GID-CD or GID-MD, or one of `FRESH_PARTITIONS`.
-        ratio: The share of OOD intents in percent; of `FRESH-DOMAINS`, the share of domains.
-        split: The number of a published split; of a fresh partition, its seed.
-        seed: Of the method, and of the changes to the logs.
-        encoder: What the result file calls the encoder.
+        ratio: The share of OOD intents in percent; for `FRESH-DOMAINS`, the share of domains.
+        split: The number of a published split; for a fresh partition, its seed.
+        seed: The seed of the method and of the changes to the logs.
+        encoder: The name of the encoder in result files.
         tune: How much of the encoder trains.
         variant: One of `VARIANTS`.
     """
@@ -58,18 +59,25 @@ class Cell:
     variant: str = "default"
 
     def file(self, root: Path) -> Path:
+        """Return the result file in the folder `root`."""
         name = f"{self.method}-{self.tune}-{self.variant}-split{self.split}-seed{self.seed}.json"
         return root / self.encoder / f"{self.benchmark}-{self.ratio}" / name.replace(":", "")
 
 
 def task_of(cell: Cell) -> DiscoveryTask:
-    """Return the cell's data: a partition, with the logs changed where its variant says so."""
+    """Return the data of a cell: a partition, with the logs changed as its variant says."""
     task = load_partition(cell.benchmark, ratio=cell.ratio, split=cell.split)
     return with_condition(task, VARIANTS[cell.variant].condition, seed=cell.seed)
 
 
 def load_partition(benchmark: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
-    """Return a published split of a benchmark, or a fresh partition whose seed is `split`."""
+    """Return a published split of a benchmark, or a fresh partition.
+
+    Args:
+        benchmark: GID-SD, GID-CD or GID-MD, or one of `FRESH_PARTITIONS`.
+        ratio: The share of OOD intents in percent; for `FRESH-DOMAINS`, the share of domains.
+        split: The number of the split; for a fresh partition, its seed.
+    """
     if benchmark not in FRESH_PARTITIONS:
         return load_benchmark(benchmark, ratio=ratio, split=split)
     if benchmark != "FRESH-DOMAINS":
@@ -84,7 +92,7 @@ def with_condition(task: DiscoveryTask, condition: Condition, *, seed: int) -> D
     if condition.changes_nothing:
         return task
     stray = out_of_scope() if condition.noise is not None else ()
-    return under(task, condition, out_of_scope=stray, seed=seed)
+    return apply_condition(task, condition, out_of_scope=stray, seed=seed)
 
 
 def run_cell(
@@ -95,20 +103,20 @@ def run_cell(
     settings: dict[str, Any] | None = None,
     memory: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Fit on what may be seen, score on the test part, and record everything that could move the number.
+    """Fit the method on the observed training data, score it on the test data, and return the content of a result file.
 
     Args:
-        cell: What to run.
+        cell: The run.
         encoder: The loaded encoder.
         device: auto, cpu or cuda.
-        task: The data, where they are not the cell's own (`task_of`).
+        task: The data; by default those of the cell (`task_of`).
         settings: Settings of the method that differ from the cell's.
-        memory: Cells that are handed the same dictionary share features on the device and pre-training.
+        memory: Cells that get the same dictionary share features on the device and pre-training.
     """
     variant = VARIANTS[cell.variant]
     task = task or task_of(cell)
     if variant.record == "speed":
-        timed_settings = {"epochs": 100, **cell_settings(cell, task), **(settings or {})}
+        timed_settings = {"epochs": EPOCHS_TO_TIME, **cell_settings(cell, task), **(settings or {})}
         timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **timed_settings)
         return {**timed, **asdict(cell)}
     started = time.perf_counter()
@@ -136,9 +144,17 @@ def fit_cell(
     settings: dict[str, Any] | None = None,
     memory: dict[str, Any] | None = None,
 ) -> Discoverer:
-    """Return the cell's method, fitted on what may be seen of the data; the arguments are those of `run_cell`.
+    """Return the method of a cell, fitted on the observed training data.
 
-    Gold labels of new intents are used in the fit at most to log against.
+    Gold labels of new intents are used only to record the accuracy of pseudo-labels, never to train.
+
+    Args:
+        cell: The run.
+        encoder: The loaded encoder.
+        device: auto, cpu or cuda.
+        task: The data; by default those of the cell (`task_of`).
+        settings: Settings of the method that differ from the cell's.
+        memory: Cells that get the same dictionary share features on the device and pre-training.
     """
     task = task or task_of(cell)
     settings = {**cell_settings(cell, task), **(settings or {})}
@@ -154,7 +170,7 @@ def fit_cell(
 
 
 def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
-    """Return the settings by which a cell departs from its method's defaults.
+    """Return the settings of a cell that differ from its method's defaults.
 
     The number of new intents is given, as in the paper, unless the variant says otherwise.
     """
@@ -162,9 +178,9 @@ def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
 
 
 def _logs_setting(cell: Cell) -> dict[str, Any]:
-    """What a method that can tell known from new is told of the logs: new intents only, unless known ones were added.
+    """Return the setting `logs` of a method that has it: `novel`, as in the paper, unless known utterances were added.
 
-    This is the paper's setting; a user's logs are taken to be mixed.
+    Outside the benchmark the default is `mixed`.
     """
     if not method_entry(cell.method).takes_mixed_logs:
         return {}
@@ -172,18 +188,20 @@ def _logs_setting(cell: Cell) -> dict[str, Any]:
 
 
 def _watch(record: Record, task: DiscoveryTask, epochs: int) -> Watch:
+    """Return what a fit has to record for this kind of result."""
     if record == "scores":
         return Watch()
-    marks = sorted({0, epochs // 10, epochs // 3, epochs - 1}) if record == "maps" else ()
-    return Watch(gold=task.gold_ids(task.train), snapshots=marks)
+    snapshot_epochs = sorted({0, epochs // 10, epochs // 3, epochs - 1}) if record == "maps" else ()
+    return Watch(gold=task.gold_ids(task.train), snapshots=snapshot_epochs)
 
 
 def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
-    """What an analysis reads: pseudo-label accuracy by epoch and compactness, or points for a map."""
+    """Return what a result has besides scores: accuracy of pseudo-labels and compactness, or the points of maps."""
     if record == "scores":
         return {}
     if record == "maps":
-        return {"maps": {str(epoch): map_points(shot, task) for epoch, shot in method.snapshots_.items()}}
+        snapshots = method.snapshots_.items()
+        return {"maps": {str(epoch): map_points(snapshot, task) for epoch, snapshot in snapshots}}
     gold = task.gold_ids(task.test)
     vectors = method.transform(task.test.texts)
     known = gold < len(task.known)
@@ -195,20 +213,26 @@ def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[s
     }
 
 
-def map_points(shot: Snapshot, task: DiscoveryTask, intents: int = 12, per_intent: int = 30) -> dict[str, Any]:
-    """A few intents of each kind with their prototypes, in few dimensions: enough to draw, small enough to keep."""
+def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_intent: int = 30) -> dict[str, Any]:
+    """Return utterances of some new intents with their prototypes, in few dimensions, as a result file stores them.
+
+    Args:
+        snapshot: Vectors and prototypes at one epoch.
+        task: The task, for the gold labels.
+        intents: Number of new intents.
+        per_intent: Number of utterances of each.
+    """
     from sklearn.decomposition import PCA
 
     gold = task.gold_ids(task.train)
     rng = np.random.default_rng(0)
     chosen = rng.permutation(np.unique(gold[gold >= len(task.known)]))[:intents]
     rows = np.concatenate([rng.permutation(np.flatnonzero(gold == c))[:per_intent] for c in chosen])
-    x = shot.vectors / np.linalg.norm(shot.vectors, axis=1, keepdims=True)
-    mu = shot.prototypes[len(task.known) :]
+    x = snapshot.vectors / np.linalg.norm(snapshot.vectors, axis=1, keepdims=True)
+    mu = snapshot.prototypes[len(task.known) :]
     mu = mu / np.maximum(np.linalg.norm(mu, axis=1, keepdims=True), 1e-12)
-    nearest = mu[(x[rows] @ mu.T).argmax(1)]
-    near = np.unique(nearest, axis=0)
-    both = np.concatenate([x[rows], near])
+    nearest_prototypes = np.unique(mu[(x[rows] @ mu.T).argmax(1)], axis=0)
+    both = np.concatenate([x[rows], nearest_prototypes])
     low = PCA(min(MAP_DIMENSIONS, *both.shape), random_state=0).fit_transform(both)
     return {
         "points": np.round(low[: len(rows)], 3).tolist(),
@@ -218,10 +242,12 @@ def map_points(shot: Snapshot, task: DiscoveryTask, intents: int = 12, per_inten
 
 
 def missing(cells: Iterable[Cell], root: Path) -> list[Cell]:
+    """Return the cells that have no result file in the folder `root`."""
     return [cell for cell in cells if not cell.file(root).is_file()]
 
 
 def write_result(cell: Cell, result: dict[str, Any], root: Path) -> Path:
+    """Write the result file of a cell, and return its path."""
     path = cell.file(root)
     write_atomically(path, to_json(result))
     return path
@@ -236,18 +262,18 @@ def write_archive(cells: Iterable[Cell], root: Path, archive: Path) -> None:
 
 
 def read_results(cells: Iterable[Cell], root: Path) -> dict[Cell, dict[str, Any]]:
-    """The results that are there."""
-    found = {}
+    """Return the results of those cells that have a result file in the folder `root`."""
+    results = {}
     for cell in cells:
         path = cell.file(root)
         if path.is_file():
             try:
-                found[cell] = json.loads(path.read_bytes())
+                results[cell] = json.loads(path.read_bytes())
             except ValueError:
                 raise DataError(f"{path}: damaged; delete it and run the experiment again") from None
-    return found
+    return results
 
 
 def resolved(cell: Cell, device: str) -> Cell:
-    """The cell with `tune="auto"` made definite, so that its file name says what ran."""
+    """Return the cell with `tune="auto"` replaced by its meaning on the device, so that the file name says what ran."""
     return replace(cell, tune=resolve_tune(cell.tune, pick_device(device)))

@@ -1,6 +1,8 @@
-"""The paper's experiments, and some it leaves to others, as data: rows, benchmarks, what is read from the results.
+"""The experiments as data: what is run, which numbers of the results are shown, and how.
 
-A row of an experiment is a method with a variant; its cells are that row on every benchmark, ratio, split and seed.
+Most of them are the paper's. A row of an experiment is a method with a variant; its cells are that row on every
+benchmark, ratio, split and seed. An experiment is one entry in `EXPERIMENTS`, with its variants in
+`newfound.bench.variants`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ Row = tuple[str, str]  # method, variant
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number in every result file, at a path; `{protocol}` stands for paper and for strict in turn."""
+    """A number that every result file has.
+
+    Attributes:
+        header: The heading of the column.
+        path: The keys that lead to the number; `{protocol}` stands for `paper` or `strict`.
+        digits: Number of decimals shown.
+    """
 
     header: str
     path: tuple[str, ...]
@@ -51,7 +59,25 @@ Figure = Literal["points", "levels", "ratios", "epochs", "maps", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What is run, and how it is shown. `shown` is the column of the figure; `axis` what its levels are."""
+    """What is run, and how it is shown.
+
+    Attributes:
+        name: The experiment's name on the command line.
+        title: What it shows, in a few words.
+        rows: Methods with variants.
+        benchmarks: The benchmarks to run on.
+        ratios: The shares of new intents, in percent.
+        splits: The numbers of the splits.
+        seeds: The seeds.
+        columns: The columns of the table.
+        figure: The kind of figure.
+        axis: The label of the figure's horizontal axis.
+        shown: The column that the figure shows.
+        default_level: Where the variant `default` is on the horizontal axis of a figure over levels.
+        all_epochs_of: For maps, the methods that are shown at every recorded epoch; others only at the last.
+        compares: Whether the best method is compared with the second best in a paired test.
+        shows_published: Whether the report adds the scores that the paper published.
+    """
 
     name: str
     title: str
@@ -64,16 +90,19 @@ class Experiment:
     figure: Figure = "points"
     axis: str = ""
     shown: Column = SCORES[1]
-    compares: bool = False  # the best method against the second, in a paired test
+    default_level: float = 0.0
+    all_epochs_of: tuple[str, ...] = ()
+    compares: bool = False
+    shows_published: bool = False
 
     def cells(self, encoder: str, tune: str) -> list[Cell]:
-        """In an order that lets neighbours share a task and its features."""
+        """Return all cells, in an order in which consecutive cells can share a task and its features."""
         return [
             Cell(method, benchmark, ratio, split, seed, encoder, tune, variant)
             for benchmark, ratio, split, (method, variant), seed in product(
                 self.benchmarks, self.ratios, self.splits, self.rows, self.seeds
             )
-            if (benchmark, ratio) != ("GID-CD", 60) or split == 1  # no other was published
+            if (benchmark, ratio) != ("GID-CD", 60) or split == 1  # the only split that was published
         ]
 
     def narrowed(
@@ -85,7 +114,15 @@ class Experiment:
         splits: Sequence[int] = (),
         seeds: Sequence[int] = (),
     ) -> Experiment:
-        """The same with another choice of methods, benchmarks, ratios, splits or seeds."""
+        """Return the same experiment with other methods, benchmarks, ratios, splits or seeds.
+
+        Args:
+            methods: Names of methods. One that the experiment does not have gets the variants that all others share.
+            benchmarks: Names of benchmarks, in upper or lower case.
+            ratios: Shares of new intents, in percent.
+            splits: Numbers of splits.
+            seeds: Seeds.
+        """
         rows = self.rows
         if methods:
             for method in methods:
@@ -102,31 +139,39 @@ class Experiment:
         )
 
     def _shared_variants(self) -> tuple[str, ...]:
-        """Variants that are no business of one method alone: those that every method of this experiment has."""
+        """Return the variants that every method of this experiment has."""
         by_method = [{v for m, v in self.rows if m == method} for method, _ in self.rows]
         common = set.intersection(*by_method)
         return tuple(dict.fromkeys(v for _, v in self.rows if v in common))
 
 
-def _each(methods: Sequence[str], variants: Sequence[str]) -> tuple[Row, ...]:
+def _rows(methods: Sequence[str], variants: Sequence[str]) -> tuple[Row, ...]:
+    """Return a row for each method with each variant."""
     return tuple(product(methods, variants))
 
 
 def _levels(prefix: str, values: Sequence[float], default: float | None = None) -> tuple[str, ...]:
-    """Names of variants; the level at which the defaults stand needs no runs of its own."""
+    """Return the names of the variants at some levels; the level of the defaults is the variant `default`."""
     return tuple("default" if value == default else f"{prefix}-{value}" for value in values)
 
 
-EVERY = tuple(METHODS)  # the order of the registry is the order of the tables
-EVERY_KIND = ("kmeans", "deepaligned", "e2e", "dpl", "consensus")
+ALL_METHODS = tuple(METHODS)  # tables have the order of the registry
+ONE_METHOD_OF_EACH_KIND = ("kmeans", "deepaligned", "e2e", "dpl", "consensus")
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
-        Experiment("main", "All methods on all benchmarks", _each(EVERY, ["default"]), ALL_BENCHMARKS, compares=True),
+        Experiment(
+            "main",
+            "All methods on all benchmarks",
+            _rows(ALL_METHODS, ["default"]),
+            ALL_BENCHMARKS,
+            compares=True,
+            shows_published=True,
+        ),
         Experiment(
             "pseudo-labels",
             "Accuracy of the pseudo-labels by epoch",
-            _each(["deepaligned", "e2e", "dpl"], ["watched"]),
+            _rows(["deepaligned", "e2e", "dpl"], ["watched"]),
             columns=PSEUDO_LABELS,
             figure="epochs",
             axis="epoch",
@@ -134,39 +179,41 @@ EXPERIMENTS = {
         Experiment(
             "compactness",
             "Inter-class over intra-class distance",
-            _each(["deepaligned", "e2e", "dpl"], ["watched"]),
+            _rows(["deepaligned", "e2e", "dpl"], ["watched"]),
             columns=COMPACTNESS,
             shown=COMPACTNESS[1],
         ),
         Experiment(
             "embedding",
             "Maps of intents and prototypes, E2E against DPL, and DPL at four epochs",
-            _each(["e2e", "dpl"], ["maps"]),
+            _rows(["e2e", "dpl"], ["maps"]),
             splits=(1,),
             seeds=(0,),
             figure="maps",
+            all_epochs_of=("dpl",),
         ),
         Experiment(
             "ablation",
             "DPL without its parts",
-            (*_each(["dpl"], ["default", "without-ins", "without-pcl", "scl", "pcl+scl"]), ("e2e", "default")),
+            (*_rows(["dpl"], ["default", "without-ins", "without-pcl", "scl", "pcl+scl"]), ("e2e", "default")),
         ),
         Experiment(
             "gamma",
             "The prototypes' moving average",
-            _each(["dpl"], _levels("gamma", GAMMAS, 0.9)),
+            _rows(["dpl"], _levels("gamma", GAMMAS, default=0.9)),
             figure="levels",
             axis="γ",
+            default_level=0.9,
         ),
         Experiment(
             "estimate-k",
             "The number of new intents: given, and estimated",
-            _each(["deepaligned", "e2e", "dpl"], ["default", "k-26", "k-auto"]),
+            _rows(["deepaligned", "e2e", "dpl"], ["default", "k-26", "k-auto"]),
         ),
         Experiment(
             "ood-ratio",
             "The share of new intents",
-            _each(EVERY, ["default"]),
+            _rows(ALL_METHODS, ["default"]),
             ratios=(20, 40, 60),
             figure="ratios",
             axis="new intents, % of all",
@@ -175,17 +222,18 @@ EXPERIMENTS = {
             "imbalance",
             "Long-tailed logs",
             (
-                *_each(EVERY_KIND, _levels("imbalance", IMBALANCES, 1)),
+                *_rows(ONE_METHOD_OF_EACH_KIND, _levels("imbalance", IMBALANCES, default=1)),
                 ("consensus", "imbalance-12-equal"),
             ),
             ("GID-MD",),
             figure="levels",
             axis="largest over smallest new intent",
+            default_level=1.0,
         ),
         Experiment(
             "noise",
             "Utterances of no intent in the logs",
-            _each(EVERY_KIND, _levels("noise", NOISE)),
+            _rows(ONE_METHOD_OF_EACH_KIND, _levels("noise", NOISE)),
             ("GID-MD",),
             columns=(*SCORES, Column("AUROC", ("out_of_scope", "auroc"))),
             figure="levels",
@@ -194,7 +242,7 @@ EXPERIMENTS = {
         Experiment(
             "mixed",
             "Utterances of known intents in the logs",
-            _each(EVERY_KIND, _levels("mixed", MIXED)),
+            _rows(ONE_METHOD_OF_EACH_KIND, _levels("mixed", MIXED)),
             columns=(*SCORES, Column("known F1", ("logs", "known_f1"))),
             figure="levels",
             axis="known utterances in the logs, %",
@@ -202,7 +250,7 @@ EXPERIMENTS = {
         Experiment(
             "trunk-dropout",
             "Stored views of the frozen layers against dropout in them at every step",
-            _each(["dpl"], ["default", "trunk-dropout"]),
+            _rows(["dpl"], ["default", "trunk-dropout"]),
             ("GID-SD", "GID-MD"),
         ),
         Experiment(
@@ -219,11 +267,13 @@ EXPERIMENTS = {
 
 
 def experiment_named(name: str) -> Experiment:
+    """Return an experiment, or raise a `SettingsError` that lists the names."""
     if name not in EXPERIMENTS:
         raise SettingsError(f"no experiment {name!r}; one of {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]
 
 
 def row_label(method: str, variant: str) -> str:
+    """Return what tables and figures call a row."""
     label = VARIANTS[variant].label
     return f"{method}, {label}" if label else method

@@ -1,9 +1,9 @@
-"""Figures from result files: the same cells as the tables, and blanks where a row is not complete."""
+"""Figures from result files, of the same cells as the tables; rows that are not complete are left out."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,13 +24,28 @@ Projection = Literal["tsne", "pca", "umap"]
 def draw(
     experiment: Experiment, cells: Sequence[Cell], root: Path, folder: Path, *, projection: Projection = "tsne"
 ) -> list[Path]:
-    """Draw what is complete; the files that were written, one per benchmark or map."""
+    """Draw the rows of an experiment whose cells all have results.
+
+    Args:
+        experiment: The experiment.
+        cells: Its cells.
+        root: The folder of the result files.
+        folder: Where the figures are written.
+        projection: How maps are projected to two dimensions.
+
+    Returns:
+        The files that were written, one per benchmark, or one with all maps.
+
+    Raises:
+        DataError: No row is complete.
+        SettingsError: The experiment has no figure.
+    """
     results = read_results(cells, root)
-    painters = {"points": _points, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
+    draw_functions = {"points": _points, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
     if experiment.figure == "none":
         raise SettingsError(f"the experiment {experiment.name} is a table without a figure")
     if experiment.figure == "maps":
-        return _maps(cells, results, folder / f"{experiment.name}-{projection}.png", projection)
+        return _maps(experiment, cells, results, folder / f"{experiment.name}-{projection}.png", projection)
     written = []
     benchmarks = list(dict.fromkeys(cell.benchmark for cell in cells))
     for benchmark in benchmarks:
@@ -38,7 +53,7 @@ def draw(
         if groups:
             path = folder / f"{experiment.name}-{benchmark}.png"
             with figure(path) as axes:
-                painters[experiment.figure](axes, experiment, groups, results)
+                draw_functions[experiment.figure](axes, experiment, groups, results)
             written.append(path)
     if not written:
         raise DataError(f"{experiment.name}: no row is complete yet; run `newfound bench run {experiment.name}` first")
@@ -49,19 +64,19 @@ def _complete(group: Group, results: Results) -> bool:
     return all(cell in results for cell in group.cells)
 
 
-def look_of(method: str) -> tuple[str, str]:
-    """A method keeps its colour and its marker in every figure."""
+def colour_and_marker(method: str) -> tuple[str, str]:
+    """Return the colour and the marker that a method has in every figure."""
     entry = method_entry(method)
     return entry.colour, entry.marker
 
 
 def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
-    """A point per row with its standard deviation, and its value beside it: the axis need not start at zero."""
+    """Draw a point per row with its standard deviation, and its value beside it, as the axis need not start at zero."""
     shown = [(g, v) for g in groups if (v := g.values(results, experiment.shown))][::-1]
     for height, (group, values) in enumerate(shown):
-        colour, mark = look_of(group.method)
-        mean, spread = statistics.fmean(values), _std(values)
-        axes.errorbar(mean, height, xerr=spread, color=colour, marker=mark, markersize=4.5, capsize=2)
+        colour, marker = colour_and_marker(group.method)
+        mean, std = statistics.fmean(values), _std(values)
+        axes.errorbar(mean, height, xerr=std, color=colour, marker=marker, markersize=4.5, capsize=2)
         text = f"{mean:.{experiment.shown.digits}f}"
         axes.annotate(text, (mean, height), (0, 5), textcoords="offset points", ha="center", fontsize=6.5)
     axes.set_yticks(range(len(shown)), [group.label for group, _ in shown])
@@ -72,13 +87,12 @@ def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Res
 
 
 def _levels(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
-    """A line per method over the levels of its variants."""
-
+    """Draw a line per method over the levels of its variants."""
     groups = [g for g in groups if g.variant == "default" or VARIANTS[g.variant].level is not None]
 
     def level(group: Group) -> float:
-        own = VARIANTS[group.variant].level
-        return own if own is not None else _default_level(experiment)
+        variant_level = VARIANTS[group.variant].level
+        return experiment.default_level if variant_level is None else variant_level
 
     _lines(axes, experiment, groups, results, level)
     ticks = sorted({level(g) for g in groups})
@@ -90,78 +104,89 @@ def _levels(axes: Any, experiment: Experiment, groups: list[Group], results: Res
 
 
 def _ratios(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
+    """Draw a line per method over the shares of new intents."""
     _lines(axes, experiment, groups, results, lambda group: float(group.ratio))
     ticks = sorted({group.ratio for group in groups})
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
 
 
 def _epochs(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
-    """A line per method over the epochs, with a band of one standard deviation over splits and seeds."""
+    """Draw a line per method over the epochs, with a band of one standard deviation over splits and seeds."""
     for group in groups:
         curves = [results[cell]["pseudo_labels"] for cell in group.cells]
         epochs = sorted(set.intersection(*({int(e) for e in curve} for curve in curves)))
         values = np.array([[curve[str(epoch)] for epoch in epochs] for curve in curves])
-        _band(axes, np.array(epochs) + 1, values.mean(0), values.std(0), group, mark=False)
+        _line_with_band(axes, np.array(epochs) + 1, values.mean(0), values.std(0), group, with_markers=False)
     axes.set(xlabel=experiment.axis, ylabel="accuracy of the pseudo-labels, %")
     axes.set_title(f"{groups[0].data} new intents", loc="left", pad=18)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
-def _lines(axes: Any, experiment: Experiment, groups: list[Group], results: Results, level: Any) -> None:
+def _lines(
+    axes: Any, experiment: Experiment, groups: list[Group], results: Results, level: Callable[[Group], float]
+) -> None:
+    """Draw a line per method; `level` is the horizontal position of a group."""
     for method in dict.fromkeys(group.method for group in groups):
-        own = sorted((g for g in groups if g.method == method), key=level)
-        values = [g.values(results, experiment.shown) or [float("nan")] for g in own]
-        means = np.array([statistics.fmean(v) for v in values])
-        _band(axes, np.array([level(g) for g in own]), means, np.array([_std(v) for v in values]), own[0])
+        of_method = sorted((g for g in groups if g.method == method), key=level)
+        values = [g.values(results, experiment.shown) or [float("nan")] for g in of_method]
+        levels = np.array([level(g) for g in of_method])
+        means, stds = np.array([statistics.fmean(v) for v in values]), np.array([_std(v) for v in values])
+        _line_with_band(axes, levels, means, stds, of_method[0])
     axes.set(xlabel=experiment.axis, ylabel=_unit(experiment))
     axes.set_title(groups[0].benchmark, loc="left", pad=18)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.0, handlelength=1.4)
 
 
-def _band(
+def _line_with_band(
     axes: Any,
     x: npt.NDArray[Any],
     mean: npt.NDArray[np.float64],
-    spread: npt.NDArray[np.float64],
+    std: npt.NDArray[np.float64],
     group: Group,
-    mark: bool = True,
+    with_markers: bool = True,
 ) -> None:
-    colour, shape = look_of(group.method)
-    axes.plot(x, mean, color=colour, marker=shape if mark else None, markersize=3.5, label=group.method)
-    axes.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
+    colour, marker = colour_and_marker(group.method)
+    axes.plot(x, mean, color=colour, marker=marker if with_markers else None, markersize=3.5, label=group.method)
+    axes.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
 
 
-def _maps(cells: Sequence[Cell], results: Results, path: Path, projection: Projection) -> list[Path]:
-    """E2E at its end, then DPL at every epoch that was kept: intents by colour and mark, prototypes as stars."""
-    shots = []
+def _maps(
+    experiment: Experiment, cells: Sequence[Cell], results: Results, path: Path, projection: Projection
+) -> list[Path]:
+    """Draw the maps of all cells side by side: intents by colour and marker, prototypes as stars."""
+    maps = []
     for cell in cells:
-        kept = results.get(cell, {}).get("maps", {})
-        epochs = sorted(map(int, kept))
-        shots += [(cell.method, e, kept[str(e)]) for e in (epochs if cell.method == "dpl" else epochs[-1:])]
-    if not shots:
-        raise DataError("embedding: nothing is complete yet; run `newfound bench run embedding` first")
-    with figure(path, width=2 * COLUMN_WIDTH, height=1.9, panels=len(shots)) as panels:
-        for axes, (method, epoch, shot) in zip(np.atleast_1d(panels), shots, strict=True):
-            _map(axes, shot, projection)
+        by_epoch = results.get(cell, {}).get("maps", {})
+        epochs = sorted(map(int, by_epoch))
+        shown = epochs if cell.method in experiment.all_epochs_of else epochs[-1:]
+        maps += [(cell.method, epoch, by_epoch[str(epoch)]) for epoch in shown]
+    if not maps:
+        name = experiment.name
+        raise DataError(f"{name}: nothing is complete yet; run `newfound bench run {name}` first")
+    with figure(path, width=2 * COLUMN_WIDTH, height=1.9, panels=len(maps)) as panels:
+        for axes, (method, epoch, content) in zip(np.atleast_1d(panels), maps, strict=True):
+            _map(axes, content, projection)
             axes.set_title(f"{method}, epoch {epoch + 1}")
     return [path]
 
 
-def _map(axes: Any, shot: dict[str, Any], projection: Projection) -> None:
-    points = project(np.array(shot["points"] + shot["prototypes"]), projection)
-    intents = np.array(shot["intents"])
-    marks = "os^Dv"
+def _map(axes: Any, content: dict[str, Any], projection: Projection) -> None:
+    """Draw one map from the points that a result file has."""
+    points = project(np.array(content["points"] + content["prototypes"]), projection)
+    intents = np.array(content["intents"])
+    markers = "os^Dv"
     palette = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GREY)
-    for i, intent in enumerate(sorted(set(shot["intents"]))):
+    for i, intent in enumerate(sorted(set(content["intents"]))):
         x, y = points[: len(intents)][intents == intent].T
-        axes.scatter(x, y, s=4, color=palette[i % 7], marker=marks[i % 5], alpha=0.7, linewidths=0)
+        colour, marker = palette[i % len(palette)], markers[i % len(markers)]
+        axes.scatter(x, y, s=4, color=colour, marker=marker, alpha=0.7, linewidths=0)
     axes.scatter(*points[len(intents) :].T, s=22, marker="*", color="black", linewidths=0)
     axes.set(xticks=[], yticks=[])
     axes.grid(visible=False)
 
 
 def project(x: npt.NDArray[np.float64], projection: Projection) -> npt.NDArray[np.float64]:
-    """[n, d] -> [n, 2], the same every time."""
+    """Return points [n, d] projected to two dimensions [n, 2]; the result is the same every time."""
     low: npt.NDArray[np.float64]
     if projection == "pca" or len(x) < 8:
         from sklearn.decomposition import PCA
@@ -180,11 +205,6 @@ def project(x: npt.NDArray[np.float64], projection: Projection) -> npt.NDArray[n
     else:
         raise SettingsError(f"projection={projection!r} is not one of tsne, pca, umap")
     return low
-
-
-def _default_level(experiment: Experiment) -> float:
-    """Where the defaults stand among the levels of an experiment."""
-    return {"gamma": 0.9, "imbalance": 1.0}.get(experiment.name, 0.0)
 
 
 def _std(values: list[float]) -> float:

@@ -1,4 +1,4 @@
-"""One page with every table and figure, from the result files alone: `report.html`, and the Markdown behind it."""
+"""Writes one page with every table and figure from the result files: `report.html`, and the same as Markdown."""
 
 from __future__ import annotations
 
@@ -23,24 +23,54 @@ from newfound.files import write_atomically
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """A number in a table of the page.
+
+    Attributes:
+        text: The number as it is shown; empty if a run is missing.
+        anchor: The anchor of the list of runs that it is computed from; empty for an empty number.
+    """
+
     text: str
-    anchor: str  # of the list of runs it is made from; empty for a blank
+    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """An experiment as the page shows it."""
+    """An experiment as the page shows it.
+
+    Attributes:
+        experiment: The experiment.
+        header: The headings of the table.
+        lines: The lines of the table: names, and numbers.
+        comparisons: Sentences about the best and the second best method.
+        figures: Caption and file name of each figure.
+        runs: For each row of the table its anchor, its title, and text and link of every run.
+    """
 
     experiment: Experiment
     header: tuple[str, ...]
     lines: list[tuple[tuple[str, ...], list[Number]]]
-    said: list[str]
-    figures: list[tuple[str, str]]  # caption, file name beside the page
-    runs: list[tuple[str, str, list[tuple[str, str]]]]  # anchor, title, (values, link) of every run
+    comparisons: list[str]
+    figures: list[tuple[str, str]]
+    runs: list[tuple[str, str, list[tuple[str, str]]]]
 
 
 def write_report(root: Path, out: Path, *, encoder: str, tune: str, device: str) -> list[Path]:
-    """Write the page for one encoder; figures go beside it and into it. Experiments without results are named."""
+    """Write the page for one encoder. Figures are embedded in it, and also written to the folder `figures`.
+
+    Args:
+        root: The folder of the result files.
+        out: The folder for the page.
+        encoder: The encoder of the results.
+        tune: How much of it was trained.
+        device: The device; it decides what `tune="auto"` means.
+
+    Returns:
+        The HTML page and the Markdown page.
+
+    Raises:
+        DataError: There are no results.
+    """
     out.mkdir(parents=True, exist_ok=True)
     sections, absent = [], []
     everything: Results = {}
@@ -82,10 +112,10 @@ def _section(experiment: Experiment, cells: Sequence[Cell], results: Results, ro
         for protocol in protocols:
             names = (group.data, group.label, *((protocol,) if protocol else ()))
             lines.append((names, [_number(group, results, c, protocol, anchor) for c in experiment.columns]))
-            if protocol == "paper" and experiment.name == "main":
+            if protocol == "paper" and experiment.shows_published:
                 lines += _published(group)
-        there = [cell for cell in group.cells if cell in results]
-        links = [(_values(results[c], experiment), os.path.relpath(c.file(root), out)) for c in there]
+        finished = [cell for cell in group.cells if cell in results]
+        links = [(_run_text(results[c]), os.path.relpath(c.file(root), out)) for c in finished]
         runs.append((anchor, f"{group.data}, {group.label}", links))
     return Section(
         experiment,
@@ -103,6 +133,7 @@ def _number(group: Group, results: Results, column: Column, protocol: str, ancho
 
 
 def _published(group: Group) -> list[tuple[tuple[str, ...], list[Number]]]:
+    """Return a line with the published scores of a group's method, if there are any."""
     published = facts("published")
     scores = published["scores"].get(group.benchmark, {}).get(group.method)
     if scores is None or group.ratio != published["ratio"] or group.variant != "default":
@@ -112,10 +143,10 @@ def _published(group: Group) -> list[tuple[tuple[str, ...], list[Number]]]:
     ]
 
 
-def _values(result: dict[str, Any], experiment: Experiment) -> str:
-    """The run in a few words: its split, its seed, and the number of the figure."""
-    shown = result.get("scores", {}).get("strict", {}).get("ood_acc")
-    score = f", strict OOD ACC {shown:.1f}" if shown is not None else ""
+def _run_text(result: dict[str, Any]) -> str:
+    """Return the split, the seed and the strict OOD accuracy of a run."""
+    accuracy = result.get("scores", {}).get("strict", {}).get("ood_acc")
+    score = f", strict OOD ACC {accuracy:.1f}" if accuracy is not None else ""
     return f"split {result['split']}, seed {result['seed']}{score}"
 
 
@@ -124,13 +155,13 @@ def _figures(experiment: Experiment, cells: Sequence[Cell], root: Path, out: Pat
         return []
     try:
         paths = draw(experiment, cells, root, out / "figures")
-    except DataError:  # nothing complete enough to draw
+    except DataError:  # no row is complete
         return []
     return [(f"{experiment.title}: {path.stem.removeprefix(experiment.name + '-')}", path.name) for path in paths]
 
 
 def _times(results: Results) -> list[tuple[str, str, str, str]]:
-    """Method, benchmark, runs, and seconds of a fit."""
+    """Return lines of method, benchmark, number of runs, and mean seconds of a fit."""
     seconds: dict[tuple[str, str], list[float]] = {}
     for cell, result in results.items():
         if cell.variant == "default" and "timings" in result:
@@ -167,7 +198,7 @@ def _markdown(sections: list[Section], about: dict[str, Any], times: list[tuple[
         parts.append(
             as_markdown(section.header, [(*names, *(n.text for n in values)) for names, values in section.lines])
         )
-        parts += section.said
+        parts += section.comparisons
         parts += [f"![{caption}](figures/{name})" for caption, name in section.figures]
     if times:
         parts += ["## Seconds of a fit", as_markdown(("method", "benchmark", "runs", "s"), times)]

@@ -1,4 +1,4 @@
-"""Runs the missing cells of an experiment, one after another in one process, so that they share features."""
+"""Runs the missing cells of an experiment one after another in one process, so that they can share features."""
 
 from __future__ import annotations
 
@@ -25,20 +25,31 @@ def run_missing(
     until: float = math.inf,
     **settings: Any,
 ) -> None:
-    """Finished cells are skipped; a failed one is tried once more at the end and then reported with the others.
+    """Run the cells that have no result yet, and write the result of each as soon as it is finished.
 
-    Every result is written as soon as it is there, so stopping loses the cell in flight and nothing else. No cell is
-    begun that would end after `until` (of `time.monotonic`), by the mean of those before it.
+    A cell that fails is tried once more at the end.
+
+    Args:
+        cells: The cells.
+        root: The folder of the result files.
+        encoder: The loaded encoder.
+        device: auto, cpu or cuda.
+        reporter: Shows the progress.
+        until: A time of `time.monotonic`. No cell is begun that would end later, by the mean time of those before it.
+        **settings: Settings of the methods that differ from the cells'.
+
+    Raises:
+        ExperimentError: Some cells failed twice; all others were run.
     """
-    todo = missing(cells, root)
-    for cell in {(c.benchmark, c.ratio, c.split, c.variant): c for c in todo}.values():
-        task_of(cell)  # missing data is noticed before anything runs
-    failed = _run_all(todo, root, encoder, device, reporter, until, settings)
-    again = _run_all(list(failed), root, encoder, device, reporter, until, settings) if failed else {}
-    if again:
-        cell, error = next(iter(again.items()))
+    unfinished = missing(cells, root)
+    for cell in {(c.benchmark, c.ratio, c.split, c.variant): c for c in unfinished}.values():
+        task_of(cell)  # raises an error for missing data before anything runs
+    failed = _run_all(unfinished, root, encoder, device, reporter, until, settings)
+    failed_twice = _run_all(list(failed), root, encoder, device, reporter, until, settings) if failed else {}
+    if failed_twice:
+        cell, error = next(iter(failed_twice.items()))
         raise ExperimentError(
-            f"{len(again)} of {len(cells)} cells failed twice, the first of them {_called(cell)} with "
+            f"{len(failed_twice)} of {len(cells)} cells failed twice, the first of them {_description(cell)} with "
             f"{type(error).__name__}: {error}; the others are done, run the command again to retry"
         )
 
@@ -52,48 +63,48 @@ def _run_all(
     until: float,
     settings: dict[str, Any],
 ) -> dict[Cell, Exception]:
+    """Run the cells, and return the errors of those that failed."""
     failed: dict[Cell, Exception] = {}
-    memory: dict[str, Any] = {}  # of cells on unchanged data
-    changed: dict[str, Any] = {}  # of neighbours with the same changed logs; there are too many to keep them all
+    memory_unchanged: dict[str, Any] = {}  # shared by all cells on unchanged data
+    # Shared by consecutive cells with the same changed logs; features of all changed logs would need too much memory.
+    memory_changed: dict[str, Any] = {}
     last_data: object = None
     started = time.monotonic()
     with reporter.task("cells", len(cells)) as task:
-        for number, cell in enumerate(_neighbours_together(cells), 1):
+        for number, cell in enumerate(_grouped_by_data(cells), 1):
             if time.monotonic() + (time.monotonic() - started) / max(1, number - 1) > until:
                 reporter.note(f"stopped by the time limit; {len(cells) - number + 1} of {len(cells)} cells are left")
                 break
             if _data_of(cell) != last_data:
-                changed, last_data = {}, _data_of(cell)
-            same = VARIANTS[cell.variant].condition.changes_nothing
+                memory_changed, last_data = {}, _data_of(cell)
+            is_unchanged = VARIANTS[cell.variant].condition.changes_nothing
+            memory = memory_unchanged if is_unchanged else memory_changed
             try:
-                write_result(
-                    cell,
-                    run_cell(cell, encoder, device, settings=settings, memory=memory if same else changed),
-                    root,
-                )
+                write_result(cell, run_cell(cell, encoder, device, settings=settings, memory=memory), root)
             except NewfoundError:
-                raise  # bad input is bad for every cell
+                raise  # Bad input would fail in every cell.
             except Exception as error:
                 failed[cell] = error
-                reporter.note(f"{_called(cell)} failed: {type(error).__name__}: {error}")
+                reporter.note(f"{_description(cell)} failed: {type(error).__name__}: {error}")
             left = (time.monotonic() - started) / number * (len(cells) - number)
-            task.advance(f"{_called(cell)}, about {_duration(left)} left")
+            task.advance(f"{_description(cell)}, about {_duration(left)} left")
     return failed
 
 
-def _neighbours_together(cells: Iterable[Cell]) -> list[Cell]:
-    """Cells on the same changed logs follow one another; all others keep their order."""
+def _grouped_by_data(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells with those on the same data one after another."""
     order = {data: i for i, data in enumerate(dict.fromkeys(map(_data_of, cells)))}
     return sorted(cells, key=lambda cell: order[_data_of(cell)])
 
 
 def _data_of(cell: Cell) -> tuple[Any, ...]:
+    """Return a key that is equal for cells on the same data."""
     condition = VARIANTS[cell.variant].condition
     unchanged = condition.changes_nothing
     return (cell.benchmark, cell.ratio, cell.split, condition, None if unchanged else cell.seed)
 
 
-def _called(cell: Cell) -> str:
+def _description(cell: Cell) -> str:
     variant = "" if cell.variant == "default" else f" {cell.variant}"
     return f"{cell.method}{variant} {cell.benchmark} {cell.ratio}% split {cell.split} seed {cell.seed}"
 

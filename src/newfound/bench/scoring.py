@@ -1,4 +1,4 @@
-"""Scores of a classifier on a task with gold labels; the experiments and the studies all use these functions."""
+"""Scores of a classifier on a task with gold labels. All experiments and studies use these functions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CALIBRATION_BINS = 10
 
 
 class Predictor(Protocol):
-    """What can be scored: an `IntentModel`, or any other classifier over known and new intents."""
+    """A classifier that can be scored: an `IntentModel`, or any other over known and new intents."""
 
     def predict_ids(self, texts: Sequence[str]) -> Ids:
         """Return one id per text: 0 to N-1 are the known intents in their order, ids from N on are clusters."""
         ...
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how unlike all intents each text is; more is more unlike."""
+        """Return how unlike all intents each text is; larger values are more unlike."""
         ...
 
 
@@ -50,7 +50,15 @@ def score_predictor(predictor: Predictor, task: DiscoveryTask) -> dict[str, Any]
 
 
 def score_ids(task: DiscoveryTask, predicted: Ids) -> dict[str, Any]:
-    """Score predicted ids of the test part: `scores` by protocol, and `clustering` of the new intents' utterances."""
+    """Score predicted ids of the test part of a task.
+
+    Args:
+        task: The task.
+        predicted: The predicted id of each test utterance.
+
+    Returns:
+        `scores` by protocol, and `clustering` scores of the new intents' utterances.
+    """
     gold = task.gold_ids(task.test)
     is_new = gold >= len(task.known)
     return {
@@ -66,6 +74,11 @@ def strictly_correct(gold: Ids, predicted: Ids, n_known: int) -> npt.NDArray[np.
     """Return which predictions [n] the strict protocol counts as correct.
 
     A known intent must be predicted exactly; predicted clusters are matched to the new intents one to one.
+
+    Args:
+        gold: Gold ids, [n].
+        predicted: Predicted ids, [n].
+        n_known: Number of known intents.
     """
     in_new = (gold >= n_known) & (predicted >= n_known)
     matched = match_clusters(gold[in_new] - n_known, predicted[in_new] - n_known)
@@ -79,7 +92,7 @@ def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.N
     """Return the expected calibration error in percent, over ten bins of equal width.
 
     Args:
-        probability: Of each prediction, [n].
+        probability: Probability of each prediction, [n].
         correct: Whether each prediction is correct, [n].
     """
     bins = np.minimum((probability * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
@@ -93,5 +106,5 @@ def rounded(values: dict[str, float]) -> dict[str, float | None]:
 
 
 def _f1(actual: npt.NDArray[np.bool_], predicted: npt.NDArray[np.bool_]) -> float:
-    """F1 in percent; 0 if nothing is positive in either."""
+    """Return F1 in percent; 0 if neither has a positive."""
     return 200 * int((actual & predicted).sum()) / max(1, int(actual.sum() + predicted.sum()))

@@ -1,8 +1,7 @@
-"""How long an epoch takes, phase by phase, and how much faster it is than the plain way of computing the same.
+"""Measures how long an epoch takes, and how much faster it is than a plain implementation of the same equations.
 
-The plain way is kept here on purpose: the whole encoder on padded batches in every step, and prototypes moved
-sample by sample in a Python loop. It is what one writes first, and what the fast way is compared with, in the same
-run and on the same machine.
+The plain implementation is kept here for this comparison, in the same run and on the same machine: it runs the whole
+encoder on padded batches in every step, and moves prototypes sample by sample in a Python loop.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from newfound.algorithms.losses import cross_entropy
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
-from newfound.encoders.layers import family_of
+from newfound.encoders.families import family_of
 from newfound.methods.base import pick_device
 from newfound.methods.registry import method_named
 from newfound.model import versions
@@ -41,13 +40,26 @@ def measure(
     plain_steps: int = 2,
     **settings: Any,
 ) -> dict[str, Any]:
-    """Seconds of each phase of a fit, seconds per epoch, and the ratio to the plain loop (DPL only)."""
+    """Measure the seconds of each phase of a fit, the seconds per epoch, and for DPL the ratio to the plain loop.
+
+    Args:
+        method: The name of the method.
+        task: The data.
+        encoder: The loaded encoder.
+        tune: How much of it trains.
+        device: auto, cpu or cuda.
+        epochs: Number of epochs to time in each stage.
+        plain_steps: Number of steps of the plain loop to time; 0 leaves it out.
+        **settings: Settings of the method.
+
+    Returns:
+        The content of a result file.
+    """
     corpus = task.observed_train
     common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
     make = method_named(method)
-    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(
-        corpus.texts, corpus.labels
-    )  # warm: kernels, caches, threads
+    # The first fit is not timed: it compiles kernels, fills caches and starts threads.
+    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(corpus.texts, corpus.labels)
     fitted = make(**{"pretrain_epochs": epochs, **common}, epochs=epochs)
     started = time.perf_counter()
     fitted.fit(corpus.texts, corpus.labels)
@@ -82,9 +94,17 @@ def measure(
 
 
 def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, steps: int) -> float:
-    """Seconds of one epoch of DPL the plain way, from the time of a few steps."""
+    """Return the seconds of one epoch of DPL in the plain implementation, from the time of a few steps.
+
+    Args:
+        encoder: The loaded encoder.
+        corpus: The training data.
+        n_new: Number of new intents.
+        device: auto, cpu or cuda.
+        steps: Number of steps to time.
+    """
     step, n_steps = plain_dpl_steps(encoder, corpus, n_new, device=device)
-    step(0)  # warm
+    step(0)  # not timed
     seconds = []
     for number in range(1, steps + 1):
         started = time.perf_counter()
@@ -98,26 +118,37 @@ def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device:
 def plain_dpl_steps(
     encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, batch_size: int = 512
 ) -> tuple[Callable[[int], float], int]:
-    """A step of DPL written without any of our machinery: step number -> loss; and how many make an epoch."""
-    where = pick_device(device)
-    model = copy.deepcopy(encoder.to(where).model)  # it will be trained in place
-    names = {name: i for i, name in enumerate(corpus.intents)}
-    y = torch.tensor([-1 if label is None else names[label] for label in corpus.labels], device=where)
+    """Return a step of DPL in the plain implementation, and the number of steps of an epoch.
+
+    Args:
+        encoder: The loaded encoder.
+        corpus: The training data.
+        n_new: Number of new intents.
+        device: auto, cpu or cuda.
+        batch_size: Number of utterances in a step.
+
+    Returns:
+        A function from the number of a step to its loss, and the number of steps.
+    """
+    torch_device = pick_device(device)
+    model = copy.deepcopy(encoder.to(torch_device).model)  # it is trained in place
+    intent_ids = {name: i for i, name in enumerate(corpus.intents)}
+    y = torch.tensor([-1 if label is None else intent_ids[label] for label in corpus.labels], device=torch_device)
     torch.manual_seed(derive(0, "plain"))
-    heads = _PlainHeads(encoder.width, len(names), n_new).to(where)
+    heads = _PlainHeads(encoder.width, len(intent_ids), n_new).to(torch_device)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
-    last = list(family_of(model).layers(model)[-1].parameters())
-    for parameter in last:
+    last_layer = list(family_of(model).layers(model)[-1].parameters())
+    for parameter in last_layer:
         parameter.requires_grad_(True)
-    optimizer = torch.optim.SGD([*last, *heads.parameters()], lr=0.01, momentum=0.9, weight_decay=1.5e-4)
+    optimizer = torch.optim.SGD([*last_layer, *heads.parameters()], lr=0.01, momentum=0.9, weight_decay=1.5e-4)
     batches = epoch_batches(torch.arange(len(corpus)), batch_size, 0, "plain", 0)
 
     def pooled(rows: list[int]) -> Tensor:
         texts = [corpus.texts[i] for i in rows]
         batch = encoder.tokenizer(
             texts, padding=True, max_length=encoder.max_length, truncation=True, return_tensors="pt"
-        ).to(where)
+        ).to(torch_device)
         h = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
         mask = batch["attention_mask"][..., None].float()
         return F.normalize((h * mask).sum(1) / mask.sum(1), dim=-1)
@@ -136,7 +167,7 @@ def plain_dpl_steps(
 
 
 class _PlainHeads(torch.nn.Module):
-    """Classifier, projection and prototypes as plainly as they can be written."""
+    """Classifier, projection and prototypes of the plain implementation."""
 
     def __init__(self, width: int, n_known: int, n_new: int) -> None:
         super().__init__()
@@ -159,7 +190,7 @@ class _PlainHeads(torch.nn.Module):
         ins = F.cross_entropy(similarity, torch.arange(len(both), device=both.device).roll(len(z1)))
         labels = [disambiguate(z, mu, y, self.n_known) for z in (z1, z2)]
         ce = (F.cross_entropy(l1 / tau, labels[1]) + F.cross_entropy(l2 / tau, labels[0])) / 2
-        for z, q in ((z1, q1), (z2, q2)):  # the loop that takes most of the released code's time
+        for z, q in ((z1, q1), (z2, q2)):  # this loop takes most of the released code's time
             for vector, c in zip(z.detach(), q.argmax(-1).tolist(), strict=True):
                 self.mu[c] = gamma * self.mu[c] + (1 - gamma) * vector
         self.mu.copy_(F.normalize(self.mu, dim=-1))
@@ -167,6 +198,7 @@ class _PlainHeads(torch.nn.Module):
 
 
 def hardware(device: str) -> str:
+    """Return the name of the GPU, or the processor's architecture and number of cores."""
     if pick_device(device).type == "cuda":
         return torch.cuda.get_device_name()
     return f"{platform.machine()}, {os.cpu_count()} cores"

@@ -1,7 +1,7 @@
-"""What the studies under `benchmarks/` share: the encoder, vectors of a frozen encoder, and files of result rows.
+"""Functions that the studies in `benchmarks/` share: loading encoders, frozen vectors, and files of result rows.
 
-A study that is not made of cells keeps one JSON object per run, a row: a line of a `.jsonl` file, or an element of the
-list in a `.json` file.
+A study that does not consist of cells stores one JSON object per run, called a row. It is a line of a `.jsonl` file, or
+an element of the list in a `.json` file.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Row = dict[str, Any]
 
 
 def study_encoder(name: str = "minilm") -> Encoder:
-    """Load an encoder that keeps its features in the user's cache, so that runs and studies share them."""
+    """Load an encoder that stores its features in the user's cache, so that runs and studies share them."""
     return load_encoder(name, cache=FeatureCache(feature_cache_dir()))
 
 
 def frozen_vectors(encoder: Encoder, texts: Sequence[str]) -> Tensor:
-    """Return the pooled vectors [n, d] of the frozen encoder, from its cache where they are there."""
+    """Return the pooled vectors [n, d] of the frozen encoder; they are read from its cache or stored there."""
     return encoder.features(texts, encoder.tune("heads")).data.flat
 
 
 class FrozenPredictor:
-    """A model fitted with tune="heads" as a `Predictor` that reads the encoder's cache; the model itself never does."""
+    """A `Predictor` for a model fitted with tune="heads" that reads the encoder's cache, which a model does not use."""
 
     def __init__(self, model: IntentModel, encoder: Encoder) -> None:
         """Wrap a model.
@@ -60,7 +60,7 @@ class FrozenPredictor:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a result file; none if there is no such file."""
+    """Return the rows of a result file; an empty list if there is no such file."""
     if not path.is_file():
         return []
     try:
@@ -74,7 +74,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def append_row(path: Path, row: Row) -> None:
-    """Add a row to a result file, which is made if there is none."""
+    """Add a row to a result file, which is created if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".json":
         rows = [*read_rows(path), row]
@@ -85,7 +85,12 @@ def append_row(path: Path, row: Row) -> None:
 
 
 def group_rows(rows: Iterable[Row], by: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Return the rows that agree in the given fields, by the values of these fields, in the order of the file."""
+    """Group rows by the values of some fields; groups and rows keep their order.
+
+    Args:
+        rows: The rows.
+        by: The names of the fields.
+    """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in by), []).append(row)

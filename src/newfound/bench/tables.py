@@ -1,4 +1,4 @@
-"""Tables from result files. A row whose cells are not all there shows blanks, never a mean over some of them."""
+"""Tables from result files. A row that lacks the result of some cell is blank; no mean is taken over a part of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ Format = Literal["terminal", "markdown", "latex", "csv"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The cells of one row of a table: one method and variant on one benchmark, over splits and seeds."""
+    """The cells of one row of a table, over splits and seeds.
+
+    Attributes:
+        benchmark: The benchmark.
+        ratio: The share of new intents, in percent.
+        method: The method.
+        variant: The variant.
+        cells: The cells.
+    """
 
     benchmark: str
     ratio: int
@@ -31,19 +39,23 @@ class Group:
 
     @property
     def data(self) -> str:
+        """Benchmark and share of new intents."""
         return f"{self.benchmark} {self.ratio}%"
 
     @property
     def label(self) -> str:
+        """Method and variant."""
         return row_label(self.method, self.variant)
 
     def values(self, results: Results, column: Column, protocol: str = "strict") -> list[float] | None:
-        """One value per cell in their order; None unless every cell has one."""
-        found = [_at(results.get(cell, {}), column, protocol) for cell in self.cells]
-        return None if not found or any(value is None for value in found) else [float(v) for v in found]  # type: ignore[arg-type]
+        """Return one value per cell, in their order; None unless every cell has one."""
+        values = [_number(results.get(cell, {}), column, protocol) for cell in self.cells]
+        complete = [value for value in values if value is not None]
+        return complete if complete and len(complete) == len(values) else None
 
 
 def groups_of(cells: Iterable[Cell]) -> list[Group]:
+    """Return the rows of a table over these cells, in their order."""
     by_row: dict[tuple[str, int, str, str], list[Cell]] = {}
     for cell in cells:
         by_row.setdefault((cell.benchmark, cell.ratio, cell.method, cell.variant), []).append(cell)
@@ -51,7 +63,16 @@ def groups_of(cells: Iterable[Cell]) -> list[Group]:
 
 
 def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Line, list[Line]]:
-    """Header and lines: benchmark, method, protocol where it matters, mean ± std of each column, number of runs."""
+    """Return the table of an experiment: mean ± std of each column, and the number of runs.
+
+    Args:
+        experiment: The experiment.
+        cells: Its cells.
+        root: The folder of the result files.
+
+    Returns:
+        The header and the lines.
+    """
     results = read_results(cells, root)
     protocols = protocols_of(experiment)
     header = ("benchmark", "method", *(("protocol",) if protocols[0] else ()), *(c.header for c in experiment.columns))
@@ -65,52 +86,66 @@ def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Li
 
 
 def table_of_rows(rows: Iterable[Row], by: Sequence[str], columns: Sequence[Column]) -> tuple[Line, list[Line]]:
-    """Make a table of a study's rows: mean ± std of each column, blank unless every row of the group has a value.
+    """Return the table of a study: mean ± std of each column, blank unless every row of a group has a value.
 
     Args:
-        rows: One per run.
-        by: The fields whose values make a line of the table.
+        rows: One row per run.
+        by: The fields to group by; each group is a line of the table.
         columns: The numbers to show.
+
+    Returns:
+        The header and the lines.
     """
     lines = []
     for key, group in group_rows(rows, by).items():
         means = []
         for column in columns:
-            values = [value for row in group if (value := _at(row, column, "strict")) is not None]
+            values = [value for row in group if (value := _number(row, column, "strict")) is not None]
             means.append(mean_std(values if len(values) == len(group) else None, column.digits))
         lines.append((*map(str, key), *means, str(len(group))))
     return (*by, *(column.header for column in columns), "runs"), lines
 
 
 def protocols_of(experiment: Experiment) -> tuple[str, ...]:
+    """Return the protocols of an experiment's columns; one empty name if they do not depend on the protocol."""
     depends = any("{protocol}" in column.path for column in experiment.columns)
     return ("paper", "strict") if depends else ("",)
 
 
 def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> list[str]:
-    """On each benchmark the best method against the second, by a paired test over the same splits and seeds."""
+    """Compare the best with the second best method on each benchmark by a paired test over the same splits and seeds.
+
+    Args:
+        experiment: The experiment.
+        cells: Its cells.
+        root: The folder of the result files.
+
+    Returns:
+        One sentence per benchmark.
+    """
     from scipy.stats import wilcoxon
 
     if not experiment.compares:
         return []
     results = read_results(cells, root)
-    said = []
+    sentences = []
     for data in dict.fromkeys(group.data for group in groups_of(cells)):
         scored = [(g.label, g.values(results, experiment.shown)) for g in groups_of(cells) if g.data == data]
-        whole = sorted(((statistics.fmean(v), label, v) for label, v in scored if v), reverse=True)[:2]
-        if len(whole) < 2 or len(whole[0][2]) < 2:
+        best_two = sorted(((statistics.fmean(v), label, v) for label, v in scored if v), reverse=True)[:2]
+        if len(best_two) < 2 or len(best_two[0][2]) < 2:
             continue
-        (_, best, a), (_, second, b) = whole
+        (_, best, a), (_, second, b) = best_two
         differences = [x - y for x, y in zip(a, b, strict=True)]
         p = float(wilcoxon(differences).pvalue) if any(differences) else 1.0
-        said.append(
+        sentences.append(
             f"{data}, strict {experiment.shown.header}: {best} over {second} by {statistics.fmean(differences):.1f} "
             f"points, p = {p:.3f} (Wilcoxon signed-rank, {len(a)} pairs of the same split and seed)"
         )
-    return said
+    return sentences
 
 
 def mean_std(values: list[float] | None, digits: int = 1) -> str:
+    """Return mean ± sample standard deviation as text; of one value the value, of None nothing."""
     if values is None:
         return ""
     if len(values) == 1:
@@ -118,7 +153,8 @@ def mean_std(values: list[float] | None, digits: int = 1) -> str:
     return f"{statistics.fmean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"
 
 
-def _at(result: dict[str, Any], column: Column, protocol: str) -> float | None:
+def _number(result: dict[str, Any], column: Column, protocol: str) -> float | None:
+    """Return the number of a column in a result; None if the result does not have it."""
     value: Any = result
     for key in column.path:
         value = value.get(protocol if key == "{protocol}" else key) if isinstance(value, dict) else None
@@ -126,24 +162,26 @@ def _at(result: dict[str, Any], column: Column, protocol: str) -> float | None:
 
 
 def as_markdown(header: Line, lines: Sequence[Line]) -> str:
+    """Return a table as Markdown."""
     rows = [header, tuple("---" for _ in header), *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def as_latex(header: Line, lines: Sequence[Line]) -> str:
-    """For the package booktabs."""
+    """Return a table as LaTeX for the package booktabs."""
 
     def row(fields: Line) -> str:
         escaped = (f.replace("%", r"\%").replace("_", r"\_").replace("γ", r"$\gamma$") for f in fields)
         return " & ".join(f.replace("±", r"$\pm$") for f in escaped) + r" \\"
 
-    words = sum(name in ("benchmark", "method", "protocol") for name in header)
-    columns = "l" * words + "r" * (len(header) - words)
+    n_names = sum(name in ("benchmark", "method", "protocol") for name in header)
+    columns = "l" * n_names + "r" * (len(header) - n_names)
     body = [r"\begin{tabular}{" + columns + "}", r"\toprule", row(header), r"\midrule", *map(row, lines)]
     return "\n".join([*body, r"\bottomrule", r"\end{tabular}"])
 
 
 def as_csv(header: Line, lines: Sequence[Line]) -> str:
+    """Return a table as comma-separated values."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([header, *lines])
     return text.getvalue().rstrip("\n")

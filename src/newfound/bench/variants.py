@@ -1,4 +1,4 @@
-"""Variants: named departures from a method's defaults. Other settings, other logs, or more to record."""
+"""Variants: named differences from the default cell, in the method's settings, in the logs or in what is recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ UNCHANGED = Condition()
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`level` is where it stands on the horizontal axis of a figure; `label` what a reader calls it."""
+    """How a cell differs from the default.
+
+    Attributes:
+        settings: Settings of the method.
+        condition: How the logs are changed.
+        record: What the result file has: `scores`; `history` adds values by epoch, `maps` points to draw; `speed` has
+            times instead.
+        level: Where the variant is on the horizontal axis of a figure over levels.
+        label: What tables and figures call it.
+    """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     condition: Condition = UNCHANGED

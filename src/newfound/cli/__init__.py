@@ -1,4 +1,7 @@
-"""The command line: parses, calls one workflow, and shows its result. The only place that prints or names a flag."""
+"""The command line. A command parses its options, calls one workflow and prints the result.
+
+No other package prints, or names an option in a message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: its commands, and what happens when one fails. Heavy imports happen inside the commands."""
+"""The application: its commands and its error handling. The commands import what is slow to import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from newfound.cli import bench, data, discover, models, review
-from newfound.cli.errors import in_words_of_the_command_line
+from newfound.cli.errors import message_with_flags
 from newfound.errors import Interrupted, NewfoundError
 from newfound.version import __version__
 
@@ -45,30 +45,31 @@ app.add_typer(bench.app, name="bench")
 
 
 def main() -> NoReturn:
-    """Entry point: errors are one line, exit code 2; `--debug`, anywhere, shows where they came from."""
+    """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)
-        sys.stdout.flush()  # here, where a reader that has gone is caught, and not at Python's exit
+        sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
-        said = in_words_of_the_command_line(stop) if isinstance(stop, Interrupted) else str(stop)
-        print(f"newfound: {said or 'stopped'}", file=sys.stderr)
+        message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)
+        print(f"newfound: {message or 'stopped'}", file=sys.stderr)
         sys.exit(130)
     except SystemExit as stop:
-        # Typer ends with 1 when the reader of our output has gone, and leaves this mark. Nothing is wrong with that.
+        # If the pipe to the reader of the output is closed, Typer exits with 1 and replaces stdout by this class. A
+        # reader may stop reading at any time (`newfound predict ... | head`), so this is not an error.
         sys.exit(0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else stop.code)
     except BrokenPipeError:
-        # The reader of our output has gone. Python would flush it again at exit, and complain.
+        # The same without Typer. Python would flush stdout again at exit and print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        if "--debug" in sys.argv or not _is_users(error):
+        if "--debug" in sys.argv or not _can_be_fixed_by_user(error):
             raise
-        print(f"newfound: error: {in_words_of_the_command_line(error)}", file=sys.stderr)
+        print(f"newfound: error: {message_with_flags(error)}", file=sys.stderr)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _is_users(error: Exception) -> bool:
-    """Bad input, a bad call or a full disk: something the user can mend; the rest are bugs and show themselves."""
+def _can_be_fixed_by_user(error: Exception) -> bool:
+    """Return whether the cause is bad input, a wrong option or the file system; other errors are bugs."""
     return isinstance(error, NewfoundError | OSError) or hasattr(error, "format_message")

@@ -33,7 +33,7 @@ NameArgument = Annotated[str, typer.Argument(help="An experiment: `newfound benc
 
 @app.command("list")
 def list_experiments() -> None:
-    """The experiments: what they show, and how many runs they take."""
+    """List the experiments: what they show, and how many runs they take."""
     from newfound.bench.experiments import EXPERIMENTS
 
     rows = [(e.name, e.title, ", ".join(e.benchmarks), str(len(e.cells("", "")))) for e in EXPERIMENTS.values()]
@@ -75,9 +75,11 @@ def figures(
     chosen: CellOptions,
     name: NameArgument = "main",
     to: Annotated[Path, typer.Option("--to", help="The folder for the figures.")] = Path("benchmarks/figures"),
-    projection: Annotated[str, typer.Option("--projection", help="Of maps: tsne, pca or umap.")] = "tsne",
+    projection: Annotated[
+        str, typer.Option("--projection", help="How maps are projected: tsne, pca or umap.")
+    ] = "tsne",
 ) -> None:
-    """Draw an experiment from the result files."""
+    """Draw the figures of an experiment from the result files."""
     from newfound.bench.plots import draw
 
     wanted = cast("Projection", one_of(projection, "--projection", "tsne", "pca", "umap"))
@@ -91,10 +93,10 @@ def report(
     encoder: EncoderOption = defaults.ENCODER,
     tune: TuneOption = "last",
     device: DeviceOption = defaults.DEVICE,
-    out: Annotated[Path, typer.Option("--out", help="Where the result files are.")] = RESULTS,
+    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS,
     to: Annotated[Path, typer.Option("--to", help="The folder for the page.")] = Path("benchmarks/report"),
 ) -> None:
-    """Write one page with every table and figure that there are results for; it opens offline."""
+    """Write one page with all tables and figures that there are results for. It opens offline."""
     from newfound.bench.report import write_report
 
     for path in write_report(out, to, encoder=encoder, tune=tune, device=device):
@@ -104,17 +106,17 @@ def report(
 @app.command("speed")
 def speed(
     method: MethodOption = "dpl",
-    benchmark: Annotated[str, typer.Option("--benchmark")] = "GID-SD",
+    benchmark: Annotated[str, typer.Option("--benchmark", help="GID-SD, GID-CD or GID-MD.")] = "GID-SD",
     encoder: EncoderOption = defaults.ENCODER,
     tune: TuneOption = defaults.TUNE,
     device: DeviceOption = defaults.DEVICE,
     epochs: Annotated[int, typer.Option("--epochs", help="Epochs to time in each stage.")] = 5,
     trunk_dropout: Annotated[
-        bool, typer.Option("--trunk-dropout", help="Fresh dropout in the frozen layers in every step.")
+        bool, typer.Option("--trunk-dropout", help="Run the frozen layers in every step, with dropout.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Seconds per epoch and per phase, and the ratio to a plain loop of the same equations in the same run."""
+    """Measure the seconds per epoch and per phase, and how much faster that is than a plain loop in the same run."""
     from newfound.bench.speed import measure
     from newfound.data.benchmarks import load_benchmark
     from newfound.encoders.cache import FeatureCache
@@ -140,6 +142,7 @@ def speed(
 
 
 def _planned(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
+    """Return an experiment as the options narrow it, and its cells."""
     from newfound.bench.cells import resolved
     from newfound.bench.experiments import experiment_named
 
@@ -154,6 +157,7 @@ def _planned(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
 
 
 def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
+    """Print the table of an experiment; on a terminal, one narrow table per benchmark and protocol."""
     from newfound.bench import tables
 
     header, lines = tables.table(experiment, cells, root)
@@ -162,11 +166,11 @@ def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, for
     if format in writers:
         print(writers[format](header, lines))
         return
-    names = 3 if header[2] == "protocol" else 2
-    for title in dict.fromkeys((line[0], *line[2:names]) for line in lines):  # narrow: a table per benchmark, protocol
-        own = [line for line in lines if (line[0], *line[2:names]) == title]
+    n_names = 3 if header[2] == "protocol" else 2
+    for title in dict.fromkeys((line[0], *line[2:n_names]) for line in lines):
+        lines_of_table = [line for line in lines if (line[0], *line[2:n_names]) == title]
         print(f"\n{', '.join(title)}")
-        compact = [(line[1], *(field.replace(" ± ", "±") for field in line[names:])) for line in own]
-        print_table((header[1], *header[names:]), compact)
+        compact = [(line[1], *(field.replace(" ± ", "±") for field in line[n_names:])) for line in lines_of_table]
+        print_table((header[1], *header[n_names:]), compact)
     for sentence in tables.comparisons(experiment, cells, root):
         print(f"\n{sentence}")

@@ -46,7 +46,7 @@ def demo(
     force: ForceOption = False,
     method: MethodOption = defaults.METHOD,
 ) -> None:
-    """The whole job on the corpus and the encoder that come with newfound."""
+    """Discover intents in the corpus that comes with newfound, and score the result."""
     from newfound.algorithms.metrics import both_protocols
     from newfound.data.demo_corpus import load_demo
     from newfound.files import check_replaceable
@@ -97,11 +97,11 @@ def discover(
     holds: LogsHoldOption = None,
     encoder: EncoderOption = defaults.ENCODER,
     logs_format: Annotated[
-        str | None, typer.Option("--logs-format", help="The format of the logs, where it is another.")
+        str | None, typer.Option("--logs-format", help="The format of the logs, if it differs from --format.")
     ] = None,
     mask: RedactOption = False,
 ) -> None:
-    """Find the new intents in logs, and make one classifier over known and new."""
+    """Find new intents in logs, and train one classifier for known and new intents."""
     from newfound.intents.namers import NamerSettings
     from newfound.workflows import DiscoverRequest, ReadOptions
     from newfound.workflows.discovery import discover as run_workflow
@@ -139,13 +139,15 @@ def estimate(
         str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
     ] = defaults.LOGS_HOLD,
     expected: Annotated[
-        int | None, typer.Option("--expected", min=1, help="Where the strategy drop starts from.")
+        int | None, typer.Option("--expected", min=1, help="For the strategy drop: the expected number of new intents.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="A folder for estimate.json and estimate.png.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write estimate.json and estimate.png to this folder.")
+    ] = None,
     encoder: EncoderOption = defaults.ENCODER,
     seed: SeedOption = defaults.SEED,
 ) -> None:
-    """Estimate how many new intents the logs hold, with an interval, before any training."""
+    """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
     from newfound.algorithms.estimation import Strategy
     from newfound.workflows import EstimateRequest, ReadOptions
     from newfound.workflows.estimation import estimate as run_workflow
@@ -160,15 +162,17 @@ def estimate(
         seed=seed,
         read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
     )
-    found = run_workflow(request, reporter=reporter_for_terminal())
-    print(f"About {found.n_new} new intents; {found.low} to {found.high} in nine of ten cases (strategy {strategy}).")
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    print(
+        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases (strategy {strategy})."
+    )
     if out is not None:
         from newfound.report.figures import draw_estimate
 
-        draw_estimate(found, out)
+        draw_estimate(result, out)
         print(f"Written: {out / 'estimate.json'}, {out / 'estimate.png'}")
-    same = "" if holds == defaults.LOGS_HOLD else f" --logs {holds}"
-    print(f"Next: newfound discover {known} {logs} --n-new {found.n_new}{same} --out MODEL")
+    logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs {holds}"
+    print(f"Next: newfound discover {known} {logs} --n-new {result.n_new}{logs_option} --out MODEL")
 
 
 def update(
@@ -179,13 +183,13 @@ def update(
     out: ModelOutOption,
     n_new: NumberOfNewOption = "auto",
     accept_all: Annotated[
-        bool, typer.Option("--accept-all", help="Take all intents of the model for known, reviewed or not.")
+        bool, typer.Option("--accept-all", help="Treat all intents of the model as known, reviewed or not.")
     ] = False,
     encoder: ModelEncoderOption = None,
     mask: RedactOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Another round: accepted intents are known now, and new ones are looked for in newer logs."""
+    """Find new intents in newer logs. Intents that were accepted in the review count as known."""
     from newfound.workflows import ReadOptions, UpdateRequest
     from newfound.workflows.updating import update as run_workflow
 

@@ -1,12 +1,12 @@
-"""What the command line says of an error: the facts of the exception, and the flags that mend it."""
+"""Error messages of the command line: the message of the exception, with the options that solve the problem."""
 
 from __future__ import annotations
 
 from newfound import errors
 
-Remedy = tuple[type[Exception], str, str]
+Remedy = tuple[type[Exception], str, str]  # error, a phrase of its message, the same with options
 
-# Where the library can only say "allow it to be replaced", the command line knows the flag.
+# The library can only say "allow it to be replaced"; the command line can name the option.
 REMEDIES: tuple[Remedy, ...] = (
     (
         errors.TargetExists,
@@ -34,17 +34,17 @@ REMEDIES: tuple[Remedy, ...] = (
 )
 
 
-def in_words_of_the_command_line(error: Exception) -> str:
-    """Return the message of an error on one line, with the flags that mend it."""
-    shown = error.format_message() if hasattr(error, "format_message") else str(error)
+def message_with_flags(error: Exception) -> str:
+    """Return the message of an error on one line, with the options that solve the problem."""
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
     if isinstance(error, errors.ColumnMissing):
-        shown = shown.replace(
+        message = message.replace(
             f"say which column holds the {error.role}", f"name the right one with --{error.role}-column"
         )
     if isinstance(error, errors.Interrupted) and error.folder is not None:
-        shown = f"{shown}: go on with --resume"
-    for kind, general, with_flags in REMEDIES:
-        if isinstance(error, kind) and general in shown:
-            shown = shown.replace(general, with_flags)
+        message = f"{message}: go on with --resume"
+    for error_type, phrase, phrase_with_flags in REMEDIES:
+        if isinstance(error, error_type) and phrase in message:
+            message = message.replace(phrase, phrase_with_flags)
             break
-    return " ".join(shown.split())
+    return " ".join(message.split())

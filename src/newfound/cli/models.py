@@ -43,11 +43,12 @@ def predict(
         str | None,
         typer.Option(
             "--max-outliers",
-            help="Return no intent for texts less typical than all but this share of the labelled data, e.g. `5%`.",
+            help="Return no intent for texts that are less typical than all but this share of the labelled data, "
+            "e.g. `5%`.",
         ),
     ] = None,
 ) -> None:
-    """Classify utterances: one JSON line each, written as it goes. Review decisions are heeded."""
+    """Classify utterances. Prints one JSON line per utterance; review decisions are applied."""
     from newfound.workflows.prediction import PredictRequest, stream_predictions
     from newfound.workflows.sources import ReadOptions
 
@@ -67,8 +68,8 @@ def predict(
 
 def inspect(
     model: ModelArgument,
-    new: Annotated[bool, typer.Option("--new", help="Only the new intents.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Show only the new intents.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole description as JSON.")] = False,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
@@ -104,12 +105,12 @@ def inspect(
 
 def report(
     model: ModelArgument,
-    out: Annotated[Path, typer.Option("--out", help="The page to write.")],
+    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
     encoder: ModelEncoderOption = None,
 ) -> None:
-    """Write one page about the intents, with a map of the logs; it opens offline and can be forwarded."""
+    """Write one HTML page about the intents, with a map of the logs. It opens offline and can be forwarded."""
     if out.is_dir():
-        raise SettingsError(f"--out {out}: is a folder; give the name of a file, as report.html")
+        raise SettingsError(f"--out {out}: is a folder; give the name of a file, such as report.html")
     from newfound.report.page import write_page
     from newfound.review.reviewed import load
 
@@ -122,13 +123,14 @@ def export(
     to: ExportFormatOption,
     out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
-    new: Annotated[bool, typer.Option("--new", help="Only intents that were not known before.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Export only intents that were not known before.")] = False,
     encoder: ModelEncoderOption = None,
 ) -> None:
-    """Write the reviewed intents with their utterances for a bot platform."""
+    """Write the intents after the review, with their utterances, as training data for a bot platform."""
     from newfound.exports.registry import check_language, export_format
 
-    export_format(to)  # before anything is loaded
+    # Wrong options are reported before the model is loaded.
+    export_format(to)
     check_language(language)
     from newfound.workflows.exporting import ExportRequest
     from newfound.workflows.exporting import export as run_workflow
@@ -141,14 +143,22 @@ def serve(
     model: ModelArgument,
     server: ServerOptions,
     encoder: ModelEncoderOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
 ) -> None:
-    """Answer predictions over HTTP, with the review page at /. A newer model in the folder is taken up at once."""
+    """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
     start_server(model, server, encoder, quiet=quiet, open_page=False)
 
 
 def start_server(model: Path, options: ServerOptions, encoder: str | None, *, quiet: bool, open_page: bool) -> None:
-    """Run the server until it is stopped."""
+    """Run the server until it is stopped.
+
+    Args:
+        model: The model folder.
+        options: Where the server listens.
+        encoder: The path of the model's encoder.
+        quiet: Do not log requests.
+        open_page: Open the review page in a browser.
+    """
     try:
         from newfound.serve.server import serve as run_server
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The options that commands share, and option groups: dataclasses whose fields become options of a command."""
+"""Options that several commands have, and option groups: dataclasses whose fields become options of a command."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from newfound.methods.registry import METHODS
 Result = TypeVar("Result")
 
 
-def _listed(names: Any, last: str = "or") -> str:
-    *most, final = map(str, names)
-    return f"{', '.join(most)} {last} {final}" if most else final
+def _listed(names: Any, conjunction: str = "or") -> str:
+    """Return names as `a, b or c`."""
+    *others, last = map(str, names)
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Let a command take option groups: each parameter of a dataclass type is replaced by the fields of that type."""
+    """Return a command in which each parameter of a dataclass type is replaced by the fields of that type."""
     hints = get_type_hints(command, include_extras=True)
     parameters, groups = [], {}
     for name, parameter in inspect.signature(command).parameters.items():
@@ -46,48 +47,59 @@ def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
         ]
 
     @wraps(command)
-    def grouped(**given: Any) -> Result:
+    def grouped(**values: Any) -> Result:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        return command(**given)
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        return command(**values)
 
     grouped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     grouped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return grouped
 
 
-KnownArgument = Annotated[Path, typer.Argument(help="Labelled utterances of the known intents (text, label).")]
-LogsArgument = Annotated[Path, typer.Argument(help="Unlabelled utterances (text).")]
+KnownArgument = Annotated[
+    Path, typer.Argument(help="A file of labelled utterances of the known intents, with columns text and label.")
+]
+LogsArgument = Annotated[Path, typer.Argument(help="A file of unlabelled utterances, with a column text.")]
 ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
 MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {_listed(METHODS)}.")]
-EncoderOption = Annotated[str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name.")]
+EncoderOption = Annotated[
+    str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
+]
 TuneOption = Annotated[
-    str, typer.Option("--tune", help="What trains: heads, last, last:K, all; auto is last on a GPU, else heads.")
+    str, typer.Option("--tune", help="What trains: heads, last, last:K, layers, all; auto leaves it to the effort.")
 ]
 EffortOption = Annotated[
     str,
     typer.Option(
-        "--effort", help="quick (heads on frozen vectors) or best (trains the encoder's last layer); auto by device."
+        "--effort",
+        help="quick (frozen encoder, seconds), standard (fine-tunes it, minutes on a CPU), best (and then in rounds); "
+        "auto is best on a GPU, else quick.",
     ),
 ]
 LogsHoldOption = Annotated[
     str | None,
-    typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only, as in the paper."),
+    typer.Option("--logs", help="mixed: the logs contain known intents too; novel: only new intents, as in the paper."),
 ]
 NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
-ModelEncoderOption = Annotated[str | None, typer.Option("--encoder", help="Where the model's encoder lies.")]
-DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same device: the same result.")]
-RedactOption = Annotated[
-    bool, typer.Option("--redact", help="Mask e-mail addresses, card numbers, IBANs and telephone numbers first.")
+ModelEncoderOption = Annotated[
+    str | None,
+    typer.Option("--encoder", help="The folder of the model's encoder, if the model folder does not have it."),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is at --out.")]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", help="The random seed. The same seed on the same device gives the same result.")
+]
+RedactOption = Annotated[
+    bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
-ExportFormatOption = Annotated[str, typer.Option("--to", help=f"{_listed(EXPORTS)}.")]
+ExportFormatOption = Annotated[str, typer.Option("--to", help=f"The format: {_listed(EXPORTS)}.")]
 
 TextColumnOption = Annotated[str, typer.Option("--text-column", help="The column that holds the utterance.")]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help=f"{_listed(READERS)}; by the file's extension otherwise.")
+    str | None, typer.Option("--format", help=f"{_listed(READERS)}. By default, the file's extension decides.")
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
 
@@ -125,38 +137,40 @@ class FitOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What becomes of a run that is stopped."""
+    """How a run can be resumed or repeated."""
 
     force: ForceOption = False
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped run with the same --out was.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
     checkpoint_seconds: Annotated[
-        float, typer.Option("--checkpoint-seconds", help="Least time between two checkpoints.")
+        float, typer.Option("--checkpoint-seconds", help="The minimum time between two checkpoints, in seconds.")
     ] = defaults.CHECKPOINT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class FolderOptions:
-    """What a model folder holds besides the model."""
+    """What a model folder contains besides the model."""
 
-    with_encoder: Annotated[bool, typer.Option("--with-encoder", help="Put the encoder into the model folder too.")] = (
+    with_encoder: Annotated[bool, typer.Option("--with-encoder", help="Copy the encoder into the model folder.")] = (
         False
     )
     keep_utterances: Annotated[
         bool,
         typer.Option(
-            "--keep-utterances/--no-keep-utterances", help="In the model folder; review, export and update need them."
+            "--keep-utterances/--no-keep-utterances",
+            help="Store the utterances in the model folder. Review, export and update need them.",
         ),
     ] = True
 
 
 @dataclass(frozen=True, slots=True)
 class NamerOptions:
-    """Who names the new intents."""
+    """Which language model names the new intents."""
 
     namer: Annotated[
         str | None,
         typer.Option(
-            "--namer", help="An OpenAI-compatible endpoint that names the new intents; exemplars are sent to it."
+            "--namer",
+            help="The address of an OpenAI-compatible endpoint that names the new intents. Exemplars are sent to it.",
         ),
     ] = None
     namer_model: Annotated[str, typer.Option("--namer-model", help="The model to ask for at --namer.")] = ""
@@ -166,12 +180,14 @@ class NamerOptions:
 class ServerOptions:
     """Where a server listens."""
 
-    host: Annotated[str, typer.Option("--host", help="Where to listen; any but this machine needs a token.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes a free one.")] = 8765
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen on. Any but 127.0.0.1 needs --token-file.")
+    ] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")
+    ] = 8765
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="A file with the secret that every request must carry.")
+        Path | None, typer.Option("--token-file", help="A file with the secret token that every request must send.")
     ] = None
 
 
@@ -182,12 +198,18 @@ RESULTS = Path("benchmarks/results")
 class CellOptions:
     """Which runs of an experiment are meant, and where their results are."""
 
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated; the experiment's own otherwise.")] = ""
-    benchmarks: Annotated[str, typer.Option("--benchmarks", help="GID-SD, GID-CD, GID-MD.")] = ""
-    ratios: Annotated[str, typer.Option("--ratios", help="Share of new intents: 20, 40, 60.")] = ""
-    splits: Annotated[str, typer.Option("--splits", help="1, 2, 3.")] = ""
-    seeds: Annotated[str, typer.Option("--seeds", help="Comma-separated.")] = ""
+    methods: Annotated[
+        str, typer.Option("--methods", help="Methods, separated by commas; by default those of the experiment.")
+    ] = ""
+    benchmarks: Annotated[
+        str, typer.Option("--benchmarks", help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")
+    ] = ""
+    ratios: Annotated[
+        str, typer.Option("--ratios", help="Shares of new intents in percent, separated by commas: 20, 40, 60.")
+    ] = ""
+    splits: Annotated[str, typer.Option("--splits", help="Splits, separated by commas: 1, 2, 3.")] = ""
+    seeds: Annotated[str, typer.Option("--seeds", help="Seeds, separated by commas.")] = ""
     encoder: EncoderOption = defaults.ENCODER
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
-    out: Annotated[Path, typer.Option("--out", help="Where the result files are.")] = RESULTS
+    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS

@@ -1,4 +1,4 @@
-"""Values that are typed as text."""
+"""Parsers for option values that are given as text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def whole_number_or_auto(text: str, option: str) -> int | Literal["auto"]:
 
 
 def share(text: str, option: str) -> float:
-    """Parse a share: 5% or 0.05."""
+    """Parse a share, such as `5%` or `0.05`."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise SettingsError(f"{option} {text}: give a share, as 5% or 0.05")
+        raise SettingsError(f"{option} {text}: give a share, such as 5% or 0.05")
     return value
 
 
@@ -42,7 +42,7 @@ def whole_numbers(text: str, option: str) -> list[int]:
 
 
 def one_of(value: str, option: str, *choices: str) -> str:
-    """Refuse a value that is none of the choices."""
+    """Return the value, or raise a `SettingsError` if it is not one of the choices."""
     if value not in choices:
         raise SettingsError(f"{option} {value}: one of {', '.join(choices)}")
     return value

@@ -1,4 +1,4 @@
-"""What a person sees while something runs: bars on a terminal, plain lines elsewhere."""
+"""Progress of long commands on standard error: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,50 +16,58 @@ def print_warning(message: str) -> None:
 
 
 class _PlainTask:
-    def __init__(self, title: str, total: int, every: float) -> None:
-        self._title, self._total, self._every = title, total, every
-        self._done, self._last = 0, time.monotonic()
+    def __init__(self, title: str, total: int, seconds_between_lines: float) -> None:
+        self._title, self._total, self._seconds_between_lines = title, total, seconds_between_lines
+        self._done, self._last_line_at = 0, time.monotonic()
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         self._done += steps
-        if self._done >= self._total or time.monotonic() - self._last >= self._every:
-            self._last = time.monotonic()
+        if self._done >= self._total or time.monotonic() - self._last_line_at >= self._seconds_between_lines:
+            self._last_line_at = time.monotonic()
             print(f"{self._title}: {self._done}/{self._total} {note}".rstrip(), file=sys.stderr, flush=True)
 
 
 class Plain:
-    """A line to standard error now and then: for logs and pipes."""
+    """A reporter for log files and pipes: prints a line to standard error every few seconds."""
 
     def __init__(self, seconds_between_lines: float = 5.0) -> None:
-        self._every = seconds_between_lines
+        """Set the minimum time between two lines of a task."""
+        self._seconds_between_lines = seconds_between_lines
 
     def note(self, message: str) -> None:
+        """Print a message."""
         print(message, file=sys.stderr, flush=True)
 
     def warn(self, message: str) -> None:
+        """Print a warning."""
         print_warning(message)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
-        yield _PlainTask(title, total, self._every)
+        """Report the progress of a task of `total` steps."""
+        yield _PlainTask(title, total, self._seconds_between_lines)
 
 
 class Bars:
-    """Progress bars on standard error, for a terminal."""
+    """A reporter for terminals: shows progress bars on standard error."""
 
     def __init__(self) -> None:
+        """Open standard error as a terminal."""
         from rich.console import Console
 
         self._console = Console(stderr=True)
 
     def note(self, message: str) -> None:
+        """Print a message."""
         self._console.print(message, highlight=False, markup=False)
 
     def warn(self, message: str) -> None:
+        """Print a warning."""
         self.note(f"newfound: warning: {message}")
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
+        """Show a progress bar for a task of `total` steps."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
@@ -79,5 +87,5 @@ class Bars:
 
 
 def reporter_for_terminal() -> Reporter:
-    """Return what suits standard error: bars on a terminal, lines elsewhere."""
+    """Return the reporter for standard error: bars if it is a terminal, plain lines otherwise."""
     return Bars() if sys.stderr.isatty() else Plain()

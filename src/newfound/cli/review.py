@@ -37,7 +37,7 @@ class _ReviewGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=_ReviewGroup, help="A person's decisions about the discovered intents.", no_args_is_help=True)
+app = typer.Typer(cls=_ReviewGroup, help="Review the discovered intents.", no_args_is_help=True)
 
 
 @app.command("page")
@@ -56,15 +56,19 @@ def page(
 def apply(
     model: ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
-    author: Annotated[str | None, typer.Option("--author", help="Who decides; the file may say so too.")] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="Train on from the decisions; needs --out.")] = False,
+    author: Annotated[
+        str | None, typer.Option("--author", help="Who decides; by default the author in the file, or you.")
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Train another model on the reviewed intents; needs --out.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for the model that --refit trains.")] = None,
     encoder: ModelEncoderOption = None,
     effort: EffortOption = defaults.EFFORT,
     tune: TuneOption = defaults.TUNE,
     device: DeviceOption = defaults.DEVICE,
 ) -> None:
-    """Record decisions (rename, merge, split, reject, accept, move): all of the file, or nothing."""
+    """Record the decisions of a file (rename, merge, split, reject, accept, move): all of them, or none."""
     from newfound.files import check_replaceable
     from newfound.review.store import ReviewStore
 
@@ -74,7 +78,7 @@ def apply(
         check_replaceable(out, False)
     author_of_file, taken = _read_decisions(decisions)
     entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
-    print(f"Recorded {len(entries)} decisions; predictions heed them at once. Take the last back: review undo {model}")
+    print(f"Recorded {len(entries)} decisions, which apply at once. Undo the last one: newfound review undo {model}")
     if refit and out is not None:
         from newfound.workflows.refitting import RefitRequest
         from newfound.workflows.refitting import refit as run_workflow
@@ -87,10 +91,10 @@ def apply(
 @app.command("undo")
 def undo(
     model: ModelArgument,
-    id: Annotated[int | None, typer.Option("--id", help="The decision's number; the last one otherwise.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="Who takes it back.")] = None,
+    id: Annotated[int | None, typer.Option("--id", help="The number of the decision; by default the last one.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Who undoes it; by default you.")] = None,
 ) -> None:
-    """Take back a decision."""
+    """Undo a decision."""
     from newfound.review.store import ReviewStore
 
     entry = ReviewStore(model).undo(author=author or _whoami(), id=id)
@@ -99,7 +103,7 @@ def undo(
 
 @app.command("log")
 def log(model: ModelArgument) -> None:
-    """Who decided what, and when."""
+    """List the decisions: who decided what, and when."""
     from newfound.review.store import ReviewStore
 
     rows = []
@@ -112,7 +116,10 @@ def log(model: ModelArgument) -> None:
 
 
 def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
-    """Author, if the file names one, and decisions: a list, or a mapping with `author` and `decisions`."""
+    """Return the author, if a file names one, and the decisions of the file.
+
+    The file is a list of decisions, or a mapping with `author` and `decisions`.
+    """
     import yaml
 
     from newfound.review.decisions import parse

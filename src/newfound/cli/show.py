@@ -1,4 +1,4 @@
-"""Printing results for a person: tables that fit a terminal, examples, and what to type next."""
+"""Functions that print results: tables, examples, and which commands to use next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table; nothing in the data is obeyed as markup or control code."""
+    """Print a table. Markup and control characters in the data have no effect.
+
+    Args:
+        header: The headings.
+        rows: The rows.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -38,14 +43,26 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:
-    """Return a few texts and keywords, one below the other."""
+    """Return a few texts and the keywords, one below the other.
+
+    Args:
+        texts: The texts.
+        words: The keywords.
+        count: The number of texts to show.
+        width: The number of characters to show of each.
+    """
     shown = [text if len(text) <= width else text[: width - 1] + "…" for text in islice(texts, count)]
     return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
 
 
 def print_next(out: Path, example: str) -> None:
-    """Print where a model was written and what can be done with it."""
-    command = how_we_were_called()
+    """Print where a model was written and which commands to use next.
+
+    Args:
+        out: The model folder.
+        example: An utterance to classify.
+    """
+    command = command_name()
     folder = shlex.quote(str(out))
     print(
         f"\nWrote the model to {out}/. Next:\n"
@@ -54,8 +71,8 @@ def print_next(out: Path, example: str) -> None:
     )
 
 
-def how_we_were_called() -> str:
-    """Return a command that works in this shell: `newfound` may be in an environment that is not active."""
+def command_name() -> str:
+    """Return how to call newfound in this shell, as its environment may not be active."""
     if which("newfound"):
         return "newfound"
     script = Path(sys.argv[0])
@@ -63,5 +80,5 @@ def how_we_were_called() -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text without anything that a terminal would obey."""
+    """Return a text without control characters."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

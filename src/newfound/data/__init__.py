@@ -1,1 +1,1 @@
-"""Utterances in: one `Corpus` type, readers per format, benchmark tasks and the demo corpus."""
+"""Reading utterances: the type `Corpus`, a reader per format, benchmark tasks and the demo corpus."""

@@ -1,7 +1,7 @@
-"""GID-SD, GID-CD and GID-MD: the class lists are facts shipped here; the utterances are found or fetched.
+"""The benchmarks GID-SD, GID-CD and GID-MD. Their class lists are part of the package, their utterances are not.
 
-An utterance set is looked for in `$NEWFOUND_DATA`, then in the user's cache, then on the web at a pinned
-revision. Whatever the source, its rows are checked against a checksum that ignores their order.
+The utterances are looked for in `$NEWFOUND_DATA`, then in the user's cache, then on the web at a pinned revision. In
+each case the rows are verified by a checksum that ignores their order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -27,17 +27,25 @@ from newfound.errors import DataError
 from newfound.paths import cache_dir
 
 PARTS = ("train", "dev", "test")
+SECONDS_TO_WAIT = 60  # for the server
 
 
 @dataclass(frozen=True, slots=True)
 class UtteranceSet:
-    """Where the utterances of one data set come from, and under which terms."""
+    """Where the utterances of one data set come from, and under which terms.
+
+    Attributes:
+        name: The name of the data set.
+        credit: Authors and licence.
+        url: Address of a part, with `{part}` in place of its name.
+    """
 
     name: str
     credit: str
     url: str
 
     def url_of(self, part: str) -> str:
+        """Return the address of a part: train, dev or test."""
         return self.url.format(part=part)
 
 
@@ -58,16 +66,21 @@ SETS = {
 
 @cache
 def facts(name: str) -> Any:
-    """`splits` (class lists) or `checksums`."""
+    """Return the content of a JSON file in the folder `facts`.
+
+    Args:
+        name: `splits` (the class lists), `checksums` (of the rows) or `published` (the paper's scores).
+    """
     return json.loads(resources.files("newfound.data").joinpath(f"facts/{name}.json").read_text("utf-8"))
 
 
 def benchmark_names() -> tuple[str, ...]:
+    """Return the names of the benchmarks."""
     return tuple(sorted(facts("splits")["datasets"]))
 
 
 def find(name: str, part: str) -> Path | None:
-    """The file of one part on this machine, if it is there."""
+    """Return the file of one part of a data set; None if it is not on this machine."""
     _known_set(name)
     roots = [Path(os.environ["NEWFOUND_DATA"]).expanduser()] if os.environ.get("NEWFOUND_DATA") else []
     for root in [*roots, cache_dir() / "data"]:
@@ -78,7 +91,15 @@ def find(name: str, part: str) -> Path | None:
 
 
 def get(name: str, fetch: Callable[[str], bytes] | None = None) -> dict[str, Path]:
-    """Make sure that every part of an utterance set is on this machine, and say where."""
+    """Find or fetch every part of a data set, and verify it.
+
+    Args:
+        name: One of `SETS`.
+        fetch: Function that returns the content of an address; by default it is downloaded.
+
+    Returns:
+        The file of each part.
+    """
     source = _known_set(name)
     paths = {}
     for part in PARTS:
@@ -91,7 +112,16 @@ def get(name: str, fetch: Callable[[str], bytes] | None = None) -> dict[str, Pat
 
 
 def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
-    """The utterances of one part, verified. Rows are kept as they are, repeats and contradictions included."""
+    """Return the utterances of one part, verified. Repeated texts and contradicting labels are kept as they are.
+
+    Args:
+        name: One of `SETS`.
+        part: train, dev, test or oos.
+        path: The file; by default it is looked for.
+
+    Raises:
+        DataError: The file is not on this machine, or has other rows.
+    """
     path = path or find(name, part)
     if path is None:
         raise DataError(
@@ -107,7 +137,7 @@ def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
 
 
 def out_of_scope() -> tuple[str, ...]:
-    """CLINC150's utterances that belong to no intent (its authors' oos_train, oos_val and oos_test)."""
+    """Return CLINC150's utterances that belong to no intent (its authors' oos_train, oos_val and oos_test)."""
     if find("clinc150", "oos") is None:
         raise DataError(
             "clinc150/oos.csv is not on this machine; write the out-of-scope texts of CLINC150's data_full.json under "
@@ -153,7 +183,7 @@ def _fetch(url: str) -> bytes:
     from urllib.request import urlopen
 
     try:
-        with urlopen(url, timeout=60) as answer:
+        with urlopen(url, timeout=SECONDS_TO_WAIT) as answer:
             content: bytes = answer.read()
             return content
     except (URLError, OSError) as error:
@@ -163,7 +193,13 @@ def _fetch(url: str) -> bytes:
 
 
 def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
-    """GID-SD, GID-CD or GID-MD at an OOD ratio of 20, 40 or 60 percent; splits 1 to 3 are the published ones."""
+    """Load a published split of a benchmark.
+
+    Args:
+        name: GID-SD, GID-CD or GID-MD.
+        ratio: Share of new (OOD) intents in percent: 20, 40 or 60.
+        split: Number of the split: 1, 2 or 3.
+    """
     splits = facts("splits")
     name = name.upper()
     if name not in splits["datasets"]:
@@ -176,18 +212,37 @@ def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTa
 
 
 def fresh_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
-    """A partition of a data set that nobody published: the place to tune, since splits 1 to 3 are for the end."""
+    """Divide a data set anew into known and new intents. Settings are chosen on such tasks, not on published splits.
+
+    Its test part holds the data set's dev rows, so that no choice of a setting ever sees a test row.
+
+    Args:
+        dataset: One of `SETS`.
+        ood_ratio: Share of new intents, between 0 and 1.
+        seed: Chooses the new intents.
+    """
     train = read_part(dataset, "train")
     _, new = partition(train, ood_ratio, seed)
-    return _task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new)
+    return _without_test_rows(_task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new))
 
 
 def fresh_domain_task(*, hidden: int, seed: int) -> DiscoveryTask:
-    """CLINC150 with all intents of some of its ten domains declared new, chosen by seed: another place to tune."""
+    """Declare all intents of some of CLINC150's ten domains new. Settings may be chosen on such tasks too.
+
+    Its test part holds the data set's dev rows, as in `fresh_task`.
+
+    Args:
+        hidden: Number of domains whose intents are new.
+        seed: Chooses the domains.
+    """
     domains = facts("splits")["clinc150_domains"]
     chosen = np.random.default_rng(seed).permutation(sorted(domains))[:hidden]
     new = [intent for domain in chosen for intent in domains[domain]]
-    return _task(f"clinc150/domains/{hidden}/{seed}", "clinc150", new)
+    return _without_test_rows(_task(f"clinc150/domains/{hidden}/{seed}", "clinc150", new))
+
+
+def _without_test_rows(task: DiscoveryTask) -> DiscoveryTask:
+    return replace(task, test=task.dev)
 
 
 def _task(name: str, dataset: str, new: tuple[str, ...] | list[str]) -> DiscoveryTask:

@@ -1,7 +1,7 @@
-"""Logs as they really are: long tails, utterances of no intent, utterances of known intents.
+"""Changes the logs of a task to be like real logs: long-tailed, with utterances of no intent and of known intents.
 
-A `Condition` changes the unlabelled part of a task and leaves its test part alone. Its levels are comparable: `noise`
-and `mixed` take the same share of the new intents' utterances at every level, 0 included, and add to them.
+A `Condition` changes the unlabelled part of a task and leaves its test part alone. Its levels can be compared: `noise`
+and `mixed` keep the same share of the new intents' utterances at every level, 0 included, and add others to them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from newfound.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_NOISE, MOST_MIXED = 0.3, 0.6
-HELD_OUT_NOISE = 0.25  # of the out-of-scope utterances: for the test part
+MAX_NOISE_SHARE, MAX_MIXED_SHARE = 0.3, 0.6
+HELD_OUT_SHARE = 0.25  # of the out-of-scope utterances; these are for the test
+MIN_OUT_OF_SCOPE = 8  # utterances that noise needs to draw from
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """imbalance: largest over smallest new intent; noise, mixed: share of the logs that is of no, of a known intent."""
+    """How the logs of a task are changed.
+
+    Attributes:
+        imbalance: Size of the largest new intent over that of the smallest.
+        noise: Share of the logs that belongs to no intent; None adds nothing and keeps all utterances.
+        mixed: Share of the logs that belongs to known intents; None adds nothing and keeps all utterances.
+    """
 
     imbalance: float = 1.0
     noise: float | None = None
@@ -34,19 +41,30 @@ class Condition:
     def __post_init__(self) -> None:
         if self.imbalance < 1:
             raise SettingsError(f"imbalance={self.imbalance} must be 1 or more")
-        for name, share, most in (("noise", self.noise, MOST_NOISE), ("mixed", self.mixed, MOST_MIXED)):
-            if share is not None and not 0 <= share <= most:
-                raise SettingsError(f"{name}={share} must lie between 0 and {most}")
+        for name, share, maximum in (
+            ("noise", self.noise, MAX_NOISE_SHARE),
+            ("mixed", self.mixed, MAX_MIXED_SHARE),
+        ):
+            if share is not None and not 0 <= share <= maximum:
+                raise SettingsError(f"{name}={share} must lie between 0 and {maximum}")
 
     @property
     def changes_nothing(self) -> bool:
+        """Whether the logs stay as they are."""
         return self == Condition()
 
 
-def under(
+def apply_condition(
     task: DiscoveryTask, condition: Condition, *, out_of_scope: Sequence[str] = (), seed: int = 0
 ) -> DiscoveryTask:
-    """The task with its logs changed; `out_of_scope` are the utterances that noise is drawn from."""
+    """Return the task with its logs changed.
+
+    Args:
+        task: The task.
+        condition: How the logs are changed.
+        out_of_scope: The utterances that noise is drawn from.
+        seed: Chooses the utterances.
+    """
     rng = np.random.default_rng(seed)
     if condition.imbalance > 1:
         task = _long_tailed(task, condition.imbalance, rng)
@@ -58,7 +76,7 @@ def under(
 
 
 def _long_tailed(task: DiscoveryTask, factor: float, rng: np.random.Generator) -> DiscoveryTask:
-    """New intents keep a share of their utterances that falls geometrically from 1 to 1 / factor, in random order."""
+    """Keep a share of each new intent's utterances that falls geometrically from 1 to 1 / factor, in random order."""
     share = dict(
         zip(rng.permutation(task.new).tolist(), np.geomspace(1.0, 1.0 / factor, len(task.new)).tolist(), strict=True)
     )
@@ -71,43 +89,43 @@ def _long_tailed(task: DiscoveryTask, factor: float, rng: np.random.Generator) -
 
 
 def _mixed(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
-    """Half of the known intents' utterances keep their label; the rest is what the logs' known utterances come from."""
-    labelled, pool = [], []
+    """Keep the labels of half of the known intents' utterances, and add some of the others to the logs."""
+    labelled, rest = [], []
     labels = np.array(task.train.labels, dtype=object)
     for intent in task.known:
         rows = rng.permutation(np.flatnonzero(labels == intent))
         labelled.append(rows[: (len(rows) + 1) // 2])
-        pool.append(rows[(len(rows) + 1) // 2 :])
-    spare = rng.permutation(np.concatenate(pool))
-    new = _draw_new(task, int(len(spare) * (1 - MOST_MIXED) / MOST_MIXED), rng)
-    moved = spare[: round(len(new) * share / (1 - share))]
+        rest.append(rows[(len(rows) + 1) // 2 :])
+    pool = rng.permutation(np.concatenate(rest))
+    new = _draw_new(task, int(len(pool) * (1 - MAX_MIXED_SHARE) / MAX_MIXED_SHARE), rng)
+    moved = pool[: round(len(new) * share / (1 - share))]
     kept = _ordered(*labelled, new, moved)
-    hidden = frozenset(np.flatnonzero(np.isin(kept, moved)).tolist())
-    return replace(task, train=task.train.take(kept), unlabelled=hidden)
+    unlabelled = frozenset(np.flatnonzero(np.isin(kept, moved)).tolist())
+    return replace(task, train=task.train.take(kept), unlabelled=unlabelled)
 
 
 def _noisy(task: DiscoveryTask, share: float, out_of_scope: Sequence[str], rng: np.random.Generator) -> DiscoveryTask:
-    """Utterances of no intent among the logs, and others of them to be recognised at test time."""
-    if len(out_of_scope) < 8:
+    """Add utterances of no intent to the logs, and hold others out for the test."""
+    if len(out_of_scope) < MIN_OUT_OF_SCOPE:
         raise SettingsError("noise needs out-of-scope utterances to draw from")
-    stray = [out_of_scope[i] for i in rng.permutation(len(out_of_scope))]
-    held_out = round(HELD_OUT_NOISE * len(stray))
-    pool = stray[held_out:]
-    new = _draw_new(task, int(len(pool) * (1 - MOST_NOISE) / MOST_NOISE), rng)
+    shuffled = [out_of_scope[i] for i in rng.permutation(len(out_of_scope))]
+    n_held_out = round(HELD_OUT_SHARE * len(shuffled))
+    pool = shuffled[n_held_out:]
+    new = _draw_new(task, int(len(pool) * (1 - MAX_NOISE_SHARE) / MAX_NOISE_SHARE), rng)
     noise = pool[: round(len(new) * share / (1 - share))]
     train = task.train.take(_ordered(_known_rows(task), new)) + Corpus.of(noise)
-    return replace(task, train=train, out_of_scope=tuple(stray[:held_out]))
+    return replace(task, train=train, out_of_scope=tuple(shuffled[:n_held_out]))
 
 
 def _known_rows(task: DiscoveryTask) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.isin(np.array(task.train.labels, dtype=object), task.known))
 
 
-def _draw_new(task: DiscoveryTask, most: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """At most so many utterances of new intents, the same share of each."""
+def _draw_new(task: DiscoveryTask, maximum: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Return rows of new intents, the same share of each intent, and about `maximum` at most."""
     labels = np.array(task.train.labels, dtype=object)
     by_intent = [rng.permutation(np.flatnonzero(labels == intent)) for intent in task.new]
-    share = min(1.0, most / sum(map(len, by_intent)))
+    share = min(1.0, maximum / sum(map(len, by_intent)))
     return np.concatenate([rows[: max(1, int(len(rows) * share))] for rows in by_intent])
 
 

@@ -1,4 +1,4 @@
-"""`Corpus`: utterances, their labels and where they came from. Immutable; a missing label is None."""
+"""`Corpus`: utterances, their labels and where they came from. It is immutable, and a missing label is None."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from newfound.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an utterance came from. It travels with the utterance through discovery, updates and refits.
+    """Where an utterance came from. It stays with the utterance through discovery, updates and refits.
 
     Attributes:
-        labelled: Whether a person labelled it.
-        source: For instance the name of a file; empty if nobody said.
-        count: How often it occurred.
+        labelled: Whether a person labelled the utterance.
+        source: For instance the name of a file; empty if it is not known.
+        count: How often the utterance occurred.
     """
 
     labelled: bool
@@ -35,7 +35,8 @@ class Corpus:
     Attributes:
         texts: The utterances.
         labels: Their intents; None marks an unlabelled utterance.
-        origins: Where each came from; by default, a label was given by a person and all else is from the logs.
+        origins: Where each utterance came from. By default, labelled utterances were labelled by a person and the
+            others are from the logs.
     """
 
     texts: tuple[str, ...]
@@ -73,7 +74,7 @@ class Corpus:
 
         Args:
             texts: The utterances.
-            labels: Their intents; a NaN, as pandas writes a missing value, is None. All are None by default.
+            labels: Their intents; all are None by default. NaN, which pandas uses for a missing value, is read as None.
             origins: Where each utterance came from.
         """
         texts = tuple(texts)
@@ -107,13 +108,15 @@ class Corpus:
         return self.take([i for i, label in enumerate(self.labels) if keep(label)])
 
     def labelled(self) -> Corpus:
+        """Return the utterances that have a label."""
         return self.where(lambda label: label is not None)
 
     def unlabelled(self) -> Corpus:
+        """Return the utterances that have no label."""
         return self.where(lambda label: label is None)
 
     def hiding(self, intents: Iterable[str]) -> Corpus:
-        """Return the same utterances with the labels of `intents` taken away, as if they came from the logs."""
+        """Return the same utterances without the labels of `intents`, as if those utterances came from the logs."""
         hidden = frozenset(intents)
         labels = tuple(None if label in hidden else label for label in self.labels)
         origins = tuple(
@@ -127,7 +130,7 @@ class Corpus:
         return Corpus(self.texts, self.labels, tuple(replace(origin, source=source) for origin in self.origins))
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of texts and labels in order: the provenance of whatever is made from them."""
+        """Return a SHA-256 of texts and labels in order. A model records it to say what it was fitted on."""
         digest = hashlib.sha256()
         for text, label in zip(self.texts, self.labels, strict=True):
             for field in (text, label):

@@ -1,6 +1,6 @@
-"""The demo corpus: what customers of a fictional utility company type, written for this project.
+"""The demo corpus: messages to a fictional utility company, written for this project.
 
-27 intents, of which 12 are declared new, and lines that belong to no intent at all.
+It has 27 intents, of which 12 are declared new, and utterances that belong to no intent.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from newfound.data.task import DiscoveryTask, make_task
 
 
 def load_demo() -> DiscoveryTask:
+    """Return the demo corpus as a task."""
     rows = list(csv.DictReader(io.StringIO(_read("utterances.csv"))))
     new = json.loads(_read("new_intents.json"))
     parts = {
@@ -22,12 +23,12 @@ def load_demo() -> DiscoveryTask:
         for part in ("train", "test")
     }
     known = set(parts["train"].intents) - set(new)
-    # Nothing is selected on the demo, so it needs no dev part of its own.
+    # No setting is chosen on the demo, so it needs no dev part.
     return make_task("demo", sorted(known), new, train=parts["train"], dev=Corpus((), ()), test=parts["test"])
 
 
 def off_topic() -> Corpus:
-    """Lines that belong to no intent."""
+    """Return the utterances that belong to no intent."""
     return Corpus.of(_read("off_topic.txt").splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Repeats in logs: a greeting that was typed a thousand times is learned once, and counts a thousand times."""
+"""Repeated utterances in logs are kept once, with the number of times they occurred."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from newfound.text import words_of
 
 
 def distinct(logs: Corpus) -> Corpus:
-    """Keep the first of each group of utterances with the same words; its count is that of the whole group."""
+    """Return the first of each group of utterances with the same words, with the count of the whole group."""
     first: dict[str, int] = {}
     counts: dict[str, int] = {}
     for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
@@ -22,20 +22,24 @@ def distinct(logs: Corpus) -> Corpus:
 
 
 def add_counts(earlier: Corpus, logs: Corpus) -> tuple[Corpus, Corpus]:
-    """Count utterances of new logs that an earlier corpus has as more occurrences of those, instead of twice.
+    """Count utterances of new logs that an earlier corpus already has as further occurrences there.
+
+    Args:
+        earlier: The earlier corpus.
+        logs: The new logs.
 
     Returns:
-        The earlier corpus with the raised counts, and the logs without what it had.
+        The earlier corpus with the raised counts, and the logs without the utterances that it already has.
     """
-    place = {same_words(text): i for i, text in reversed(list(enumerate(earlier.texts)))}
+    row_of = {same_words(text): i for i, text in reversed(list(enumerate(earlier.texts)))}
     added: dict[int, int] = {}
     kept = []
     for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
-        at = place.get(same_words(text))
-        if at is None:
+        row = row_of.get(same_words(text))
+        if row is None:
             kept.append(i)
         else:
-            added[at] = added.get(at, 0) + origin.count
+            added[row] = added.get(row, 0) + origin.count
     origins = tuple(replace(o, count=o.count + added[i]) if i in added else o for i, o in enumerate(earlier.origins))
     return Corpus(earlier.texts, earlier.labels, origins), logs.take(kept)
 

@@ -1,6 +1,6 @@
-"""Training data of bot platforms as rows. The same formats are written by `newfound.exports`.
+"""Readers for the training data of bot platforms. `newfound.exports` writes the same formats.
 
-A row's "line" is the number of its utterance in the file: these formats have no lines a person would count.
+The line of a row is the number of its utterance in the file: nobody writes these formats by hand, line by line.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 from newfound.data.readers import Columns, Row, Source
 from newfound.errors import DataError, FormatMismatch
 
-MOST_BYTES = 512 * 2**20  # unpacked, of a zip
+MAX_UNPACKED_BYTES = 512 * 2**20  # of a zip file
 
 
 def read_clu(source: Source, columns: Columns) -> Iterator[Row]:
-    """A project of Azure's conversational language understanding."""
+    """Read a project of Azure's conversational language understanding."""
     utterances = _get(_json(source), source, "assets", "utterances")
     yield from _rows(source, columns, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
 
 
 def read_dialogflow_cx(source: Source, columns: Columns) -> Iterator[Row]:
-    """Intent resources of the Dialogflow CX API."""
+    """Read Intent resources of the Dialogflow CX API."""
     intents = _mappings(_get(_json(source), source, "intents"), source)
     yield from _rows(
         source, columns, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases"))
@@ -32,7 +32,7 @@ def read_dialogflow_cx(source: Source, columns: Columns) -> Iterator[Row]:
 
 
 def read_botpress(source: Source, columns: Columns) -> Iterator[Row]:
-    """Intents of Botpress's NLU; utterances of all its languages."""
+    """Read intents of Botpress's NLU, with the utterances of all languages."""
     pairs = []
     for intent in _mappings(_get(_json(source), source, "intents"), source):
         by_language = intent.get("utterances")
@@ -42,13 +42,15 @@ def read_botpress(source: Source, columns: Columns) -> Iterator[Row]:
 
 
 def read_dialogflow_es(source: Source, columns: Columns) -> Iterator[Row]:
-    """An agent exported as a zip."""
+    """Read a Dialogflow ES agent that was exported as a zip."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(source.stream.read()))
     except zipfile.BadZipFile:
         raise DataError(f"{source.name}: not a zip; export the agent again") from None
-    if sum(info.file_size for info in archive.infolist()) > MOST_BYTES:
-        raise DataError(f"{source.name}: unpacks to more than {MOST_BYTES // 2**20} MiB; that is no agent")
+    if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
+        raise DataError(
+            f"{source.name}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20} MiB; this is not a Dialogflow agent"
+        )
     pairs = []
     for path in sorted(archive.namelist()):
         if not path.startswith("intents/") or "_usersays_" not in path:
@@ -98,5 +100,5 @@ def _mappings(values: Any, source: Source) -> list[dict[str, Any]]:
 
 
 def _list(value: dict[str, Any], key: str) -> list[Any]:
-    found = value.get(key, [])
-    return found if isinstance(found, list) else []
+    items = value.get(key, [])
+    return items if isinstance(items, list) else []

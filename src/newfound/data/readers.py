@@ -1,7 +1,7 @@
-"""Files to rows: one streaming reader per format. Each yields `Row`s and knows the line a row came from.
+"""One streaming reader per file format. A reader yields `Row`s, each with the line it came from.
 
-Readers only parse. What makes a set of rows usable (labels that contradict each other, one class only, ...)
-is decided in `newfound.data.validation`.
+Readers only parse. Whether the rows can be used (no contradicting labels, at least two intents, and so on) is checked
+in `newfound.data.validation`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ from typing import Any, BinaryIO
 
 from newfound.errors import ColumnMissing, DataError, FormatUnknown, WrongEncoding
 
-OTHER_ENCODING = "cp1252"  # what a line in a UTF-8 file most likely is that is not UTF-8
-CSV_FIELD_LIMIT = 2**30  # the csv module's own limit of 128 KiB would fail on a long line instead of truncating it
+FALLBACK_ENCODING = "cp1252"  # the most likely encoding of single lines in a UTF-8 file that are not UTF-8
+MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """One utterance of a file.
+
+    Attributes:
+        line: The line it starts on.
+        text: The utterance.
+        label: Its intent; None if labels are not read or it has none.
+    """
+
     line: int
     text: str
     label: str | None
@@ -30,7 +38,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns to read; `label=None` reads texts alone."""
+    """Which columns to read.
+
+    Attributes:
+        text: The column of the utterances.
+        label: The column of the intents; None to read no labels.
+    """
 
     text: str = "text"
     label: str | None = "label"
@@ -38,15 +51,23 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file with the name that errors show."""
+    """An open file.
+
+    Attributes:
+        name: What error messages call the file.
+        stream: The open file.
+        encoding: Its character encoding.
+        on_fallback: Called with the number of each line that was read in the fallback encoding. If it is None, such a
+            line is an error.
+    """
 
     name: str
     stream: BinaryIO
     encoding: str = "utf-8"
-    recoded: Callable[[int], None] | None = None  # told the line that was in another encoding; without it, an error
+    on_fallback: Callable[[int], None] | None = None
 
     def lines(self) -> Iterator[str]:
-        """Decoded lines without their line end; a byte-order mark is dropped."""
+        """Yield the decoded lines without line ends and without a byte-order mark."""
         if self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
             yield from self._whole_text().splitlines()
             return
@@ -66,9 +87,9 @@ class Source:
         try:
             return raw.decode(self.encoding)
         except UnicodeDecodeError as error:
-            if self.recoded is not None and self._has_more_than_ascii():
-                self.recoded(number)
-                return raw.decode(OTHER_ENCODING, errors="replace")
+            if self.on_fallback is not None and self._other_lines_are_utf8():
+                self.on_fallback(number)
+                return raw.decode(FALLBACK_ENCODING, errors="replace")
             byte = raw[error.start]
             raise WrongEncoding(
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
@@ -77,16 +98,16 @@ class Source:
         except LookupError:
             raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
 
-    def _has_more_than_ascii(self) -> bool:
-        """Whether other lines prove that the file as a whole is UTF-8: they have such characters, and decode."""
+    def _other_lines_are_utf8(self) -> bool:
+        """Return whether some line has characters beyond ASCII and is valid UTF-8, so that the file is UTF-8."""
         if self.encoding.lower() not in ("utf-8", "utf8") or not self.stream.seekable():
             return False
-        here = self.stream.tell()
+        position = self.stream.tell()
         self.stream.seek(0)
         try:
             return any(not line.isascii() and _is_utf8(line) for line in self.stream)
         finally:
-            self.stream.seek(here)
+            self.stream.seek(position)
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -101,22 +122,24 @@ Reader = Callable[[Source, Columns], Iterator[Row]]
 
 
 def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read comma-separated values with a header line."""
     return _read_delimited(source, columns, ",")
 
 
 def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read tab-separated values with a header line."""
     return _read_delimited(source, columns, "\t")
 
 
 def _read_delimited(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
-    csv.field_size_limit(CSV_FIELD_LIMIT)
-    # csv needs the line ends back: a quoted field may contain one.
+    csv.field_size_limit(MAX_CSV_FIELD_CHARACTERS)
+    # csv needs the line ends, because a quoted field may contain one.
     reader = csv.reader((line + "\n" for line in source.lines()), delimiter=delimiter, strict=True)
     try:
         header = next(reader, None)
         if header is None:
             raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
-        text_at, label_at = _find_columns(source.name, [name.strip() for name in header], columns)
+        text_index, label_index = _find_columns(source.name, [name.strip() for name in header], columns)
         start = reader.line_num + 1
         for fields in reader:
             line, start = start, reader.line_num + 1
@@ -127,12 +150,14 @@ def _read_delimited(source: Source, columns: Columns, delimiter: str) -> Iterato
                     f"{source.name}, line {line}: {len(fields)} fields where the header has {len(header)}; "
                     "put quotes around a text that contains the delimiter"
                 )
-            yield Row(line, fields[text_at], fields[label_at] if label_at is not None else None)
+            yield Row(line, fields[text_index], fields[label_index] if label_index is not None else None)
     except csv.Error as error:
         raise DataError(f"{source.name}, line {reader.line_num}: {error}; check the quotes there") from None
 
 
 def _find_columns(name: str, header: list[str], columns: Columns) -> tuple[int, int | None]:
+    """Return the positions of the text column and of the label column in a header."""
+
     def position(column: str, role: str) -> int:
         if column not in header:
             raise ColumnMissing(f"{name}, line 1", column, role, header)
@@ -140,13 +165,14 @@ def _find_columns(name: str, header: list[str], columns: Columns) -> tuple[int, 
             raise DataError(f"{name}, line 1: the column {column!r} stands there twice; rename one of them")
         return header.index(column)
 
-    text_at = position(columns.text, "text")
+    text_index = position(columns.text, "text")
     if columns.label is None:
-        return text_at, None
-    return text_at, position(columns.label, "label")
+        return text_index, None
+    return text_index, position(columns.label, "label")
 
 
 def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read JSON lines: one object a line."""
     for number, line in enumerate(source.lines(), start=1):
         if not line.strip():
             continue
@@ -178,6 +204,7 @@ def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Colum
 
 
 def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read a Parquet file; the line of a row is its number in the file."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -187,9 +214,9 @@ def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
         table = pq.ParquetFile(source.stream)
     except (pa.ArrowInvalid, pa.ArrowIOError) as error:
         raise DataError(f"{source.name}: not a Parquet file ({str(error).splitlines()[0]})") from None
-    text_at, label_at = _find_columns(source.name, list(table.schema_arrow.names), columns)
+    text_index, label_index = _find_columns(source.name, list(table.schema_arrow.names), columns)
     names = table.schema_arrow.names
-    wanted = [names[text_at]] + ([names[label_at]] if label_at is not None else [])
+    wanted = [names[text_index]] + ([names[label_index]] if label_index is not None else [])
     line = 0
     for batch in table.iter_batches(batch_size=8192, columns=wanted):
         for record in batch.to_pylist():
@@ -198,6 +225,7 @@ def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
 
 
 def read_text(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read plain text: one utterance a line, without labels."""
     if columns.label is not None:
         raise DataError(
             f"{source.name}: a plain text file has no labels; give CSV, TSV, JSONL, Parquet or Rasa YAML for the "
@@ -208,7 +236,7 @@ def read_text(source: Source, columns: Columns) -> Iterator[Row]:
 
 
 def read_rasa(source: Source, columns: Columns) -> Iterator[Row]:
-    """Rasa NLU YAML (`nlu:` with `intent` and `examples`); entity marks are reduced to their surface text."""
+    """Read Rasa NLU YAML (`nlu:` with `intent` and `examples`); an annotated entity is reduced to its text."""
     import yaml
 
     name = source.name
@@ -222,12 +250,12 @@ def read_rasa(source: Source, columns: Columns) -> Iterator[Row]:
         raise DataError(f"{name}: no `nlu:` list; this reader takes Rasa NLU training data (version 2 or 3)")
     for block in document["nlu"]:
         if not isinstance(block, dict) or "intent" not in block:
-            continue  # synonyms, lookups and regexes are no utterances
+            continue  # Synonyms, lookups and regexes are not utterances.
         yield from _rasa_examples(name, block, with_label=columns.label is not None)
 
 
 def _loader_with_lines(yaml: Any) -> Any:
-    """A safe loader that notes, for every block scalar, the line it starts on."""
+    """Return a safe YAML loader that adds the line on which the examples of an intent start."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         pass
@@ -254,21 +282,22 @@ def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterat
     else:
         lines = enumerate(str(examples).splitlines(), start=start + 1)
         texts = [(number, line.strip()[1:]) for number, line in lines if line.strip().startswith("-")]
-        stray = [n for n, line in enumerate(str(examples).splitlines(), start + 1) if _is_stray(line)]
-        if stray:
+        invalid = [n for n, line in enumerate(str(examples).splitlines(), start + 1) if not _is_example(line)]
+        if invalid:
             raise DataError(
-                f"{name}, line {stray[0]}: an example of intent {block['intent']!r} does not start with '-'"
+                f"{name}, line {invalid[0]}: an example of intent {block['intent']!r} does not start with '-'"
             )
     for number, text in texts:
-        yield Row(number, _without_entity_marks(text.strip()), label)
+        yield Row(number, _without_entities(text.strip()), label)
 
 
-def _is_stray(line: str) -> bool:
-    return bool(line.strip()) and not line.strip().startswith(("-", "#"))
+def _is_example(line: str) -> bool:
+    """Return whether a line is an example, a comment or empty."""
+    return not line.strip() or line.strip().startswith(("-", "#"))
 
 
-def _without_entity_marks(text: str) -> str:
-    """`fly to [Paris](city)` and `fly to [Paris]{"entity": "city"}` both read `fly to Paris`."""
+def _without_entities(text: str) -> str:
+    """Return `fly to Paris` for `fly to [Paris](city)` and for `fly to [Paris]{"entity": "city"}`."""
     import re
 
     return re.sub(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})", r"\1", text)
@@ -298,8 +327,8 @@ FORMAT_OF_EXTENSION = {
 }
 
 
-def _platform(name: str) -> Reader:
-    """A reader of `platforms`, which is imported when it is needed."""
+def _platform_reader(name: str) -> Reader:
+    """Return a reader of `newfound.data.platforms`, which is imported when it is used."""
 
     def read(source: Source, columns: Columns) -> Iterator[Row]:
         from newfound.data import platforms
@@ -310,11 +339,21 @@ def _platform(name: str) -> Reader:
     return read
 
 
-READERS |= {name: _platform(name.replace("-", "_")) for name in ("dialogflow-es", "dialogflow-cx", "clu", "botpress")}
+READERS |= {
+    name: _platform_reader(name.replace("-", "_")) for name in ("dialogflow-es", "dialogflow-cx", "clu", "botpress")
+}
 
 
 def format_of(name: str, chosen: str | None = None) -> str:
-    """The format by option or by extension."""
+    """Return the format of a file.
+
+    Args:
+        name: The file's name.
+        chosen: The format the user asked for; by default, the file's extension decides.
+
+    Raises:
+        DataError: There is no such format, or the extension says nothing.
+    """
     if chosen is not None:
         if chosen not in READERS:
             raise DataError(f"unknown format {chosen!r}; one of {', '.join(READERS)}")
@@ -332,11 +371,17 @@ def open_rows(
     *,
     format: str | None = None,
     encoding: str = "utf-8",
-    recoded: Callable[[int], None] | None = None,
+    on_fallback: Callable[[int], None] | None = None,
 ) -> Iterator[Row]:
-    """Stream the rows of a file, or of standard input for `-` (plain text unless `format` says otherwise).
+    """Stream the rows of a file.
 
-    With `recoded`, single lines of a UTF-8 file in another encoding are read as Windows-1252 and it is told which.
+    Args:
+        path: The file; `-` is standard input, which is plain text unless `format` says otherwise.
+        columns: Which columns to read.
+        format: One of `READERS`; by default, the file's extension decides.
+        encoding: The file's character encoding.
+        on_fallback: If given, single lines of a UTF-8 file that are not UTF-8 are read as Windows-1252, and this
+            function is called with the number of each. Otherwise such a line is an error.
     """
     if str(path) == "-":
         source = Source("standard input", sys.stdin.buffer, encoding)
@@ -351,14 +396,16 @@ def open_rows(
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     with stream:
-        yield from reader(_source(str(path), stream, encoding, recoded), columns)
+        yield from reader(_source(str(path), stream, encoding, on_fallback), columns)
 
 
-def _source(name: str, stream: BufferedReader, encoding: str, recoded: Callable[[int], None] | None = None) -> Source:
-    """Look at the first bytes without consuming them: a pipe can be read only once."""
-    start = stream.peek(4)
+def _source(
+    name: str, stream: BufferedReader, encoding: str, on_fallback: Callable[[int], None] | None = None
+) -> Source:
+    """Return the source for an open file; a compressed file is refused, and UTF-16 is recognised."""
+    start = stream.peek(4)  # does not consume anything: a pipe can be read only once
     if start.startswith(b"\x1f\x8b"):
         raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
     # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
     is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8"
-    return Source(name, stream, "utf-16" if is_utf16 else encoding, recoded)
+    return Source(name, stream, "utf-16" if is_utf16 else encoding, on_fallback)

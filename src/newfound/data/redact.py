@@ -1,6 +1,6 @@
-"""Masks for what identifies a person: e-mail addresses, payment card numbers, IBANs and telephone numbers.
+"""Masks e-mail addresses, payment card numbers, IBANs and telephone numbers.
 
-What is masked is recognised by its form alone. Names, addresses and the rest of what people type are not.
+They are recognised by their form. Names, postal addresses and other personal data are not recognised.
 """
 
 from __future__ import annotations
@@ -11,37 +11,36 @@ from newfound.data.corpus import Corpus
 
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
-DIGITS = re.compile(
-    r"(?<![\w.,])[+(]{0,2}\d(?:[ ().\-/]{0,2}\d){6,18}(?!\w)"
-)  # seven to nineteen, grouped as people do
+# Seven to nineteen digits, which may be grouped with spaces, brackets, dots, dashes and slashes.
+DIGITS = re.compile(r"(?<![\w.,])[+(]{0,2}\d(?:[ ().\-/]{0,2}\d){6,18}(?!\w)")
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
 
 
 def redact(text: str) -> str:
-    """The text with masks in place of what is recognised."""
+    """Return the text with `<email>`, `<iban>`, `<card>` or `<phone>` in place of what is recognised."""
     text = EMAIL.sub("<email>", text)
     text = IBAN.sub("<iban>", text)
     return DIGITS.sub(_mask_number, text)
 
 
 def redact_corpus(corpus: Corpus) -> tuple[Corpus, int]:
-    """The corpus with masks, and how many of its utterances have one."""
+    """Return the corpus with masked texts, and the number of utterances that were changed."""
     texts = tuple(map(redact, corpus.texts))
     changed = sum(a != b for a, b in zip(texts, corpus.texts, strict=True))
     return Corpus(texts, corpus.labels), changed
 
 
-def _mask_number(found: re.Match[str]) -> str:
-    written = found.group()
-    digits = re.sub(r"\D", "", written)
-    if DATE.fullmatch(written):
-        return written
-    if 13 <= len(digits) <= 19 and _luhn(digits):
+def _mask_number(match: re.Match[str]) -> str:
+    number = match.group()
+    digits = re.sub(r"\D", "", number)
+    if DATE.fullmatch(number):
+        return number
+    if 13 <= len(digits) <= 19 and _passes_luhn_check(digits):
         return "<card>"
-    return "<phone>" if 7 <= len(digits) <= 15 else written
+    return "<phone>" if 7 <= len(digits) <= 15 else number
 
 
-def _luhn(digits: str) -> bool:
-    """The check digit of payment cards."""
+def _passes_luhn_check(digits: str) -> bool:
+    """Return whether the check digit is that of a payment card number (Luhn algorithm)."""
     doubled = (int(d) * (1 + i % 2) for i, d in enumerate(reversed(digits)))
     return sum(n - 9 if n > 9 else n for n in doubled) % 10 == 0

@@ -1,4 +1,4 @@
-"""`DiscoveryTask`: a labelled corpus of which some intents are declared unknown, so that discovery can be scored."""
+"""`DiscoveryTask`: a labelled corpus in which some intents are declared new, so that discovery can be scored."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ from newfound.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryTask:
-    """Known and new intents of one corpus, with gold labels throughout.
+    """Known and new intents of one corpus, with gold labels.
 
-    `observed_*` is what a method may see: the labels of new intents are gone. Gold labels serve scoring only.
-    Logs that are not as the paper has them: `unlabelled` are training rows of known intents that stand in the logs;
-    a training row of no intent has no label at all; `out_of_scope` are more of those, for the test.
+    Gold labels are for scoring only. A method sees `observed_train` and `observed_dev`, which have no labels of new
+    intents.
+
+    Attributes:
+        name: What results call the task.
+        known: The known intents.
+        new: The new intents.
+        train: Training utterances with gold labels; one without a label belongs to no intent.
+        dev: Validation utterances with gold labels.
+        test: Test utterances with gold labels.
+        unlabelled: Rows of `train` that belong to known intents and are part of the logs all the same.
+        out_of_scope: Test utterances that belong to no intent.
     """
 
     name: str
@@ -32,22 +41,36 @@ class DiscoveryTask:
 
     @property
     def observed_train(self) -> Corpus:
+        """The training utterances as a method may see them."""
         seen = self.train.hiding(self.new)
         labels = (None if i in self.unlabelled else label for i, label in enumerate(seen.labels))
         return Corpus(seen.texts, tuple(labels))
 
     @property
     def observed_dev(self) -> Corpus:
+        """The validation utterances as a method may see them."""
         return self.dev.hiding(self.new)
 
     def gold_ids(self, corpus: Corpus) -> npt.NDArray[np.int64]:
-        """Known intents are 0..N-1 and new ones N..N+M-1, each in sorted order; -1 is a row of no intent."""
+        """Return the gold intent of each utterance as a number, [n].
+
+        Known intents are 0 to N-1 and new ones N to N+M-1, each in sorted order; -1 is an utterance of no intent.
+        """
         ids = {intent: i for i, intent in enumerate(self.known + self.new)}
         return np.array([ids[label] if label is not None else -1 for label in corpus.labels], dtype=np.int64)
 
 
 def partition(corpus: Corpus, ood_ratio: float, seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A fresh division of the corpus's intents into known and new, by seed; `ood_ratio` of them are new."""
+    """Divide the intents of a corpus at random into known and new ones.
+
+    Args:
+        corpus: A labelled corpus.
+        ood_ratio: The share of new intents.
+        seed: Chooses the new intents.
+
+    Returns:
+        The known and the new intents.
+    """
     if not 0 < ood_ratio < 1:
         raise DataError(f"ood_ratio={ood_ratio} must lie between 0 and 1, for instance 0.4")
     intents = corpus.intents
@@ -67,8 +90,21 @@ def partition(corpus: Corpus, ood_ratio: float, seed: int) -> tuple[tuple[str, .
 def make_task(
     name: str, known: Sequence[str], new: Sequence[str], *, train: Corpus, dev: Corpus, test: Corpus
 ) -> DiscoveryTask:
-    """A task over the given intents; every label of the corpora must be one of them."""
-    stray = set(train.intents + dev.intents + test.intents) - set(known) - set(new)
-    if stray:
-        raise DataError(f"{name}: the data hold intents that are neither known nor new: {', '.join(sorted(stray)[:5])}")
+    """Build a task.
+
+    Args:
+        name: What results call the task.
+        known: The known intents.
+        new: The new intents.
+        train: Labelled training utterances.
+        dev: Labelled validation utterances.
+        test: Labelled test utterances.
+
+    Raises:
+        DataError: A label is neither a known nor a new intent.
+    """
+    others = set(train.intents + dev.intents + test.intents) - set(known) - set(new)
+    if others:
+        examples = ", ".join(sorted(others)[:5])
+        raise DataError(f"{name}: the data hold intents that are neither known nor new: {examples}")
     return DiscoveryTask(name, tuple(sorted(known)), tuple(sorted(new)), train, dev, test)

@@ -1,4 +1,7 @@
-"""Rows to a `Corpus`: what is wrong stops with the file, the line and the remedy; what is only odd is counted."""
+"""Checks the rows of a file and makes a `Corpus` of them.
+
+What cannot be used raises an error with the file, the line and the remedy; what is unusual but usable is counted.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,23 @@ from newfound.data.readers import Columns, Row, open_rows
 from newfound.errors import DataError
 from newfound.text import has_half_character
 
-LONGEST_TEXT = 2_000
-"""Characters kept of one utterance: more than any encoder reads, far less than a pasted log file."""
+MAX_TEXT_LENGTH = 2_000
+"""Characters kept of one utterance. Encoders read fewer; a longer text is most likely a pasted file."""
 
 
 @dataclass(slots=True)
 class ReadReport:
-    """What was odd but usable in one file."""
+    """What was unusual but usable in one file.
+
+    Attributes:
+        name: The file's name.
+        rows: Number of rows read.
+        duplicates: Number of repeats of an earlier text.
+        truncated: Number of texts that were cut at `MAX_TEXT_LENGTH`.
+        empty: Number of rows without text, which were skipped.
+        recoded: Number of lines that were read as Windows-1252.
+        first_line: The first line of each of the above, by the name of the attribute.
+    """
 
     name: str
     rows: int = 0
@@ -28,9 +41,9 @@ class ReadReport:
     first_line: dict[str, int] = field(default_factory=dict)
 
     def warnings(self) -> list[str]:
-        """One line per oddity, with a count and the first line it was seen on."""
+        """Return one message for each kind of problem, with a count and the first line that has it."""
         notes = {
-            "truncated": f"longer than {LONGEST_TEXT:,} characters, cut there",
+            "truncated": f"longer than {MAX_TEXT_LENGTH:,} characters, cut there",
             "empty": "empty, skipped",
             "recoded": "not UTF-8, read as Windows-1252",
             "duplicates": "repeats of an earlier text, kept",
@@ -42,6 +55,7 @@ class ReadReport:
         ]
 
     def count(self, kind: str, line: int) -> None:
+        """Add one to the count of a kind of problem (the name of an attribute), seen on this line."""
         setattr(self, kind, getattr(self, kind) + 1)
         self.first_line.setdefault(kind, line)
 
@@ -54,7 +68,22 @@ def read_known(
     format: str | None = None,
     encoding: str = "utf-8",
 ) -> tuple[Corpus, ReadReport]:
-    """Labelled utterances of the known intents; every row needs a text and a label, and there are two classes."""
+    """Read labelled utterances of the known intents.
+
+    Args:
+        path: The file, or `-` for standard input.
+        text_column: The column of the utterances.
+        label_column: The column of the intents.
+        format: The file's format; by default, its extension decides.
+        encoding: The file's character encoding.
+
+    Returns:
+        The corpus, and what was unusual in the file.
+
+    Raises:
+        DataError: The file cannot be read, a row lacks a text or a label, a text has two labels, or there are fewer
+            than two intents.
+    """
     rows = open_rows(path, Columns(text_column, label_column), format=format, encoding=encoding)
     report = ReadReport(str(path))
     corpus = _corpus(_labelled_rows(rows, report), report)
@@ -74,7 +103,20 @@ def read_logs(
     format: str | None = None,
     encoding: str = "utf-8",
 ) -> tuple[Corpus, ReadReport]:
-    """Unlabelled utterances; a label column, if there is one, is not read."""
+    """Read unlabelled utterances; a label column is ignored.
+
+    Args:
+        path: The file, or `-` for standard input.
+        text_column: The column of the utterances.
+        format: The file's format; by default, its extension decides.
+        encoding: The file's character encoding.
+
+    Returns:
+        The corpus, and what was unusual in the file.
+
+    Raises:
+        DataError: The file cannot be read, or has no utterance.
+    """
     report = ReadReport(str(path))
     rows = _unlabelled_rows(path, text_column, format, encoding, report)
     corpus = _corpus(_usable_texts(rows, report), report)
@@ -91,23 +133,31 @@ def stream_rows(
     encoding: str = "utf-8",
     report: ReadReport,
 ) -> Iterator[Row]:
-    """Rows with a usable text one by one, for prediction over files of any size."""
+    """Yield the rows that have a text, one by one, for prediction over files of any size.
+
+    Args:
+        path: The file, or `-` for standard input.
+        text_column: The column of the utterances.
+        format: The file's format; by default, its extension decides.
+        encoding: The file's character encoding.
+        report: Where unusual rows are counted.
+    """
     return _usable_texts(_unlabelled_rows(path, text_column, format, encoding, report), report)
 
 
 def _unlabelled_rows(
     path: str | Path, text_column: str, format: str | None, encoding: str, report: ReadReport
 ) -> Iterator[Row]:
-    """Logs come from many sources: a line in another encoding is counted, not refused."""
+    """Yield the rows of logs; a line in another encoding is counted and not refused, as logs come from many sources."""
 
-    def recoded(line: int) -> None:
+    def count_recoded(line: int) -> None:
         report.count("recoded", line)
 
-    return open_rows(path, Columns(text_column, None), format=format, encoding=encoding, recoded=recoded)
+    return open_rows(path, Columns(text_column, None), format=format, encoding=encoding, on_fallback=count_recoded)
 
 
 def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
-    """Rows with a text, cut where absurdly long; empty ones are skipped and counted."""
+    """Yield rows with a text, cut at `MAX_TEXT_LENGTH`; empty rows are skipped and counted."""
     for row in rows:
         report.rows += 1
         text = row.text.strip()
@@ -116,14 +166,14 @@ def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
             continue
         if has_half_character(text):
             raise DataError(f"{report.name}, line {row.line}: half a character (a lone surrogate); remove it")
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT_LENGTH:
             report.count("truncated", row.line)
-            text = text[:LONGEST_TEXT]
+            text = text[:MAX_TEXT_LENGTH]
         yield Row(row.line, text, row.label)
 
 
 def _labelled_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
-    """Rows of known intents: an empty text or label there is a mistake in somebody's training data."""
+    """Yield rows of known intents; an empty text or label is an error, because it is a mistake in training data."""
     for row in rows:
         if not row.text.strip():
             raise DataError(f"{report.name}, line {row.line}: the text is empty; fill it in or delete the row")
@@ -135,7 +185,7 @@ def _labelled_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
 
 
 def _corpus(rows: Iterable[Row], report: ReadReport) -> Corpus:
-    """Collect rows; count repeats, refuse a text that carries two labels."""
+    """Collect rows in a corpus; repeats are counted, and a text with two different labels is refused."""
     texts: list[str] = []
     labels: list[str | None] = []
     seen: dict[str, tuple[int, str | None]] = {}

@@ -1,1 +1,1 @@
-"""Text to vectors: loading, the frozen trunk and the trainable tail, and the feature cache."""
+"""Encoders turn text into vectors: loading, the frozen trunk and the trainable tail, and the feature cache."""

@@ -1,8 +1,9 @@
-"""Frozen features on disk, by content.
+"""A cache of frozen features on disk, keyed by the hash of the text.
 
-A folder per (weights, layer, length, dtype); in it, shards that are written once and never changed. A shard is a
-folder of three arrays: the hashes of its texts, the offsets of its rows, and the rows themselves without padding.
-A shard appears by one rename, so two processes may write at once: at worst both hold the same rows.
+There is one folder per combination of weights, layer, length and dtype. It holds shards, which are written once and
+never changed. A shard is a folder of three arrays: the hashes of its texts, the offsets of its rows, and the rows
+themselves without padding. A shard is put in place by one rename, so two processes may write at the same time; at worst
+both write the same rows.
 """
 
 from __future__ import annotations
@@ -29,24 +30,38 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class _Shard:
+    """One shard in memory."""
+
     keys: npt.NDArray[np.void]  # [rows] hash of each text
     offsets: npt.NDArray[np.int64]  # [rows + 1]
     flat: npt.NDArray[np.float32]  # [tokens, d], memory-mapped
 
 
 class FeatureCache:
-    """Features of texts that were seen before; the rest is computed and kept."""
+    """Stores the features of texts on disk, so that they are computed once."""
 
     def __init__(self, root: Path) -> None:
+        """Use a folder as the cache.
+
+        Args:
+            root: The folder; it is created when the first features are written.
+        """
         self.root = root
 
     def fetch(self, key: Mapping[str, str | int], texts: Sequence[str], compute: Compute) -> Ragged:
-        """The features of `texts` in order; `compute` is called once, with the row numbers that are missing."""
+        """Return the features of texts, in their order, and store those that were computed.
+
+        Args:
+            key: Everything besides the text that the features depend on, for instance weights and layer.
+            texts: The texts.
+            compute: Function that computes the features of texts that are not in the cache. It is called at most once,
+                with their positions in `texts`.
+        """
         folder = self._folder(key)
         hashes = [_hash(text) for text in texts]
         shards = self._shards(folder)
-        where = {key.tobytes(): (s, r) for s, shard in enumerate(shards) for r, key in enumerate(shard.keys)}
-        missing = list({h: i for i, h in reversed(list(enumerate(hashes))) if h not in where}.values())[::-1]
+        location = {key.tobytes(): (s, r) for s, shard in enumerate(shards) for r, key in enumerate(shard.keys)}
+        missing = list({h: i for i, h in reversed(list(enumerate(hashes))) if h not in location}.values())[::-1]
         if missing:
             fresh = compute(missing)
             shard = _Shard(
@@ -57,28 +72,28 @@ class FeatureCache:
             self._write(folder, shard)
             if len(missing) == len(texts):
                 return fresh
-            where |= {hashes[i]: (len(shards), r) for r, i in enumerate(missing)}
+            location |= {hashes[i]: (len(shards), r) for r, i in enumerate(missing)}
             shards.append(shard)
-        return _gather(shards, [where[h] for h in hashes])
+        return _gather(shards, [location[h] for h in hashes])
 
     def _folder(self, key: Mapping[str, str | int]) -> Path:
         digest = hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()
         return self.root / digest[:32]
 
     def _shards(self, folder: Path) -> list[_Shard]:
-        found = []
+        shards = []
         for path in sorted(folder.glob("shard-*")):
-            # A shard that another process is deleting, or that a full disk cut short, counts as absent.
+            # A shard that another process is deleting, or that is incomplete because the disk was full, is ignored.
             with contextlib.suppress(OSError, ValueError, EOFError):
-                found.append(_load(path))
-        return found
+                shards.append(_load(path))
+        return shards
 
     def _write(self, folder: Path, shard: _Shard) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix="writing-", dir=folder))
         except OSError:
-            return  # a cache that cannot be written is no reason to fail
+            return  # The features were computed; that they cannot be stored is not an error.
         try:
             np.save(temporary / "keys.npy", shard.keys)
             np.save(temporary / "offsets.npy", shard.offsets)
@@ -101,22 +116,25 @@ def _load(path: Path) -> _Shard:
     return _Shard(keys, offsets, flat)
 
 
-def _gather(shards: list[_Shard], where: list[tuple[int, int]]) -> Ragged:
-    if len({s for s, _ in where}) == 1 and [r for _, r in where] == list(range(len(shards[where[0][0]].keys))):
-        shard = shards[where[0][0]]
-        return Ragged(_tensor(shard.flat), torch.from_numpy(np.array(shard.offsets)))
-    lengths = [int(shards[s].offsets[r + 1] - shards[s].offsets[r]) for s, r in where]
+def _gather(shards: list[_Shard], locations: list[tuple[int, int]]) -> Ragged:
+    """Return the rows at the given locations (number of the shard, row in it), in order."""
+    if len({s for s, _ in locations}) == 1:
+        shard = shards[locations[0][0]]
+        if [r for _, r in locations] == list(range(len(shard.keys))):
+            return Ragged(_tensor(shard.flat), torch.from_numpy(np.array(shard.offsets)))
+    lengths = [int(shards[s].offsets[r + 1] - shards[s].offsets[r]) for s, r in locations]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     flat = np.empty((offsets[-1], shards[0].flat.shape[1]), dtype=shards[0].flat.dtype)
-    for (s, r), start, end in zip(where, offsets, offsets[1:], strict=False):
+    for (s, r), start, end in zip(locations, offsets, offsets[1:], strict=False):
         shard = shards[s]
         flat[start:end] = shard.flat[shard.offsets[r] : shard.offsets[r + 1]]
     return Ragged(torch.from_numpy(flat), torch.from_numpy(offsets))
 
 
 def _tensor(array: npt.NDArray[np.float32]) -> torch.Tensor:
-    # torch warns that a memory-mapped array is not writable; nothing here writes to features.
     import warnings
+
+    # torch warns that a memory-mapped array is not writable; features are never written to.
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,10 +1,11 @@
-"""`Encoder`: text to vectors, and the cut between a frozen trunk and a trainable tail.
+"""`Encoder` turns text into vectors, and is divided into a frozen trunk and a trainable tail.
 
-An encoder is loaded through sentence-transformers, with its own pooling. `tune` says what trains:
+An encoder is loaded through sentence-transformers, with its own pooling. The setting `tune` says what trains:
 
     heads    nothing of the encoder; features are pooled vectors
     last     the last layer (the paper's setting); features are the hidden states below it
     last:K   the last K layers
+    layers   all layers but not the word embeddings; features are token ids
     all      everything; features are token ids
 """
 
@@ -22,25 +23,34 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.layers import Stack, family_of
+from newfound.encoders.families import family_of
+from newfound.encoders.layers import Stack
 from newfound.encoders.ragged import Batch, Packing, Ragged, pack
 from newfound.encoders.registry import locate
 from newfound.errors import EncoderError, NotSplittable, SettingsError
 
 Pooling = Literal["mean", "cls", "padded-mean"]
-MAX_LENGTH = 128
+MAX_LENGTH = 128  # tokens of one text; the rest is cut off
 TOKENS_PER_BATCH = {"cpu": 4_096, "cuda": 131_072}
 
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """How much of an encoder trains: that many layers at the top, or everything."""
+    """How much of an encoder trains.
+
+    Attributes:
+        layers: The number of layers that train, counted from the last.
+        everything: Whether the whole encoder runs in every step, from the token ids on.
+        embeddings: Whether the word embeddings train too, if `everything` is set.
+    """
 
     layers: int
     everything: bool = False
+    embeddings: bool = True
 
     @classmethod
     def parse(cls, text: str, depth: int) -> Tune:
+        """Parse a setting such as `last:2`, for an encoder with `depth` layers."""
         match text.split(":"):
             case ["heads"]:
                 return cls(0)
@@ -48,29 +58,45 @@ class Tune:
                 return cls(1)
             case ["last", count] if count.isdecimal() and 1 <= int(count) <= depth:
                 return cls(int(count))
+            case ["layers"]:
+                return cls(depth, everything=True, embeddings=False)
             case ["all"]:
                 return cls(depth, everything=True)
-        raise SettingsError(f"tune={text!r} is not one of heads, last, last:K (K from 1 to {depth}), all")
+        raise SettingsError(f"tune={text!r} is not one of heads, last, last:K (K from 1 to {depth}), layers, all")
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a tail reads of a corpus: pooled vectors, hidden states or token ids; one row per utterance."""
+    """The input of a tail for a whole corpus, one row per utterance.
+
+    Attributes:
+        data: Pooled vectors, hidden states or token ids.
+        unpadded_lengths: Number of tokens of each row before its padding, [rows]; None if no padding is stored.
+        noisy: Hidden states from several runs of the trunk with dropout, [runs, tokens, d], for training.
+    """
 
     data: Ragged
-    keys: Tensor | None = None  # [rows] leading tokens that attention may see, where padding was stored as well
-    noisy: Tensor | None = None  # [views, tokens, d] hidden states with dropout in the trunk, for training
+    unpadded_lengths: Tensor | None = None
+    noisy: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.data)
 
     def to(self, device: torch.device, dtype: torch.dtype | None = None) -> Features:
+        """Return the features on another device; the dtype applies to vectors and hidden states, not to token ids."""
         dtype = dtype if self.data.flat.is_floating_point() else None
-        keys = None if self.keys is None else self.keys.to(device)
-        return Features(self.data.to(device, dtype), keys, None if self.noisy is None else self.noisy.to(device, dtype))
+        lengths = None if self.unpadded_lengths is None else self.unpadded_lengths.to(device)
+        noisy = None if self.noisy is None else self.noisy.to(device, dtype)
+        return Features(self.data.to(device, dtype), lengths, noisy)
 
     def tokens(self, packing: Packing, *, views: int, training: bool) -> Tensor:
-        """The tokens of a batch, [views x T]; in training, each row from random ones of its noisy runs."""
+        """Return the tokens of a batch, [views x T] or [views x T, d].
+
+        Args:
+            packing: What each of the T slots of the batch holds.
+            views: How often the batch is repeated.
+            training: Whether each view of a row comes from a random noisy run, where there are any.
+        """
         if not training or self.noisy is None:
             return self.data.flat[packing.token].repeat(views, *[1] * (self.data.flat.ndim - 1))
         runs, per_run = self.noisy.shape[:2]
@@ -79,13 +105,21 @@ class Features:
 
 
 class Tail(nn.Module):
-    """The trainable end of an encoder: its last layers (perhaps none, perhaps all) and its pooling.
+    """The trainable end of an encoder: its last layers (none, some or all of them) and its pooling.
 
-    It owns copies of its layers, so that several runs can start from one loaded encoder. With `trunk` it starts
-    from token ids and runs the frozen layers too, with their dropout: the released code's way, never cached.
+    It has copies of its layers, so that several runs can start from one loaded encoder.
     """
 
     def __init__(self, stack: Stack | None, pooling: Pooling, normalize: bool, trunk: Stack | None = None) -> None:
+        """Put a tail together.
+
+        Args:
+            stack: The trainable layers; None if only heads train.
+            pooling: How the tokens of a text become one vector.
+            normalize: Whether pooled vectors are scaled to unit length.
+            trunk: The frozen layers, if they run in every step with their dropout, as in the released code. The
+                features are then token ids, and nothing is cached.
+        """
         super().__init__()
         self.stack = stack
         self.trunk = trunk
@@ -93,11 +127,11 @@ class Tail(nn.Module):
         self.normalize = normalize
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
-        """Pooled vectors [views x B, d] of a batch; dropout makes the views differ."""
+        """Return pooled vectors [views x B, d] of a batch; in training, dropout makes the views differ."""
         if self.stack is None:
             return features.data.flat[batch.rows].repeat(views, 1)
         packing = pack(features.data.offsets, batch)
-        keys = _keys(features, packing)
+        keys = _attention_keys(features, packing)
         x = features.tokens(packing, views=views, training=self.training)
         if self.trunk is not None:
             with torch.no_grad():
@@ -105,20 +139,28 @@ class Tail(nn.Module):
         return pooled(self.stack(x, packing, keys), packing, self.pooling, self.normalize)
 
     def trained(self) -> dict[str, Tensor]:
-        """The parameters that training may change, by name."""
+        """Return the parameters that training may change, by name."""
         return {name: p.detach() for name, p in self.named_parameters() if p.requires_grad}
 
 
-def _keys(features: Features, packing: Packing) -> Tensor:
-    """[T] which tokens attention may look at: all but stored padding."""
-    if features.keys is None:
+def _attention_keys(features: Features, packing: Packing) -> Tensor:
+    """Return which slots attention may look at, [T]: all tokens but padding."""
+    if features.unpadded_lengths is None:
         return packing.used
-    real = features.keys[packing.batch.rows[packing.batch.order]]  # [B]
-    return packing.used & (packing.position < real[packing.place])
+    length = features.unpadded_lengths[packing.batch.rows[packing.batch.order]]  # [B]
+    return packing.used & (packing.position < length[packing.place])
 
 
 def pooled(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Tensor:
-    """[views x T, d] -> [views x B, d]. `padded-mean` is a mean too: there the padding was encoded with the row."""
+    """Return one vector per row, [views x B, d].
+
+    Args:
+        h: Hidden states of the slots, [views x T, d].
+        packing: What each of the T slots holds.
+        pooling: `cls` takes the first token, `mean` the mean over all tokens. `padded-mean` is a mean as well: there
+            the padding is part of the row.
+        normalize: Whether the vectors are scaled to unit length.
+    """
     weight = (packing.position == 0).float() if pooling == "cls" else 1 / packing.length[packing.place]
     z = packing.combine(h, weight)
     return F.normalize(z, dim=-1) if normalize else z
@@ -136,6 +178,15 @@ class Encoder:
         max_length: int = MAX_LENGTH,
         cache: FeatureCache | None = None,
     ) -> None:
+        """Wrap a loaded model; `load_encoder` does this by name.
+
+        Args:
+            name: What the encoder is called in results and saved models.
+            sentence_transformer: The loaded SentenceTransformer.
+            pooling: Overrides the model's own pooling.
+            max_length: Maximum number of tokens of a text; the model may have a lower maximum of its own.
+            cache: Where features of the frozen trunk are stored.
+        """
         self.name = name
         self.cache = cache
         self._st = sentence_transformer.eval().requires_grad_(False)
@@ -143,7 +194,7 @@ class Encoder:
         self.tokenizer: Any = sentence_transformer.tokenizer
         self.pooling = pooling or _pooling_of(sentence_transformer)
         self.normalize = any(type(module).__name__ == "Normalize" for module in sentence_transformer)
-        self.max_length = min(max_length, self._longest())
+        self.max_length = min(max_length, self._model_max_length())
         self.depth = int(getattr(self.model.config, "num_hidden_layers", 0))
         self.width = int(self.model.config.hidden_size)
         if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
@@ -151,59 +202,74 @@ class Encoder:
 
     @property
     def device(self) -> torch.device:
+        """The device of the weights."""
         device: torch.device = next(self.model.parameters()).device
         return device
 
     def to(self, device: torch.device | str) -> Encoder:
+        """Move the weights to a device, in place, and return the encoder."""
         self._st.to(device)
         return self
 
     def variant(self, *, pooling: Pooling | None = None, max_length: int = MAX_LENGTH) -> Encoder:
-        """The same weights with another pooling or length; itself where nothing differs."""
-        if pooling in (None, self.pooling) and min(max_length, self._longest()) == self.max_length:
+        """Return an encoder with the same weights and another pooling or length; itself if both are the same."""
+        if pooling in (None, self.pooling) and min(max_length, self._model_max_length()) == self.max_length:
             return self
         return Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
 
-    def _longest(self) -> int:
+    def _model_max_length(self) -> int:
         return int(self._st.max_seq_length or MAX_LENGTH)
 
     def weights_hash(self) -> str:
-        """SHA-256 of the weights in memory, the tokenizer and the pooling: what a saved model must find again."""
+        """Return a SHA-256 of weights, tokenizer and pooling; a saved model can only be loaded with the same hash."""
         return _hash_of(self._st.state_dict(), self._tokenizer_state(), self.pooling, str(self.normalize))
 
     def _tokenizer_state(self) -> str:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is None:
             return json.dumps(sorted(self.tokenizer.get_vocab().items()))
-        # to_str() also shows the padding and truncation of the last call, which are not part of the tokenizer.
+        # to_str() includes the padding and truncation of the last call, which are not part of the tokenizer.
         state = json.loads(backend.to_str())
         return json.dumps({k: v for k, v in state.items() if k not in ("padding", "truncation")}, sort_keys=True)
 
     def save(self, folder: Path) -> None:
-        """A copy that `load_encoder` reads."""
+        """Write the encoder to a folder that `load_encoder` can read."""
         self._st.save(str(folder), create_model_card=False, safe_serialization=True)
 
     def tune(self, text: str) -> Tune:
+        """Parse the setting `tune` for this encoder.
+
+        Raises:
+            SettingsError: The setting is not a valid one.
+            NotSplittable: Layers are to be trained, but the layers of this encoder's family are not known.
+        """
         tune = Tune.parse(text, self.depth)
         if tune.layers:
             family_of(self.model)
         return tune
 
     def tail(self, tune: Tune, *, trunk_dropout: bool = False) -> Tail:
-        """A fresh, trainable copy of the end of the encoder."""
+        """Return a trainable copy of the end of the encoder.
+
+        Args:
+            tune: How much of the encoder trains.
+            trunk_dropout: Whether the tail also runs the frozen layers, with their dropout.
+        """
         if not tune.layers:
             return Tail(None, self.pooling, self.normalize)
         cut = self.depth - tune.layers
-        stack = Stack(self.model, cut, self.depth, embeddings=tune.everything, own=True).requires_grad_(True)
+        stack = Stack(self.model, cut, self.depth, embeddings=tune.everything, copy_weights=True).requires_grad_(True)
+        if stack.embeddings is not None and not tune.embeddings:
+            stack.embeddings.requires_grad_(False)
         if stack.relative_attention_bias is not None and not tune.everything:
             stack.relative_attention_bias.requires_grad_(False)  # shared by all layers, so it belongs to the trunk
         trunk = None
         if trunk_dropout and not tune.everything:
-            trunk = Stack(self.model, 0, cut, embeddings=True, own=True).requires_grad_(False)
+            trunk = Stack(self.model, 0, cut, embeddings=True, copy_weights=True).requires_grad_(False)
         return Tail(stack, self.pooling, self.normalize, trunk)
 
     def tokenize(self, texts: Sequence[str]) -> Features:
-        """Token ids of the texts, with the special tokens, cut at `max_length`."""
+        """Return the token ids of texts, with the special tokens, cut at `max_length`."""
         padding = "max_length" if self.pooling == "padded-mean" else False
         batch = self.tokenizer(
             list(texts),
@@ -212,11 +278,17 @@ class Encoder:
             padding=padding,
             return_attention_mask=True,
         )
-        keys = torch.tensor([sum(mask) for mask in batch["attention_mask"]]) if padding else None
-        return Features(Ragged.of(batch["input_ids"]), keys)
+        lengths = torch.tensor([sum(mask) for mask in batch["attention_mask"]]) if padding else None
+        return Features(Ragged.of(batch["input_ids"]), lengths)
 
     def features(self, texts: Sequence[str], tune: Tune, *, trunk_dropout: bool = False) -> Features:
-        """What the tail of `tune` reads, on the CPU: computed by the frozen trunk once, then from the cache."""
+        """Return the input of the tail, on the CPU; what the frozen trunk computes is read from the cache or stored.
+
+        Args:
+            texts: The utterances.
+            tune: How much of the encoder trains.
+            trunk_dropout: Whether the tail runs the frozen layers itself, so that its input is token ids.
+        """
         tokens = self.tokenize(texts) if tune.layers or self._is_splittable() else None
         if tokens is not None and (tune.everything or (trunk_dropout and tune.layers)):
             return tokens
@@ -233,13 +305,19 @@ class Encoder:
             if self.cache is None
             else self.cache.fetch(self._cache_key(tune), texts, compute)
         )
-        return Features(data, tokens.keys if tokens is not None and tune.layers else None)
+        return Features(data, tokens.unpadded_lengths if tokens is not None and tune.layers else None)
 
     def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
-        """The features with stochastic ones beside them: the trunk run with its dropout on, once per seed.
+        """Return the features with noisy ones added: the output of the trunk with dropout, once per seed.
 
-        Dropout in the frozen layers is part of what makes two views of an utterance differ. Drawing from a few
-        stored runs keeps that and costs nothing in a training step.
+        Dropout in the frozen layers is part of what makes two views of an utterance differ. Training draws from these
+        stored runs, which costs nothing in a step.
+
+        Args:
+            features: The features without dropout.
+            texts: The utterances they belong to.
+            tune: How much of the encoder trains.
+            seeds: The seed of each run.
         """
         trunk = self._trunk(tune)
         if trunk is None or not tune.layers or tune.everything or not seeds:
@@ -248,22 +326,23 @@ class Encoder:
         noisy = []
         for seed in seeds:
             torch.manual_seed(seed)
-            run = self._run_trunk(trunk.train(), tokens, list(range(len(texts))), pool=False, there=True)
+            run = self._run_trunk(trunk.train(), tokens, list(range(len(texts))), pool=False, keep_on_device=True)
             noisy.append(run.flat.to(features.data.flat.dtype))
         trunk.eval()
-        return Features(features.data, features.keys, torch.stack(noisy))
+        return Features(features.data, features.unpadded_lengths, torch.stack(noisy))
 
     def _is_splittable(self) -> bool:
         try:
             family_of(self.model)
         except NotSplittable:
             return False
-        return len(list(self._st)) <= 3  # a Dense module after the pooling would be skipped by our own pooling
+        # More than transformer, pooling and normalisation, for instance a Dense module, would be skipped by `pooled`.
+        return len(list(self._st)) <= 3
 
     def _trunk(self, tune: Tune) -> Stack | None:
         if not self._is_splittable():
             return None
-        return Stack(self.model, 0, self.depth - tune.layers, embeddings=True, own=False).eval()
+        return Stack(self.model, 0, self.depth - tune.layers, embeddings=True, copy_weights=False).eval()
 
     def _cache_key(self, tune: Tune) -> dict[str, str | int]:
         trunk = self._trunk(tune)
@@ -280,11 +359,16 @@ class Encoder:
 
     @torch.no_grad()
     def _run_trunk(
-        self, trunk: Stack | None, tokens: Features, rows: list[int], *, pool: bool, there: bool = False
+        self, trunk: Stack | None, tokens: Features, rows: list[int], *, pool: bool, keep_on_device: bool = False
     ) -> Ragged:
-        """Hidden states (or pooled vectors) of the given rows, in batches of like lengths; `there`: on the device."""
+        """Return the hidden states of the given rows, or their pooled vectors if `pool` is set.
+
+        Rows of similar length run together. The result is on the CPU, or in bfloat16 precision on the encoder's device
+        if `keep_on_device` is set.
+        """
         assert trunk is not None
-        device = self.device if there else torch.device("cpu")
+        device = self.device if keep_on_device else torch.device("cpu")
+        half_precision = keep_on_device and self.device.type == "cuda"
         lengths = tokens.data.lengths[rows]
         ends = (
             torch.arange(len(rows) + 1) if pool else torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
@@ -292,22 +376,22 @@ class Encoder:
         out = Ragged(torch.empty(int(ends[-1]), self.width, device=device), ends.to(device))
         on_device = tokens.to(self.device)
         for batch in batches_by_length(lengths, TOKENS_PER_BATCH[self.device.type]):
-            laid = Batch.of(tokens.data.lengths, torch.tensor(rows)[batch], self.device)
-            packing = pack(on_device.data.offsets, laid)
-            with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=there and self.device.type == "cuda"):
-                h = trunk(on_device.data.flat[packing.token], packing, _keys(on_device, packing))
+            laid_out = Batch.of(tokens.data.lengths, torch.tensor(rows)[batch], self.device)
+            packing = pack(on_device.data.offsets, laid_out)
+            with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=half_precision):
+                h = trunk(on_device.data.flat[packing.token], packing, _attention_keys(on_device, packing))
             if pool:
                 out.flat[batch.to(device)] = pooled(h, packing, self.pooling, self.normalize).to(device)
             else:
-                first = out.offsets[batch.to(device)][laid.order.to(device)]  # [B] where each row goes, by place
-                goes_to = first[packing.place.to(device)] + packing.position.to(device)
+                row_start = out.offsets[batch.to(device)][laid_out.order.to(device)]  # [B], by place
+                target = row_start[packing.place.to(device)] + packing.position.to(device)
                 used = packing.used.to(device)
-                out.flat[goes_to[used]] = h.to(device, out.flat.dtype)[used]
+                out.flat[target[used]] = h.to(device, out.flat.dtype)[used]
         return out
 
 
 def batches_by_length(lengths: Tensor, tokens_per_batch: int) -> list[Tensor]:
-    """Row numbers in batches of similar length, each of about `tokens_per_batch` tokens."""
+    """Return row numbers in batches of similar length, each of about `tokens_per_batch` tokens."""
     order = lengths.argsort(stable=True)
     batch_of = lengths[order].cumsum(0).sub(1).div(tokens_per_batch, rounding_mode="floor")
     _, sizes = torch.unique_consecutive(batch_of, return_counts=True)
@@ -315,7 +399,12 @@ def batches_by_length(lengths: Tensor, tokens_per_batch: int) -> list[Tensor]:
 
 
 def whole_corpus(lengths: Tensor, device: torch.device) -> list[Batch]:
-    """Batches of like lengths that cover a corpus with these token counts (CPU)."""
+    """Return batches of similar length that cover a whole corpus.
+
+    Args:
+        lengths: Token counts of the corpus, on the CPU.
+        device: Where the batches go.
+    """
     return [Batch.of(lengths, rows, device) for rows in batches_by_length(lengths, TOKENS_PER_BATCH[device.type])]
 
 
@@ -326,38 +415,48 @@ def load_encoder(
     max_length: int = MAX_LENGTH,
     cache: FeatureCache | None = None,
 ) -> Encoder:
-    """Load by short name (`minilm`, `mpnet`, `bert`), folder, or owner/name on the hub."""
+    """Load a pretrained encoder.
+
+    Args:
+        name: A short name (`minilm`, `mpnet`, `bert`), a folder, or owner/name on the Hugging Face hub.
+        pooling: Overrides the encoder's own pooling.
+        max_length: Maximum number of tokens of a text.
+        cache: Where features of the frozen trunk are stored.
+
+    Raises:
+        EncoderError: There is no such encoder, or it cannot be loaded.
+    """
     from newfound.encoders.quiet import quietly
 
     folder = locate(name)
-    _refuse_foreign_code(folder)
+    _check_modules(folder)
     with quietly():
         from sentence_transformers import SentenceTransformer
 
         try:
             st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        except Exception as error:  # a damaged folder fails in as many ways as it has files
+        except Exception as error:  # A damaged folder raises different types, depending on the file.
             raise EncoderError(f"{folder}: cannot be loaded as an encoder ({_first_line(error)})") from None
     return Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache)
 
 
-def _refuse_foreign_code(folder: Path) -> None:
-    """modules.json names the classes to build an encoder from; only sentence-transformers' own are built."""
+def _check_modules(folder: Path) -> None:
+    """Refuse an encoder whose modules.json names classes or files from outside sentence-transformers or the folder."""
     path = folder / "modules.json"
     if not path.is_file():
         return
     try:
         modules = json.loads(path.read_text("utf-8"))
-        kinds = [str(module["type"]) for module in modules]
-        places = [str(module["path"]) for module in modules]
+        class_names = [str(module["type"]) for module in modules]
+        module_paths = [str(module["path"]) for module in modules]
     except (ValueError, KeyError, TypeError):
         raise EncoderError(f"{path}: damaged; fetch the encoder again") from None
-    for kind in kinds:
-        if not kind.startswith("sentence_transformers."):
-            raise EncoderError(f"{path}: asks for {kind!r}, which is not part of sentence-transformers; refused")
-    for place in places:
-        if Path(place).is_absolute() or ".." in Path(place).parts:
-            raise EncoderError(f"{path}: the path {place!r} leads out of the encoder folder; refused")
+    for name in class_names:
+        if not name.startswith("sentence_transformers."):
+            raise EncoderError(f"{path}: asks for {name!r}, which is not part of sentence-transformers; refused")
+    for module_path in module_paths:
+        if Path(module_path).is_absolute() or ".." in Path(module_path).parts:
+            raise EncoderError(f"{path}: the path {module_path!r} leads out of the encoder folder; refused")
 
 
 def _backbone(st: Any) -> Any:

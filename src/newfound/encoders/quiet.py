@@ -1,4 +1,4 @@
-"""Keep the loading chatter of other libraries (progress bars, advice) out of our output."""
+"""Silences the progress bars and advice that other libraries print while an encoder is loaded."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from contextlib import contextmanager
 
 @contextmanager
 def quietly() -> Iterator[None]:
+    """Show only errors of transformers and sentence-transformers inside the block."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     import transformers
     from transformers.utils import logging as transformers_logging
 
-    before = logging.getLogger("sentence_transformers").level
+    level = logging.getLogger("sentence_transformers").level
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    level = transformers.logging.get_verbosity()
+    verbosity = transformers.logging.get_verbosity()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
         yield
     finally:
-        transformers_logging.set_verbosity(level)
-        logging.getLogger("sentence_transformers").setLevel(before)
+        transformers_logging.set_verbosity(verbosity)
+        logging.getLogger("sentence_transformers").setLevel(level)

@@ -1,10 +1,10 @@
-"""Utterances of different lengths, laid one after another without padding.
+"""Utterances of different lengths, stored one after another without padding.
 
-`Ragged` is a corpus: a flat tensor of tokens (ids or hidden states) and the offsets of its rows. A `Batch` lays some
-of its rows into windows of equal width, several short rows in one window and none across an edge. Projections,
-feed-forward and normalisation run on all slots of the windows at once; attention runs within a window and sees no
-other row. So hardly any arithmetic is spent on padding, and every shape is known beforehand, as a captured CUDA
-graph needs it.
+`Ragged` is a corpus: a flat tensor of tokens (ids or hidden states) and the offsets of its rows. A `Batch` arranges
+some of its rows in windows of equal width. A window holds several short rows, and no row crosses the edge of a window.
+Projections, feed-forward and normalisation run on all slots of the windows at once; attention runs within a window, and
+a row sees only its own tokens. So hardly any arithmetic is spent on padding, and every shape is known beforehand, which
+a captured CUDA graph needs.
 """
 
 from __future__ import annotations
@@ -20,26 +20,35 @@ WINDOW_MULTIPLE = {"cpu": 8, "cuda": 64}  # attention kernels on a GPU work in t
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows of different lengths in one flat tensor; row i is `flat[offsets[i]:offsets[i + 1]]`."""
+    """Rows of different lengths in one flat tensor; row i is `flat[offsets[i]:offsets[i + 1]]`.
 
-    flat: Tensor  # [tokens, ...]
-    offsets: Tensor  # [rows + 1], int64, on the CPU or beside `flat`
+    Attributes:
+        flat: The tokens of all rows, [tokens, ...].
+        offsets: Where each row starts, [rows + 1], int64; on the CPU or on the device of `flat`.
+    """
+
+    flat: Tensor
+    offsets: Tensor
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @property
     def lengths(self) -> Tensor:
+        """The number of tokens of each row, [rows]."""
         return self.offsets.diff()
 
     def row(self, i: int) -> Tensor:
+        """Return the tokens of one row."""
         return self.flat[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Ragged:
+        """Return the rows on another device, and in another dtype if one is given."""
         return Ragged(self.flat.to(device, dtype or self.flat.dtype), self.offsets.to(device))
 
     @staticmethod
     def of(rows: list[list[int]]) -> Ragged:
+        """Build the flat form of lists of token ids."""
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
         flat = torch.tensor([token for row in rows for token in row], dtype=torch.int64)
         return Ragged(flat, torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)]))
@@ -47,41 +56,67 @@ class Ragged:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of a corpus and where they lie. Rows keep the order of the batch; their places go from slot to slot."""
+    """Some rows of a corpus, and where each of them is in the windows.
 
-    rows: Tensor  # [B] row numbers of the corpus
-    order: Tensor  # [B] which row of the batch lies at each place
-    start: Tensor  # [B] first slot of each place, ascending
+    The rows of a batch keep their order. A place is the position of a row in the windows, counted from the first slot
+    of the first window on.
+
+    Attributes:
+        rows: Row numbers of the corpus, [B].
+        order: Which row of the batch is at each place, [B].
+        start: First slot of each place, ascending, [B].
+        windows: Number of windows.
+        width: Number of slots of each window.
+        max_rows_per_window: Largest number of rows that share a window.
+    """
+
+    rows: Tensor
+    order: Tensor
+    start: Tensor
     windows: int
-    width: int  # slots of a window
-    most: int  # rows in one window, at most
+    width: int
+    max_rows_per_window: int
 
     @classmethod
     def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
-        """One batch of these rows (CPU); `lengths` are the token counts of the corpus (CPU)."""
+        """Lay out one batch.
+
+        Args:
+            lengths: Token counts of all rows of the corpus, on the CPU.
+            rows: Row numbers of the batch, on the CPU.
+            device: Where the batch goes.
+        """
         return lay_out(lengths, rows[None], device).batch(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Batches of equal size laid out alike: what a captured step can be given one after another."""
+    """Batches of equal size with the same windows, so that a captured step can process one after another.
 
-    numbers: Tensor  # [steps, 3, B] rows, order and start of each batch
+    Attributes:
+        numbers: Rows, order and start of each batch, [steps, 3, B].
+        windows: Number of windows.
+        width: Number of slots of each window.
+        max_rows_per_window: Largest number of rows that share a window.
+    """
+
+    numbers: Tensor
     windows: int
     width: int
-    most: int
+    max_rows_per_window: int
 
     def batch(self, step: int) -> Batch:
+        """Return the batch of one step."""
         return self.over(self.numbers[step])
 
     def over(self, numbers: Tensor) -> Batch:
-        """The batch that reads its rows, order and start from this buffer [3, B]."""
-        return Batch(numbers[0], numbers[1], numbers[2], self.windows, self.width, self.most)
+        """Return the batch that reads its rows, order and start from a buffer [3, B]."""
+        return Batch(numbers[0], numbers[1], numbers[2], self.windows, self.width, self.max_rows_per_window)
 
 
 @dataclass(frozen=True, slots=True)
 class RaggedBatches:
-    """Makes the batches of one corpus; what the training loop is given, so that it need not know what a batch is.
+    """Makes the batches of one corpus. The training loop gets this object, and need not know what a batch is.
 
     Attributes:
         lengths: Token counts of all rows of the corpus, on the CPU.
@@ -96,86 +131,112 @@ class RaggedBatches:
         return Batch.of(self.lengths, rows, self.device)
 
     def layout(self, batches: Tensor) -> Layout:
-        """Lay out many batches [steps, B] alike."""
+        """Lay out many batches [steps, B] with the same windows."""
         return lay_out(self.lengths, batches, self.device)
 
 
 def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
-    """Lay out batches [steps, B] of row numbers (CPU), longest rows first, each into the window that is open.
+    """Lay out batches in windows: longest rows first, each into the last window while it fits there.
 
-    A window is as wide as the longest row, rounded up; the next window opens when a row no longer fits.
+    A window is as wide as the longest row, rounded up. A row that does not fit into the last window begins another.
+
+    Args:
+        lengths: Token counts of all rows of the corpus, on the CPU.
+        batches: Row numbers of each batch, [steps, B], on the CPU.
+        device: Where the batches go.
     """
     sorted_lengths, order = lengths[batches].sort(dim=1, descending=True, stable=True)
-    falling = sorted_lengths.numpy()  # [steps, B]
-    steps, size = falling.shape
+    row_lengths = sorted_lengths.numpy()  # [steps, B], descending
+    steps, size = row_lengths.shape
     multiple = WINDOW_MULTIPLE[device.type]
-    width = max(-(-int(falling.max()) // multiple), 1) * multiple
-    ends = falling.cumsum(1)
-    begins = ends - falling
-    apart = np.arange(steps) * (int(ends[:, -1].max()) + width + 1)  # makes one ascending list of all steps' ends
-    all_ends = (ends + apart[:, None]).ravel()
-    base = np.zeros((steps, size), dtype=np.int64)  # tokens before the window, noted where a row opens it
-    opens = np.zeros((steps, size), dtype=np.int64)
+    width = max(-(-int(row_lengths.max()) // multiple), 1) * multiple
+    row_ends = row_lengths.cumsum(1)
+    row_begins = row_ends - row_lengths
+    # Added to the ends of each step, so that the ends of all steps are one ascending list for `searchsorted`.
+    step_offset = np.arange(steps) * (int(row_ends[:, -1].max()) + width + 1)
+    all_ends = (row_ends + step_offset[:, None]).ravel()
+    window_begin = np.zeros((steps, size), dtype=np.int64)  # tokens before a window, at the window's first row
+    is_first = np.zeros((steps, size), dtype=np.int64)
     step, first = np.arange(steps), np.zeros(steps, dtype=np.int64)  # steps that still have rows, and their next row
     while len(step):
-        before = begins[step, first]
-        opens[step, first], base[step, first] = 1, before
-        first = np.searchsorted(all_ends, before + width + apart[step], side="right") - step * size
+        begin = row_begins[step, first]
+        is_first[step, first], window_begin[step, first] = 1, begin
+        first = np.searchsorted(all_ends, begin + width + step_offset[step], side="right") - step * size
         step, first = step[first < size], first[first < size]
-    window = opens.cumsum(1) - 1  # [steps, B]
-    start = window * width + begins - np.maximum.accumulate(base, axis=1)
+    window = is_first.cumsum(1) - 1  # [steps, B]
+    start = window * width + row_begins - np.maximum.accumulate(window_begin, axis=1)
     windows = int(window.max()) + 1
-    members = np.bincount((window + np.arange(steps)[:, None] * windows).ravel())
+    rows_per_window = np.bincount((window + np.arange(steps)[:, None] * windows).ravel())
     numbers = torch.stack([batches, order, torch.from_numpy(start)], dim=1).to(device)
-    return Layout(numbers, windows, width, int(members.max()))
+    return Layout(numbers, windows, width, int(rows_per_window.max()))
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What stands in each of the T = windows x width slots of a batch.
+    """What each of the T = windows x width slots of a batch holds.
 
-    A slot behind the last row of its window is unused: it repeats a token that is there, attention never looks at
-    it and pooling never reads it, so no gradient comes from it.
+    A slot behind the last row of its window is unused: it repeats another token, but attention never looks at it and
+    pooling never reads it, so no gradient comes from it.
+
+    Attributes:
+        token: Index of the slot's token in `Ragged.flat`, [T].
+        position: Position of the token in its row, [T].
+        used: Whether the slot holds a token, [T].
+        place: Place of the row that the slot belongs to, [T].
+        length: Token count of the row at each place, [B].
+        batch: The batch.
     """
 
-    token: Tensor  # [T] index into Ragged.flat
-    position: Tensor  # [T] position of the token within its row
-    used: Tensor  # [T] whether the slot holds a token
-    place: Tensor  # [T] place of the row that the slot belongs to
-    length: Tensor  # [B] of the row at each place
+    token: Tensor
+    position: Tensor
+    used: Tensor
+    place: Tensor
+    length: Tensor
     batch: Batch
 
-    def open_pairs(self, keys: Tensor) -> Tensor:
-        """[W, L, L] which slot may look at which: those of its own row that are open, `keys` [T].
+    def allowed_pairs(self, keys: Tensor) -> Tensor:
+        """Return which slot may look at which, [W, L, L]: at the slots of its own row that are among the keys.
 
-        An unused slot looks at itself: attention that may look nowhere is NaN in some kernels.
+        An unused slot looks at itself, because some kernels return NaN for a slot that may look nowhere.
+
+        Args:
+            keys: Which slots attention may look at, [T].
         """
         shape = (self.batch.windows, self.batch.width)
         place = self.place.view(shape)
-        own_row = (place[:, :, None] == place[:, None, :]) & keys.view(shape)[:, None, :]
-        return own_row | torch.diag_embed(~self.used.view(shape))
+        same_row = (place[:, :, None] == place[:, None, :]) & keys.view(shape)[:, None, :]
+        return same_row | torch.diag_embed(~self.used.view(shape))
 
     def combine(self, h: Tensor, weight: Tensor) -> Tensor:
-        """Weighted sums over the tokens of each row: h [views x T, d], weight [T] -> [views x B, d], in batch order.
+        """Return weighted sums over the tokens of each row, [views x B, d], in the order of the batch.
 
-        A small matrix product per window, and not a scatter, which on a GPU is slow or not deterministic.
+        This is a small matrix product per window. A scatter would be slow or not deterministic on a GPU.
+
+        Args:
+            h: Hidden states of the slots, [views x T, d].
+            weight: Weight of each slot, [T].
         """
         batch, device = self.batch, h.device
         edges = torch.arange(batch.windows, device=device) * batch.width
         first = torch.searchsorted(batch.start, edges)  # [W] place of each window's first row
         rank = self.place.view(batch.windows, 1, -1) - first[:, None, None]  # [W, 1, L] within the window
-        member = rank == torch.arange(batch.most, device=device)[:, None]  # [W, R, L]
+        member = rank == torch.arange(batch.max_rows_per_window, device=device)[:, None]  # [W, R, L]
         weights = member * (weight * self.used).view(batch.windows, 1, -1)
         with torch.autocast(device.type, enabled=False):
             sums = weights.to(torch.float32) @ h.float().view(-1, batch.windows, batch.width, h.shape[-1])
         window = batch.start // batch.width  # [B], by place
-        cell = window * batch.most + torch.arange(len(batch.start), device=device) - first[window]
-        in_batch = torch.empty_like(cell).scatter_(0, batch.order, cell)
-        return sums.flatten(1, 2).index_select(1, in_batch).flatten(0, 1)
+        column = window * batch.max_rows_per_window + torch.arange(len(batch.start), device=device) - first[window]
+        in_batch_order = torch.empty_like(column).scatter_(0, batch.order, column)
+        return sums.flatten(1, 2).index_select(1, in_batch_order).flatten(0, 1)
 
 
 def pack(offsets: Tensor, batch: Batch) -> Packing:
-    """What stands where, for a corpus with these offsets; no host synchronisation."""
+    """Return what each slot of a batch holds. Nothing here waits for the device.
+
+    Args:
+        offsets: Offsets of the corpus (`Ragged.offsets`), on the device of the batch.
+        batch: The batch.
+    """
     rows = batch.rows[batch.order]  # [B], by place
     begin = offsets[rows]
     length = offsets[rows + 1] - begin

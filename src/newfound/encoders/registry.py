@@ -12,12 +12,19 @@ from newfound.errors import EncoderError
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One official release of weights."""
+    """One official release of weights.
+
+    Attributes:
+        repo: owner/name on the Hugging Face hub.
+        revision: The commit to fetch.
+        sha256: Checksum of the weights file.
+        wheel_module: A Python package that contains the same files, for machines without access to the hub.
+    """
 
     repo: str
     revision: str
     sha256: str
-    wheel_module: str | None = None  # a Python package that carries the same files, for machines without a hub
+    wheel_module: str | None = None
 
 
 RELEASES = {
@@ -42,7 +49,14 @@ WEIGHTS_FILE = "model.safetensors"
 
 
 def locate(name: str) -> Path:
-    """The folder of an encoder given by short name, folder or hub name; official releases are verified."""
+    """Return the folder of an encoder; it is fetched if necessary, and an official release is verified.
+
+    Args:
+        name: A short name (one of `RELEASES`), a folder, or owner/name on the hub.
+
+    Raises:
+        EncoderError: There is no such encoder, it could not be fetched, or its weights are not those of the release.
+    """
     if name in RELEASES:
         folder = _locate_release(name, RELEASES[name])
         _verify(folder / WEIGHTS_FILE, RELEASES[name].sha256)
@@ -74,10 +88,10 @@ def _locate_release(name: str, release: Release) -> Path:
 def _download(repo: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
-    kinds = ["*.json", "*.txt", "*.model", WEIGHTS_FILE, "*/config.json"]
+    patterns = ["*.json", "*.txt", "*.model", WEIGHTS_FILE, "*/config.json"]
     try:
-        return Path(snapshot_download(repo, revision=revision, allow_patterns=kinds))
-    except Exception as error:  # the hub client raises many unrelated kinds: offline, 404, gated, disk
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns))
+    except Exception as error:  # The hub client raises many unrelated types: offline, 404, gated, disk full.
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise EncoderError(f"encoder {repo!r} is not on this machine and could not be fetched ({reason})") from None
 
@@ -90,5 +104,6 @@ def _verify(weights: Path, expected: str) -> None:
 
 
 def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

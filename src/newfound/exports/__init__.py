@@ -1,1 +1,1 @@
-"""Intents and their utterances, as other programs read them."""
+"""Writers for the training data formats of bot platforms and other programs."""

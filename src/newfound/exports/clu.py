@@ -6,10 +6,17 @@ from newfound.data.corpus import Corpus
 from newfound.exports.common import by_intent
 from newfound.files import to_json
 
-MAX_TEXT_LENGTH = 500  # longer ones fail the import
+MAX_TEXT_LENGTH = 500  # characters; a longer text makes the import fail
 
 
 def to_clu(corpus: Corpus, name: str, language: str) -> bytes:
+    """Return a corpus as a CLU project.
+
+    Args:
+        corpus: The utterances with their intents.
+        name: The name of the project.
+        language: The language code of the utterances.
+    """
     grouped = by_intent(corpus)
     utterances = [
         {"text": text[:MAX_TEXT_LENGTH], "intent": intent, "language": language, "dataset": "Train", "entities": []}

@@ -1,4 +1,4 @@
-"""A folder that Hugging Face's `load_dataset` opens."""
+"""A dataset folder for Hugging Face's `load_dataset`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from newfound.exports.tables import to_jsonl
 
 
 def dataset_files(corpus: Corpus) -> dict[str, bytes]:
-    """The files of a folder that `load_dataset` opens."""
+    """Return the files of a dataset folder, by name: the utterances and a dataset card."""
     names = "".join(f"\n            '{i}': {json.dumps(intent)}" for i, intent in enumerate(corpus.intents))
     card = (
         "---\nconfigs:\n- config_name: default\n  data_files: train.jsonl\ndataset_info:\n  features:\n"
@@ -21,5 +21,11 @@ def dataset_files(corpus: Corpus) -> dict[str, bytes]:
 
 
 def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
-    """The folder's files as a zip: what is sent where a folder cannot be."""
+    """Return the files of a dataset folder as a zip, for downloads.
+
+    Args:
+        corpus: The utterances with their intents.
+        name: Not used; the format has no name of a project.
+        language: Not used; the format has no language code.
+    """
     return zipped(dataset_files(corpus))

@@ -50,6 +50,7 @@ EXPORTS: dict[str, ExportFormat] = {
     "clu": ExportFormat("Azure conversational language understanding", "newfound.exports.clu:to_clu", ".json"),
     "botpress": ExportFormat("Botpress", "newfound.exports.botpress:to_botpress", ".json"),
     "csv": ExportFormat("CSV", "newfound.exports.tables:to_csv", ".csv"),
+    "csv-safe": ExportFormat("CSV for spreadsheets", "newfound.exports.tables:to_csv_safe", ".csv"),
     "jsonl": ExportFormat("JSON lines", "newfound.exports.tables:to_jsonl", ".jsonl"),
     "parquet": ExportFormat("Parquet", "newfound.exports.tables:to_parquet", ".parquet"),
     "datasets": ExportFormat(

@@ -1,1 +1,1 @@
-"""What an intent is to a person: its description, its name and its place on the map."""
+"""Describing intents for people: keywords, examples, overlaps, names, and the map of the logs."""

@@ -1,4 +1,4 @@
-"""The one description of an intent: everything that the report, the page, `inspect` and the API show is made here."""
+"""The description of intents, which the report, the review page, `inspect` and the HTTP API all show."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
 from newfound.model.types import Intent, Overlap, Status
 
-NEIGHBOURS = 10
-MAX_ROWS_FOR_OVERLAPS = 10_000  # more are sampled: every row is compared with every other
+NEIGHBOURS = 10  # per utterance, for overlaps
+MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
 MIN_OVERLAP_SHOWN = 0.1
 MAX_OVERLAPS_SHOWN = 3
 
@@ -29,7 +29,7 @@ class AssignedUtterance:
         text: The utterance.
         intent: The name of its intent; None if it belongs to no intent.
         labelled: Whether a person labelled it.
-        probability: Of its intent; 1 for what a person labelled.
+        probability: The probability of its intent; 1 if a person labelled it.
         count: How often it occurred.
         source: Where it came from.
     """
@@ -42,23 +42,24 @@ class AssignedUtterance:
     source: str = ""
 
 
-def overlaps(near: Tensor, label: Tensor, intents: int) -> Tensor:
-    """Return [intents, intents]: of the neighbours of an intent's utterances, the share that is of each other one.
+def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
+    """Return the share of the neighbours of each intent's utterances that belongs to each intent, [intents, intents].
 
     Args:
-        near: Row numbers of the nearest neighbours of each row, [n, k].
+        neighbours: Row numbers of the nearest neighbours of each row, [n, k].
         label: The intent of each row, [n]; rows of no intent (-1) do not count.
-        intents: How many intents there are.
+        intents: The number of intents.
     """
-    of, other = label[:, None].expand_as(near), label[near]
-    both = (of >= 0) & (other >= 0)
+    label_of_row, label_of_neighbour = label[:, None].expand_as(neighbours), label[neighbours]
+    counted = (label_of_row >= 0) & (label_of_neighbour >= 0)
     counts = torch.zeros(intents, intents)
-    counts.index_put_((of[both], other[both]), torch.tensor(1.0), accumulate=True)
+    pairs = (label_of_row[counted], label_of_neighbour[counted])
+    counts.index_put_(pairs, torch.tensor(1.0), accumulate=True)
     return counts / counts.sum(1, keepdim=True).clamp(min=1)
 
 
 class IntentDescriber:
-    """Describes intents from the utterances they have. Each part is computed when it is first asked for."""
+    """Describes intents by their utterances. Each part is computed when it is first used."""
 
     def __init__(
         self,
@@ -67,42 +68,43 @@ class IntentDescriber:
         vectors: Tensor,
         probabilities: Callable[[], Tensor],
         *,
-        near: Callable[[], Tensor] | None = None,
+        neighbours: Callable[[], Tensor] | None = None,
         layout: Sequence[Sequence[float]] | None = None,
     ) -> None:
-        """Take what the descriptions are made from.
+        """Take the data that the descriptions are computed from.
 
         Args:
-            statuses: The intents by name, in order, with their status.
+            statuses: The status of each intent, by name, in the order of the intents.
             utterances: All training utterances with their intents.
             vectors: Their embeddings, [n, d].
-            probabilities: Gives the probabilities of the intents for each utterance, [n, intents].
-            near: Gives row numbers of the nearest utterances, [n, k], where they are there already.
-            layout: A place on the map for every utterance, [n, 2].
+            probabilities: Function that returns the probabilities of the intents for each utterance, [n, intents].
+            neighbours: Function that returns row numbers of the nearest utterances, [n, k]; computed by default.
+            layout: The position of every utterance on the map, [n, 2].
         """
         self.names = list(statuses)
         self.statuses = statuses
         self.utterances = utterances
         self.vectors = vectors
-        self._probabilities, self._near, self._layout = probabilities, near, layout
+        self._probabilities, self._neighbours, self._layout = probabilities, neighbours, layout
 
     @cached_property
     def label(self) -> Tensor:
-        """Number of each utterance's intent [n], -1 for none."""
-        place = {name: i for i, name in enumerate(self.names)}
-        return torch.tensor([-1 if u.intent is None else place[u.intent] for u in self.utterances], dtype=torch.int64)
+        """The number of each utterance's intent, [n]; -1 for none."""
+        number = {name: i for i, name in enumerate(self.names)}
+        return torch.tensor([-1 if u.intent is None else number[u.intent] for u in self.utterances], dtype=torch.int64)
 
     @cached_property
     def probabilities(self) -> Tensor:
+        """The probabilities of the intents for each utterance, [n, intents]."""
         return self._probabilities()
 
     @cached_property
     def _rows(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.names]
-        for i, c in enumerate(self.label.tolist()):
-            if c >= 0:
-                found[c].append(i)
-        return found
+        rows: list[list[int]] = [[] for _ in self.names]
+        for row, intent in enumerate(self.label.tolist()):
+            if intent >= 0:
+                rows[intent].append(row)
+        return rows
 
     def rows(self, intent: int) -> list[int]:
         """Return the row numbers of an intent's utterances."""
@@ -110,35 +112,36 @@ class IntentDescriber:
 
     @cached_property
     def keywords(self) -> list[tuple[str, ...]]:
+        """The keywords of each intent."""
         return keywords([[self.utterances[i].text for i in rows] for rows in self._rows])
 
     @cached_property
     def overlap(self) -> Tensor:
-        """[intents, intents] shares of neighbours, on a sample of the utterances where there are many."""
-        if self._near is not None:
-            return overlaps(self._near(), self.label, len(self.names))
+        """The shares of neighbours (`overlaps`), [intents, intents], on a sample if there are many utterances."""
+        if self._neighbours is not None:
+            return overlaps(self._neighbours(), self.label, len(self.names))
         rows = torch.arange(len(self.vectors))
         if len(rows) > MAX_ROWS_FOR_OVERLAPS:
             generator = torch.Generator().manual_seed(0)
             rows = torch.randperm(len(rows), generator=generator)[:MAX_ROWS_FOR_OVERLAPS]
-        near = nearest(F.normalize(self.vectors[rows].float(), dim=-1), NEIGHBOURS)[1]
-        return overlaps(near, self.label[rows], len(self.names))
+        neighbours = nearest(F.normalize(self.vectors[rows].float(), dim=-1), NEIGHBOURS)[1]
+        return overlaps(neighbours, self.label[rows], len(self.names))
 
     def certainty(self, intent: int) -> float:
-        """Return the mean probability of the utterances from the logs, by how often they occurred; 1 without any."""
+        """Return the mean probability of an intent's utterances from the logs, weighted by their count; 1 if none."""
         logs = [self.utterances[i] for i in self.rows(intent) if not self.utterances[i].labelled]
         total = sum(u.count for u in logs)
         return round(sum(u.count * u.probability for u in logs) / total, 4) if total else 1.0
 
     @cached_property
     def expected_error(self) -> float:
-        """Share of the logs whose intent is wrong, by the model's own probabilities; what a person said is right."""
+        """The expected share of the logs whose intent is wrong, by the model's probabilities."""
         logs = [u for u in self.utterances if not u.labelled]
         total = sum(u.count for u in logs)
         return round(sum(u.count * (1 - u.probability) for u in logs) / total, 4) if total else 0.0
 
     def summary(self, intent: int) -> Intent:
-        """Describe an intent without examples and overlaps: what a list of intents needs, at once."""
+        """Describe an intent without examples and overlaps, which take longer to compute."""
         rows, name = self.rows(intent), self.names[intent]
         return Intent(
             name,
@@ -173,19 +176,20 @@ class IntentDescriber:
         )
 
     def describe_all(self) -> list[Intent]:
+        """Describe all intents in full."""
         return [self.describe(intent) for intent in range(len(self.names))]
 
     def overlaps_of(self, intent: int) -> tuple[Overlap, ...]:
-        """Return the intents that share a border with this one, the closest first."""
+        """Return the intents that overlap with this one most, the largest overlap first."""
         shares = self.overlap[intent]
         order = [c for c in shares.argsort(descending=True, stable=True).tolist() if c != intent]
-        near = [Overlap(self.names[c], round(float(shares[c]), 3)) for c in order[:MAX_OVERLAPS_SHOWN]]
-        return tuple(overlap for overlap in near if overlap.share >= MIN_OVERLAP_SHOWN)
+        largest = [Overlap(self.names[c], round(float(shares[c]), 3)) for c in order[:MAX_OVERLAPS_SHOWN]]
+        return tuple(overlap for overlap in largest if overlap.share >= MIN_OVERLAP_SHOWN)
 
     def _position(self, rows: Sequence[int]) -> tuple[float, float] | None:
-        """The median place of an intent's utterances on the map."""
+        """Return the median position of an intent's utterances on the map; None without a map."""
         if self._layout is None:
             return None
-        places = torch.tensor([list(self._layout[i]) for i in rows], dtype=torch.float64)
-        x, y = places.median(0).values.tolist()
+        positions = torch.tensor([list(self._layout[i]) for i in rows], dtype=torch.float64)
+        x, y = positions.median(0).values.tolist()
         return round(x, 4), round(y, 4)

@@ -1,4 +1,4 @@
-"""Which utterances to show of an intent: central ones, and those that border on other intents."""
+"""Chooses the utterances that are shown of an intent: central ones, and those close to other intents."""
 
 from __future__ import annotations
 
@@ -10,42 +10,44 @@ from torch import Tensor
 
 from newfound.text import words_of
 
-NEARLY_EQUAL = 0.95  # cosine of two exemplars that show the same
+MAX_SIMILARITY_OF_EXEMPLARS = 0.95  # cosine; more similar utterances would show the same
+ANY_SIMILARITY = 2.0  # above every cosine
 
 
-def exemplars(x: Tensor, prototype: Tensor, texts: Sequence[str], most: int = 5) -> list[int]:
+def exemplars(x: Tensor, prototype: Tensor, texts: Sequence[str], count: int = 5) -> list[int]:
     """Return positions of utterances that are close to a prototype and not close to one another.
 
     Args:
         x: Vectors of the utterances, [n, d].
-        prototype: The direction to be close to, [d].
+        prototype: The prototype, [d].
         texts: The utterances; no text is chosen twice.
-        most: How many to choose.
+        count: How many to choose at most.
     """
     x = F.normalize(x, dim=-1)
     order = (x @ F.normalize(prototype, dim=-1)).argsort(descending=True, stable=True).tolist()
     chosen: list[int] = []
     seen: set[str] = set()
-    for limit in (NEARLY_EQUAL, 2.0):  # the second time around, whatever is not the very same text
+    # The second pass fills up with similar utterances, if the first did not choose enough.
+    for max_similarity in (MAX_SIMILARITY_OF_EXEMPLARS, ANY_SIMILARITY):
         for i in order:
-            if len(chosen) == most:
+            if len(chosen) == count:
                 return chosen
             text = " ".join(words_of(texts[i])) or texts[i]
-            if text in seen or any(float(x[i] @ x[j]) > limit for j in chosen):
+            if text in seen or any(float(x[i] @ x[j]) > max_similarity for j in chosen):
                 continue
             chosen.append(i)
             seen.add(text)
     return chosen
 
 
-def border_cases(scores: Tensor, column: int, texts: Sequence[str], most: int = 3) -> list[int]:
-    """Return positions of the utterances of an intent that are nearest to being of another.
+def border_cases(scores: Tensor, column: int, texts: Sequence[str], count: int = 3) -> list[int]:
+    """Return positions of the utterances of an intent that are closest to belonging to another intent.
 
     Args:
-        scores: Logits or probabilities of all intents, [n, intents].
-        column: The intent's own.
+        scores: Logits or probabilities of all intents for these utterances, [n, intents].
+        column: The column of the intent.
         texts: The utterances; no text is chosen twice.
-        most: How many to choose.
+        count: How many to choose at most.
     """
     others = scores.clone()
     others[:, column] = -torch.inf
@@ -53,6 +55,6 @@ def border_cases(scores: Tensor, column: int, texts: Sequence[str], most: int = 
     chosen: dict[str, int] = {}
     for i in margin.argsort(stable=True).tolist():
         chosen.setdefault(texts[i], i)
-        if len(chosen) == most:
+        if len(chosen) == count:
             break
     return list(chosen.values())

@@ -1,6 +1,6 @@
-"""The words that tell an intent from the others.
+"""Keywords of intents by class-based TF-IDF (Grootendorst 2022, BERTopic).
 
-By class-based TF-IDF (Grootendorst 2022, BERTopic): words that are frequent in an intent and rare in the others.
+Keywords are words that are frequent in an intent and rare in the others.
 """
 
 from __future__ import annotations
@@ -12,26 +12,36 @@ from collections.abc import Sequence
 from newfound.text import content_words
 
 
-def keywords(texts: Sequence[Sequence[str]], most: int = 6) -> list[tuple[str, ...]]:
-    """Return, for each intent given by its texts, up to `most` words, best first."""
-    return keywords_from_counts([word_counts(own) for own in texts], most)
+def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, ...]]:
+    """Return the keywords of each intent, best first.
+
+    Args:
+        texts: The texts of each intent.
+        count: Number of keywords per intent at most.
+    """
+    return keywords_from_counts([word_counts(texts_of_intent) for texts_of_intent in texts], count)
 
 
 def word_counts(texts: Sequence[str]) -> Counter[str]:
-    """Return in how many of the texts each content word stands."""
+    """Return how many of the texts contain each content word."""
     return Counter(word for text in texts for word in set(content_words(text)))
 
 
-def keywords_from_counts(counts: Sequence[Counter[str]], most: int = 6) -> list[tuple[str, ...]]:
-    """Return the keywords of intents of which the words are counted already."""
+def keywords_from_counts(counts: Sequence[Counter[str]], count: int = 6) -> list[tuple[str, ...]]:
+    """Return the keywords of each intent, best first.
+
+    Args:
+        counts: The word counts of each intent (`word_counts`).
+        count: Number of keywords per intent at most.
+    """
     total: Counter[str] = Counter()
-    for own in counts:
-        total.update(own)
+    for counts_of_intent in counts:
+        total.update(counts_of_intent)
     mean = sum(total.values()) / max(1, len(counts))
 
-    def best(own: Counter[str]) -> tuple[str, ...]:
-        size = max(1, own.total())
-        score = {word: count / size * math.log1p(mean / total[word]) for word, count in own.items()}
-        return tuple(sorted(own, key=lambda word: (-score[word], word))[:most])
+    def best(counts_of_intent: Counter[str]) -> tuple[str, ...]:
+        size = max(1, counts_of_intent.total())
+        score = {word: n / size * math.log1p(mean / total[word]) for word, n in counts_of_intent.items()}
+        return tuple(sorted(counts_of_intent, key=lambda word: (-score[word], word))[:count])
 
-    return [best(own) for own in counts]
+    return [best(counts_of_intent) for counts_of_intent in counts]

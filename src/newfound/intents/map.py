@@ -8,28 +8,41 @@ import torch
 
 from newfound.algorithms.neighbours import nearest
 
-MAX_LANDMARKS = 3_000  # that t-SNE arranges; more take minutes, and the others follow
-Flat = npt.NDArray[np.float64]
+MAX_LANDMARKS = 3_000  # rows that t-SNE projects; with more it takes minutes
+NEIGHBOURS = 3  # landmarks between which any other row is placed
+TEMPERATURE = 0.05  # of the weights of these landmarks, on cosines
+JITTER = 0.004  # standard deviation, so that rows with the same landmarks do not cover one another
+Positions = npt.NDArray[np.float64]  # [n, 2]
 
 
-def flatten(x: npt.NDArray[np.float32], seed: int = 0) -> Flat:
-    """[n, d] -> [n, 2] between 0 and 1. Landmarks are arranged by t-SNE; any other row lies among its nearest three."""
+def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
+    """Return a position on a map for each vector, [n, 2], between 0 and 1.
+
+    If there are many vectors, t-SNE projects a sample of them, the landmarks. Any other vector is placed at the
+    weighted mean of its nearest landmarks.
+
+    Args:
+        x: Unit vectors, [n, d].
+        seed: Chooses the landmarks and starts t-SNE.
+    """
     if len(x) <= MAX_LANDMARKS:
-        return _arranged(x, seed)
+        return _project(x, seed)
     rng = np.random.default_rng(seed)
-    chosen = np.sort(rng.permutation(len(x))[:MAX_LANDMARKS])
-    flat = _arranged(x[chosen], seed)
-    value, index = nearest(torch.from_numpy(x), 3, among=torch.from_numpy(chosen))
-    place = np.full(len(x), -1)
-    place[chosen] = np.arange(len(chosen))
-    weight = (value / 0.05).softmax(1).numpy()
-    among = (weight[..., None] * flat[place[index.numpy()]]).sum(1) + rng.normal(scale=0.004, size=(len(x), 2))
-    among[chosen] = flat
-    inside: Flat = np.clip(among, 0.0, 1.0)
-    return inside
+    landmarks = np.sort(rng.permutation(len(x))[:MAX_LANDMARKS])
+    landmark_positions = _project(x[landmarks], seed)
+    similarity, index = nearest(torch.from_numpy(x), NEIGHBOURS, among=torch.from_numpy(landmarks))
+    landmark_number = np.full(len(x), -1)
+    landmark_number[landmarks] = np.arange(len(landmarks))
+    weight = (similarity / TEMPERATURE).softmax(1).numpy()
+    positions = (weight[..., None] * landmark_positions[landmark_number[index.numpy()]]).sum(1)
+    positions = positions + rng.normal(scale=JITTER, size=(len(x), 2))
+    positions[landmarks] = landmark_positions
+    clipped: Positions = np.clip(positions, 0.0, 1.0)
+    return clipped
 
 
-def _arranged(x: npt.NDArray[np.float32], seed: int) -> Flat:
+def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
+    """Project vectors to two dimensions by t-SNE, or by PCA if there are few, scaled to between 0 and 1."""
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
@@ -40,5 +53,5 @@ def _arranged(x: npt.NDArray[np.float32], seed: int) -> Flat:
     if len(x) > 30:
         flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
     span = np.maximum(flat.max(0) - flat.min(0), 1e-9)
-    scaled: Flat = (flat - flat.min(0)) / span
+    scaled: Positions = (flat - flat.min(0)) / span
     return scaled

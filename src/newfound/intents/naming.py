@@ -1,7 +1,7 @@
-"""What to call a new intent.
+"""Names of new intents.
 
-A name is an ordered pair of words that many utterances of the intent share and few others do, which in requests is
-mostly an action and its object: `cancel_booking`.
+A name is an ordered pair of words that many utterances of the intent and few others have. In requests this is mostly an
+action and its object, such as `cancel_booking`.
 """
 
 from __future__ import annotations
@@ -13,58 +13,69 @@ from itertools import combinations
 from newfound.intents.keywords import keywords
 from newfound.text import content_words, words_of
 
-MAX_WORDS = 6
-MAX_NAME_LENGTH = 48
-MAX_DISTANCE_OF_PAIR = 5  # words between the two of a pair
-MAX_TEXTS_READ = 400  # of an intent, for its name
-MIN_SHARE = 0.08  # of the utterances must share a pair for it to be a name
+MAX_WORDS = 6  # of a name from one utterance
+MAX_NAME_LENGTH = 48  # characters
+MAX_DISTANCE_OF_PAIR = 5  # words from the first word of a pair to the second
+MAX_TEXTS_READ = 400  # per intent
+MAX_WORDS_READ = 40  # per text
+MIN_SHARE_OF_PAIR = 0.08  # share of the utterances that must have a pair for it to be a name
+WordPair = tuple[str, str]
 
 
 def name_intents(texts: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
-    """Return a short snake_case name for each intent, given by its texts; unique, also among the names `taken`."""
-    pairs = [_pairs(own[:MAX_TEXTS_READ]) for own in texts]
-    everywhere: Counter[tuple[str, str]] = sum(pairs, Counter())
-    words = keywords(texts)
+    """Return a short, unique snake_case name for each intent.
+
+    Args:
+        texts: The texts of each intent.
+        taken: Names that must not be used.
+    """
+    pair_counts = [_count_pairs(texts_of_intent[:MAX_TEXTS_READ]) for texts_of_intent in texts]
+    total_counts: Counter[WordPair] = sum(pair_counts, Counter())
     names: list[str] = []
     used = set(taken)
-    for own_texts, own, top in zip(texts, pairs, words, strict=True):
-        for candidate in _candidates(own, everywhere, top, min(len(own_texts), MAX_TEXTS_READ)):
+    for texts_of_intent, counts, words in zip(texts, pair_counts, keywords(texts), strict=True):
+        for candidate in _candidates(counts, total_counts, words, min(len(texts_of_intent), MAX_TEXTS_READ)):
             if candidate not in used:
                 break
         else:
-            candidate = plain_name(own_texts[0] if own_texts else "", taken=used)
+            candidate = plain_name(texts_of_intent[0] if texts_of_intent else "", taken=used)
         names.append(candidate)
         used.add(candidate)
     return names
 
 
 def _candidates(
-    own: Counter[tuple[str, str]], everywhere: Counter[tuple[str, str]], words: Sequence[str], texts: int
+    counts: Counter[WordPair], total_counts: Counter[WordPair], words: Sequence[str], n_texts: int
 ) -> list[str]:
-    """Names from best to worst: shared pairs by how many utterances have them and how few elsewhere, then keywords."""
+    """Return possible names, best first: pairs that are frequent in the intent and rare elsewhere, then keywords."""
 
-    def score(pair: tuple[str, str]) -> tuple[float, tuple[str, str]]:
-        known = sum(word in words for word in pair)
-        return (-own[pair] * own[pair] / everywhere[pair] * (1 + known), pair)
+    def sort_key(pair: WordPair) -> tuple[float, WordPair]:
+        n_keywords = sum(word in words for word in pair)
+        return (-counts[pair] * counts[pair] / total_counts[pair] * (1 + n_keywords), pair)
 
-    shared = [pair for pair in own if own[pair] >= max(2, MIN_SHARE * texts)]
-    names = ["_".join(pair) for pair in sorted(shared, key=score)]
+    frequent = [pair for pair in counts if counts[pair] >= max(2, MIN_SHARE_OF_PAIR * n_texts)]
+    names = ["_".join(pair) for pair in sorted(frequent, key=sort_key)]
     names += ["_".join(words[:2]), "_".join(words[:3])]
     return [name[:MAX_NAME_LENGTH].strip("_") for name in names if name]
 
 
-def _pairs(texts: Sequence[str]) -> Counter[tuple[str, str]]:
-    """Ordered pairs of content words that stand close together, counted once per text."""
-    found: Counter[tuple[str, str]] = Counter()
+def _count_pairs(texts: Sequence[str]) -> Counter[WordPair]:
+    """Count the ordered pairs of content words that are close to each other, once per text."""
+    counts: Counter[WordPair] = Counter()
     for text in texts:
         content = set(content_words(text))
-        places = [(i, word) for i, word in enumerate(words_of(text)[:40]) if word in content]
-        found.update({(a, b) for (i, a), (j, b) in combinations(places, 2) if a != b and j - i <= MAX_DISTANCE_OF_PAIR})
-    return found
+        words = [(i, word) for i, word in enumerate(words_of(text)[:MAX_WORDS_READ]) if word in content]
+        counts.update({(a, b) for (i, a), (j, b) in combinations(words, 2) if a != b and j - i <= MAX_DISTANCE_OF_PAIR})
+    return counts
 
 
 def plain_name(utterance: str, *, taken: Collection[str]) -> str:
-    """Return a name from one utterance: its opening words in snake_case, not one of those `taken`."""
+    """Return a snake_case name from the first words of an utterance.
+
+    Args:
+        utterance: The utterance.
+        taken: Names that must not be used.
+    """
     base = "_".join(words_of(utterance)[:MAX_WORDS])[:MAX_NAME_LENGTH].strip("_") or "new_intent"
     name, number = base, 2
     while name in taken:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +92,13 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     momentum: NotNegative = 0.9
     weight_decay: NotNegative = 1.5e-4
     batch_size: Count = 512
+
+    EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {"tune": "heads"},
+        "standard": {"tune": "last"},
+        "best": {"tune": "last"},
+    }
+    """The settings that each effort stands for."""
 
     def fit(
         self,

@@ -6,30 +6,37 @@ it starts: prototypes and heads begin at what many clusterings agree on. docs/re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.consensus import Vote, agree, believed, diffuse, recognise_known, vote
+from newfound.algorithms.consensus import Vote, agree, agreement, believed, diffuse, recognise_known, vote
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
+from newfound.methods.finetuning import fine_tune
 from newfound.methods.settings import Count, CountOrNone, DropoutRate, Positive
-from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
+from newfound.methods.supervised import FROZEN_TEMPERATURE, pretrain, start_classifier, train_head, train_on_labels
 from newfound.model.network import IntentNetwork
+from newfound.training.schedule import GentleSchedule
 from newfound.training.seeding import derive
 
-MAX_VOTERS = 20_000  # that vote; in larger logs the others follow the prototypes of these
+MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prototypes of these
+MIN_AGREEMENT = 0.5  # share of the votes that must agree on a row for it to teach the next round
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Consensus(Discoverer):
     """Cluster two views of the logs many times, take what the clusterings agree on, and train one classifier on it.
+
+    With `tune="heads"` the encoder stays as it is. Otherwise it is fine-tuned gently first, and then in rounds on the
+    labels that the clusterings agree on.
 
     Attributes:
         logs: What the logs hold: "mixed", utterances of known intents too, which their labelled neighbours tell; or
@@ -37,46 +44,81 @@ class Consensus(Discoverer):
         sizes: Of the new intents: "estimated" from how far the clusterings agree, or taken to be "equal".
         runs: Clusterings of each view.
         neighbours: Over which the second view averages, and that tell known from new in mixed logs.
-        rounds: Of clustering and training in turn, where the encoder trains.
-        temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
-        dropout: On the vector.
-        epochs: Of the training in each round.
+        finetune_epochs: Epochs of the fine-tuning on the known intents and the logs.
+        finetune_lr: Its learning rate.
+        rounds: Of fine-tuning on what the clusterings agree on.
+        round_epochs: Epochs of each round.
+        temperature: Of the cosine classifier's cross-entropy.
+        dropout: On the vector, in the classifier's training.
+        epochs: Of the classifier's training.
     """
 
     logs: LogsHold = LOGS_HOLD
     sizes: Literal["estimated", "equal"] = "estimated"
     runs: Count = 6
     neighbours: Count = 10
-    rounds: Count = 3
+    finetune_epochs: Count = 2
+    finetune_lr: Positive = 2e-5
+    rounds: CountOrNone = 3
+    round_epochs: Count = 4
     temperature: Positive | None = None
     dropout: DropoutRate = 0.0
     epochs: CountOrNone = 50
+
+    EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {"tune": "heads"},
+        "standard": {"tune": "layers", "rounds": 0},
+        "best": {"tune": "layers"},
+    }
 
     def _logs_hold(self) -> LogsHold:
         return self.logs
 
     def _stored_views(self, tune: Tune, device: torch.device) -> int:
-        return super()._stored_views(tune, device) if tune.layers else 0  # heads see one view
+        return 0  # heads see one view, and the fine-tuning runs all layers with dropout
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
-        temperature = self.temperature or default_temperature(context)
+        temperature = self.temperature or FROZEN_TEMPERATURE
+        if not context.tune.layers:
+            return self._on_frozen_vectors(context, temperature), temperature
         network = context.network(dropout=self.dropout)
-        pretrain(context, network, self._pretraining(), temperature=temperature)
-        columns = context.n_known + context.n_new
-        for number in range(self.rounds if context.tune.layers else 1):  # frozen vectors cluster alike every time
+        gentle = GentleSchedule(epochs=self.finetune_epochs, lr=self.finetune_lr)
+        fine_tune(context, network, context.y, gentle, stage="fine-tuning")
+        for number in range(self.rounds):
             x = F.normalize(context.embed(network).float(), dim=-1)  # [n, d]
-            y = self._label(context, x, number)
-            start_classifier(network, x, y)
+            y, agreed = self._label(context, x, number)
+            taught = torch.where((context.y >= 0) | (agreed >= MIN_AGREEMENT), y, -1)
             context.history.setdefault("consensus", []).append({"epoch": number, **context.pseudo_label_accuracy(y)})
-            stage = f"training {number + 1}" if context.tune.layers else "training"
-            train_on_labels(
-                context, network, y, self._schedule(), stage=stage, columns=columns, temperature=temperature
-            )
+            gentle = GentleSchedule(epochs=self.round_epochs, lr=self.finetune_lr)
+            fine_tune(context, network, taught, gentle, stage=f"round {number + 1}")
+        x = F.normalize(context.embed(network).float(), dim=-1)
+        y, _ = self._label(context, x, self.rounds)
+        context.history.setdefault("consensus", []).append({"epoch": self.rounds, **context.pseudo_label_accuracy(y)})
+        start_classifier(network, x, y)
+        train_head(context, network, x, y, self._schedule(), temperature=temperature)
         return network, temperature
 
-    def _label(self, context: FitContext, x: Tensor, number: int) -> Tensor:
-        """Ids [n] of all rows (CPU): known labels as they are; for the logs, known intents and new ones."""
+    def _on_frozen_vectors(self, context: FitContext, temperature: float) -> IntentNetwork:
+        """Cluster once, and train the classifier: frozen vectors cluster alike every time."""
+        network = context.network(dropout=self.dropout)
+        pretrain(context, network, self._pretraining(), temperature=temperature)
+        x = F.normalize(context.embed(network).float(), dim=-1)  # [n, d]
+        y, _ = self._label(context, x, 0)
+        start_classifier(network, x, y)
+        context.history["consensus"] = [{"epoch": 0, **context.pseudo_label_accuracy(y)}]
+        columns = context.n_known + context.n_new
+        train_on_labels(
+            context, network, y, self._schedule(), stage="training", columns=columns, temperature=temperature
+        )
+        return network
+
+    def _label(self, context: FitContext, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
+        """Ids [n] of all rows (CPU), and for each the share of the votes that agree with it.
+
+        Known labels stay as they are; utterances of the logs get known intents (in mixed logs) and new ones.
+        """
         y = context.y.clone()
+        agreed = torch.ones(len(y))
         logs = context.unlabelled_rows
         if self.logs == "mixed":
             seed = derive(context.seed, "known", number)
@@ -85,11 +127,12 @@ class Consensus(Discoverer):
             ).cpu()
             logs = (y < 0).nonzero().squeeze(1)
         if len(logs) > context.n_new:
-            y[logs] = context.n_known + self._cluster(context, x[logs.to(x.device)], number).cpu()
-        return y
+            clusters, share = self._cluster(context, x[logs.to(x.device)], number)
+            y[logs], agreed[logs] = context.n_known + clusters.cpu(), share.cpu()
+        return y, agreed
 
-    def _cluster(self, context: FitContext, x: Tensor, number: int) -> Tensor:
-        """New intents [n] among vectors [n, d]."""
+    def _cluster(self, context: FitContext, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
+        """New intents [n] among vectors [n, d], and the share of the votes that agree on each row."""
         voters = x
         if len(x) > MAX_VOTERS:
             generator = torch.Generator().manual_seed(derive(context.seed, "voters", number))
@@ -99,10 +142,11 @@ class Consensus(Discoverer):
             for i, view in enumerate((voters, diffuse(voters, neighbours=self.neighbours)))
             for run in range(self.runs)
         ]
-        agreed = agree(self._counted(votes), context.n_new, seed=derive(context.seed, "agree", number))
+        counted = self._counted(votes)
+        clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
         if len(voters) == len(x):
-            return agreed
-        return (x @ class_means(voters, agreed, context.n_new)[0].T).argmax(1)
+            return clusters, agreement(counted, clusters)
+        return (x @ class_means(voters, clusters, context.n_new)[0].T).argmax(1), torch.ones(len(x))
 
     def _counted(self, votes: list[Vote]) -> list[Tensor]:
         return [v.even for v in votes] if self.sizes == "equal" else believed(votes)

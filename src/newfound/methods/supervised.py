@@ -8,7 +8,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import balance, kmeans
-from newfound.encoders.ragged import Batch
+from newfound.encoders.ragged import Batch, RaggedBatches
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
 from newfound.training.schedule import Schedule
@@ -56,6 +56,30 @@ def train_on_labels(
 
     trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
     context.history[stage] = trainer.fit((y >= 0).nonzero().squeeze(1), context.batches, step, title=stage)
+
+
+def train_head(
+    context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, schedule: Schedule, *, temperature: float
+) -> None:
+    """Train the classifier alone, on vectors that do not change any more.
+
+    Args:
+        context: The fit.
+        network: Its classifier is trained in place.
+        x: Vectors of all rows, [n, d].
+        y: Labels of all rows (CPU), -1 for none.
+        schedule: Epochs and learning rates.
+        temperature: Of the cosine classifier's cross-entropy.
+    """
+    target, classifier = y.to(context.device), network.classifier
+
+    def step(batch: Batch) -> Losses:
+        classifier.normalize_()
+        return {"loss": F.cross_entropy(classifier(x[batch.rows]).float() / temperature, target[batch.rows])}
+
+    rows = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
+    trainer = Trainer("training", classifier, schedule, seed=context.seed, device=context.device, run=context.run)
+    context.history["training"] = trainer.fit((y >= 0).nonzero().squeeze(1), rows, step)
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Schedule, *, temperature: float) -> None:

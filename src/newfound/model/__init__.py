@@ -1,4 +1,4 @@
-"""What a fit returns: the classifier over known and new intents, its types, and its folder on disk."""
+"""The result of a fit: the classifier over known and new intents, its types, and its folder on disk."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from newfound.model.types import Prediction as Prediction
     from newfound.model.types import Utterance as Utterance
 
-# Imported on first use, since the classifier needs torch and a look into `model.json` does not.
-_HOME = {
+# These are imported on first use, because the classifier needs torch and reading `model.json` does not.
+_MODULE_OF = {
     "Intent": "types",
     "IntentModel": "classifier",
     "Prediction": "types",
@@ -26,10 +26,10 @@ _HOME = {
     "read_utterances": "about",
     "versions": "classifier",
 }
-__all__ = list(_HOME)
+__all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

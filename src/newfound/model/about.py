@@ -1,6 +1,6 @@
-"""Reads what a model folder says about itself: `model.json` and the training utterances. No torch here.
+"""Reads the description (`model.json`) and the training utterances of a model folder. This module does not need torch.
 
-A folder is input like any other: every field is checked before it is used, and what does not fit is refused by name.
+A folder is not trusted: every field is checked before it is used, and an error names the file that is not valid.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ FORMAT_VERSION = 1
 ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", "encoder"
 UTTERANCES_FILE = "utterances.jsonl"
 MAX_ABOUT_BYTES = 64 * 2**20
-MAX_NAME_LENGTH = 1_000
-MAX_TEXT_LENGTH = 1_000_000
-MAX_COUNT = 2**53
+MAX_NAME_LENGTH = 1_000  # characters
+MAX_TEXT_LENGTH = 1_000_000  # characters
+MAX_COUNT = 2**53  # integers up to this one are exact as floats
 
 
 def describe(folder: str | Path) -> dict[str, Any]:
-    """Return the contents of `model.json`, checked; no weights and no encoder are loaded."""
+    """Return the checked content of `model.json`, without loading weights or encoder.
+
+    Args:
+        folder: The model folder.
+
+    Raises:
+        ModelError: The folder is missing, damaged, or of another version.
+    """
     folder = Path(folder)
     about = read_about(folder)
     read_intents(folder, about)
@@ -37,7 +44,7 @@ def describe(folder: str | Path) -> dict[str, Any]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return `model.json` as it stands, of a format that this version reads."""
+    """Return the content of `model.json`; only its format and version are checked."""
     if folder.is_file():
         raise ModelError(f"{folder}: is a file, not a model folder")
     if not folder.is_dir():
@@ -60,7 +67,12 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
-    """Return the intents that `model.json` describes."""
+    """Return the intents that `model.json` describes.
+
+    Args:
+        folder: The model folder, for error messages.
+        about: The content of `model.json`.
+    """
     entries = about.get("intents")
     if not isinstance(entries, list) or len(entries) < 2:
         raise damaged(folder / ABOUT_FILE, "its intents")
@@ -71,17 +83,17 @@ def read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
 
 
 def _intent(entry: Any) -> Intent | None:
-    """The intent that a JSON value describes; None if it describes none."""
+    """Return the intent that a JSON value describes; None if the value is not valid."""
     if not isinstance(entry, dict):
         return None
     lists = {key: entry.get(key, []) for key in ("exemplars", "keywords", "border")}
-    fits = (
+    is_valid = (
         _is_text(entry.get("name"), MAX_NAME_LENGTH)
         and entry["name"] != ""
         and isinstance(entry.get("known"), bool)
         and _is_count(entry.get("size"))
         and "exemplars" in entry
-        and all(isinstance(some, list) and all(map(_is_text, some)) for some in lists.values())
+        and all(isinstance(texts, list) and all(map(_is_text, texts)) for texts in lists.values())
         and isinstance(entry.get("accepted", False), bool)
         and _is_count(entry.get("labelled", 0))
         and (entry.get("certainty") is None or _is_share(entry["certainty"]))
@@ -89,7 +101,7 @@ def _intent(entry: Any) -> Intent | None:
         and all(map(_is_overlap, entry.get("overlaps", [])))
         and (entry.get("position") is None or _is_position(entry["position"]))
     )
-    if not fits:
+    if not is_valid:
         return None
     return Intent(
         name=entry["name"],
@@ -107,28 +119,37 @@ def _intent(entry: Any) -> Intent | None:
 
 
 def read_utterances(folder: str | Path, n_intents: int) -> tuple[Utterance, ...]:
-    """Return the training utterances that a model folder keeps; none if it was saved without them."""
+    """Return the training utterances of a model folder; an empty tuple if it was saved without them.
+
+    Args:
+        folder: The model folder.
+        n_intents: The number of the model's intents.
+
+    Raises:
+        ModelError: A line is damaged.
+    """
     path = Path(folder) / UTTERANCES_FILE
     if not path.exists():
         return ()
-    found = []
+    utterances = []
     with inside(Path(folder), UTTERANCES_FILE).open("rb") as file:
         for number, line in enumerate(file, 1):
             utterance = _utterance(line, n_intents)
             if utterance is None:
                 raise ModelError(f"{path}, line {number}: damaged; restore it or fit the model again")
-            found.append(utterance)
-    return tuple(found)
+            utterances.append(utterance)
+    return tuple(utterances)
 
 
 def _utterance(line: bytes, n_intents: int) -> Utterance | None:
+    """Return the utterance that a line of JSON describes; None if the line is not valid."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(entry, dict) or set(entry) - {"text", "intent", "labelled", "probability", "count", "source"}:
         return None
-    fits = (
+    is_valid = (
         _is_text(entry.get("text"))
         and type(entry.get("intent")) is int
         and 0 <= entry["intent"] < n_intents
@@ -138,11 +159,11 @@ def _utterance(line: bytes, n_intents: int) -> Utterance | None:
         and entry.get("count", 1) >= 1
         and _is_text(entry.get("source", ""), MAX_NAME_LENGTH)
     )
-    return Utterance(**entry) if fits else None
+    return Utterance(**entry) if is_valid else None
 
 
-def _is_text(value: Any, longest: int = MAX_TEXT_LENGTH) -> bool:
-    return isinstance(value, str) and len(value) <= longest and not has_half_character(value)
+def _is_text(value: Any, max_length: int = MAX_TEXT_LENGTH) -> bool:
+    return isinstance(value, str) and len(value) <= max_length and not has_half_character(value)
 
 
 def _is_count(value: Any) -> bool:
@@ -155,7 +176,7 @@ def _is_share(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     if type(value) is int:
-        return abs(value) < MAX_COUNT  # a longer one cannot become a float
+        return abs(value) < MAX_COUNT  # a much larger integer cannot be converted to a float
     return type(value) is float and math.isfinite(value)
 
 
@@ -168,7 +189,7 @@ def _is_position(value: Any) -> bool:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return a member of the folder; it must exist and not be a link to somewhere else."""
+    """Return the path of a file in the folder; it must exist and must not be a link to another place."""
     path = folder / name
     if not path.exists():
         raise ModelError(f"{path}: missing; the model folder is damaged, restore it or fit the model again")
@@ -178,7 +199,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def damaged(path: Path, what: str = "") -> ModelError:
-    """Return the error for a file that cannot be used."""
+    """Return the error for a file that cannot be used; `what` says which part is not valid."""
     return ModelError(f"{path}: damaged{f' ({what})' if what else ''}; restore it or fit the model again")
 
 

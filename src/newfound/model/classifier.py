@@ -1,4 +1,4 @@
-"""`IntentModel`: the fitted classifier over known and new intents, the one thing every method returns."""
+"""`IntentModel`: the fitted classifier over known and new intents, which every method returns."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
 TEXTS_PER_BATCH = 1_024
-UTTERANCES_PER_BATCH = 20_000  # of training: from the cache they cost memory, not time
+UTTERANCES_PER_BATCH = 20_000  # training utterances; their features are mostly in the cache, so larger batches pay off
 
 
 class IntentModel:
-    """Classifies utterances into known and new intents. It does not change; `with_*` return another one."""
+    """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one."""
 
     def __init__(
         self,
@@ -43,17 +43,17 @@ class IntentModel:
         utterances: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = (),
         typical: Sequence[float] = (),
     ) -> None:
-        """Put a model together.
+        """Put a model together from its parts.
 
         Args:
             encoder: The pretrained encoder.
-            tune: How much of it was trained.
+            tune: How much of the encoder was trained.
             network: The trained network.
             intents: One description for each column of its classifier, known intents first.
-            temperature: Of the softmax over the classifier's cosines.
+            temperature: The temperature of the softmax over the classifier's cosines.
             provenance: What the model was made from, and how.
-            utterances: The training utterances, or a function that reads them when they are asked for.
-            typical: Quantiles of the labelled training utterances' cosine to their intent, for `outlier_scores`.
+            utterances: The training utterances, or a function that reads them when they are needed.
+            typical: Quantiles of the cosine of labelled training utterances to their intent, for `outlier_scores`.
         """
         self.encoder = encoder
         self.tune = tune
@@ -76,9 +76,20 @@ class IntentModel:
         utterances: Sequence[Utterance] = (),
         typical: Sequence[float] = (),
     ) -> IntentModel:
-        """Make a freshly fitted model: the provenance gains versions and the time."""
-        made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
-        return cls(encoder, tune, network, intents, temperature, {**provenance, **made}, utterances, typical)
+        """Put a newly fitted model together; time and versions are added to the provenance.
+
+        Args:
+            encoder: The pretrained encoder.
+            tune: How much of the encoder was trained.
+            network: The trained network.
+            intents: One description for each column of its classifier, known intents first.
+            temperature: The temperature of the softmax over the classifier's cosines.
+            provenance: What the model was made from, and how.
+            utterances: The training utterances.
+            typical: Quantiles of the cosine of labelled training utterances to their intent, for `outlier_scores`.
+        """
+        added = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
+        return cls(encoder, tune, network, intents, temperature, {**provenance, **added}, utterances, typical)
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -91,7 +102,7 @@ class IntentModel:
 
     @cached_property
     def utterance_vectors(self) -> Tensor:
-        """Embeddings [n, d] of the training utterances, in their order; made once, from the features training kept."""
+        """Embeddings of the training utterances, [n, d], computed once from the features in the cache."""
         cache = self.encoder.cache or FeatureCache(feature_cache_dir())
         pieces = [
             self._vectors(batch, cache).cpu()
@@ -101,10 +112,12 @@ class IntentModel:
 
     @property
     def n_known(self) -> int:
+        """The number of known intents."""
         return sum(intent.known for intent in self.intents)
 
     @property
     def device(self) -> torch.device:
+        """The device of the weights."""
         return self.network.classifier.weight.device
 
     def to(self, device: torch.device | str) -> IntentModel:
@@ -114,18 +127,26 @@ class IntentModel:
         return self
 
     def with_names(self, names: Sequence[str]) -> IntentModel:
-        """Return the same model with its intents called so, one name each."""
+        """Return the same model with other names of its intents.
+
+        Args:
+            names: One name for each intent, in order.
+        """
         renamed = [replace(intent, name=name) for intent, name in zip(self.intents, names, strict=True)]
         return self._with(intents=renamed)
 
     def with_known(self, names: Collection[str]) -> IntentModel:
-        """Return the same model with these intents known and all others new; known ones come first."""
+        """Return the same model with other known intents; known intents come first.
+
+        Args:
+            names: The names of the known intents; all others are new.
+        """
         order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
-        place = {old: new for new, old in enumerate(order)}
+        new_position = {old: new for new, old in enumerate(order)}
         return self._with(
             network=self.network.with_columns(order),
             intents=[replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order],
-            utterances=[replace(u, intent=place[u.intent]) for u in self.utterances],
+            utterances=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
 
     def _with(
@@ -157,7 +178,7 @@ class IntentModel:
         return np.concatenate(pieces) if pieces else np.empty((0, len(self.intents)), np.float32)
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return positions in `intents`: known ones first."""
+        """Return the position of the most probable intent in `intents` for each text, [n]; known intents come first."""
         best: npt.NDArray[np.int64] = self.predict_proba(texts).argmax(1).astype(np.int64)
         return best
 
@@ -176,7 +197,7 @@ class IntentModel:
         ]
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how unlike all intents each text is, from 0 to 1: see `Prediction.outlier`."""
+        """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
         return self.outliers_of(torch.from_numpy(self.transform(texts)))
 
     @torch.inference_mode()
@@ -184,9 +205,9 @@ class IntentModel:
         """Return the outlier scores of embeddings [n, d]."""
         closest = self.network.classifier(vectors.to(self.device).float()).cpu().double().amax(1).numpy()
         if not self.typical:
-            plain: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
-            return plain
-        # Below all that was seen the score goes on growing, so that outliers can still be told from one another.
+            distances: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
+            return distances
+        # Below the lowest quantile the score still grows with the distance, so that outliers have different scores.
         shares = [0.0, *np.linspace(0.5 / len(self.typical), 1.0, len(self.typical))]
         scores: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
         return np.round(scores, 6)
@@ -199,8 +220,11 @@ class IntentModel:
         return probabilities
 
     def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
-        """Without a cache unless one is given: what users ask is not training data, and none of it is kept."""
-        encoder = copy(self.encoder)  # the weights are shared; another thread may be using the original
+        """Return the embeddings of texts, [n, d].
+
+        No cache is used unless one is given, so that nothing is stored of texts that are only classified.
+        """
+        encoder = copy(self.encoder)  # a shallow copy with the same weights, because other threads use the original
         encoder.cache = cache
         features = encoder.features(texts, self.tune)
         return embed(self.network, features.to(self.device), whole_corpus(features.data.lengths, self.device))
@@ -213,13 +237,16 @@ class IntentModel:
         with_encoder: bool = False,
         with_utterances: bool = True,
     ) -> None:
-        """Write the model as a folder.
+        """Write the model to a folder.
 
         Args:
-            folder: Where to write it.
-            overwrite: Replace an earlier model there.
-            with_encoder: Put the pretrained encoder in, so that the folder needs nothing else.
-            with_utterances: Keep the training utterances, which review, export and update need.
+            folder: The folder.
+            overwrite: Whether an earlier model in the folder may be replaced.
+            with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
+            with_utterances: Include the training utterances, which review, export and update need.
+
+        Raises:
+            TargetExists: There is something in the folder that may not be replaced.
         """
         from newfound.model.folder import save
 
@@ -233,11 +260,11 @@ def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of everything that can move a result."""
-    found = {"newfound": __version__, "python": platform.python_version()}
+    """Return the versions of newfound, Python and the libraries that results depend on."""
+    by_name = {"newfound": __version__, "python": platform.python_version()}
     for package in ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn"):
         try:
-            found[package] = version(package)
+            by_name[package] = version(package)
         except PackageNotFoundError:  # pragma: no cover - they are dependencies
-            found[package] = "absent"
-    return found
+            by_name[package] = "absent"
+    return by_name

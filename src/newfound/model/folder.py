@@ -1,6 +1,6 @@
-"""A model on disk: `model.json` (what it is) and `weights.safetensors` (what was trained).
+"""A model on disk: `model.json` (its description) and `weights.safetensors` (the trained weights).
 
-The pretrained encoder is found again by name and checked by hash, or lies in the folder itself.
+The pretrained encoder is loaded by name and verified by its hash, or it is in the folder itself.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from newfound.model.network import IntentNetwork
 __all__ = ["describe", "load", "read_utterances", "save"]
 
 MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-6, 1e6
+MAX_QUANTILES = 10_000
+MIN_TOKENS, MAX_TOKENS = 3, 10_000  # of a text, for the encoder
 
 
 def save(
@@ -48,14 +50,17 @@ def save(
     with_encoder: bool = False,
     with_utterances: bool = True,
 ) -> None:
-    """Write a model as a folder: all of it, or nothing.
+    """Write a model to a folder: all of it, or nothing.
 
     Args:
         model: The model.
-        folder: Where to write it.
-        overwrite: Replace an earlier model there.
-        with_encoder: Put the pretrained encoder in, so that the folder needs nothing else.
-        with_utterances: Keep the training utterances, which review, export and update need.
+        folder: The folder.
+        overwrite: Whether an earlier model in the folder may be replaced.
+        with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
+        with_utterances: Include the training utterances, which review, export and update need.
+
+    Raises:
+        TargetExists: There is something in the folder that may not be replaced.
     """
     from safetensors.torch import save_file
 
@@ -71,7 +76,11 @@ def save(
             "max_length": model.encoder.max_length,
             "included": with_encoder,
         },
-        "tune": {"layers": model.tune.layers, "everything": model.tune.everything},
+        "tune": {
+            "layers": model.tune.layers,
+            "everything": model.tune.everything,
+            "embeddings": model.tune.embeddings,
+        },
         "dense": model.network.dense is not None,
         "temperature": model.temperature,
         "typical": list(model.typical),
@@ -90,20 +99,28 @@ def save(
 
 
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
-    """Read a saved model, without the review decisions beside it (`newfound.load` heeds them).
+    """Load a saved model as it was fitted. `newfound.load` applies the review decisions as well.
 
-    Nothing in the folder is executed; whatever does not fit is refused by name.
+    Nothing in the folder is executed.
 
     Args:
         folder: The model folder.
-        encoder: Where the pretrained encoder lies, if it is neither a short name nor in the folder.
+        encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
+
+    Raises:
+        ModelError: The folder is missing, damaged, or of another version.
+        EncoderMismatch: The encoder was not found, or is not the one that the model was fitted on.
     """
     folder = Path(folder)
     about = read_about(folder)
     intents = read_intents(folder, about)
     loaded = _find_encoder(folder, about, encoder)
     try:
-        tune = Tune(int(about["tune"]["layers"]), bool(about["tune"]["everything"]))
+        tune = Tune(
+            int(about["tune"]["layers"]),
+            bool(about["tune"]["everything"]),
+            bool(about["tune"].get("embeddings", True)),
+        )
         dense = bool(about["dense"])
         temperature = float(about["temperature"])
         provenance = dict(about["provenance"])
@@ -112,10 +129,10 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {reason_of(error)}") from None
     if not 0 <= tune.layers <= loaded.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
-    if not all(map(math.isfinite, typical)) or len(typical) > 10_000:
+    if not all(map(math.isfinite, typical)) or len(typical) > MAX_QUANTILES:
         raise damaged(folder / ABOUT_FILE, "its quantiles")
     network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
-    _fill(network, _read_weights(folder))
+    _copy_weights(network, _read_weights(folder))
     return IntentModel(
         loaded,
         tune,
@@ -129,33 +146,36 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
 
 
 def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:
+    """Return the encoder of a model: the given one, or the one that `model.json` names; its hash must be right."""
     described = about.get("encoder")
     if not isinstance(described, dict) or not isinstance(described.get("name"), str):
         raise damaged(folder / ABOUT_FILE, "no encoder in it")
     if isinstance(given, Encoder):
-        found = given
+        encoder = given
     else:
-        name = given or _encoder_place(folder, described)
+        name = given or _encoder_name(folder, described)
         pooling, max_length = described.get("pooling"), described.get("max_length")
-        if pooling not in (None, *get_args(Pooling)) or type(max_length) is not int or not 3 <= max_length <= 10_000:
+        if pooling not in (None, *get_args(Pooling)):
+            raise damaged(folder / ABOUT_FILE, "its encoder")
+        if type(max_length) is not int or not MIN_TOKENS <= max_length <= MAX_TOKENS:
             raise damaged(folder / ABOUT_FILE, "its encoder")
         try:
-            found = load_encoder(name, pooling=pooling, max_length=max_length)
+            encoder = load_encoder(name, pooling=pooling, max_length=max_length)
         except EncoderError as error:
             raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
-    if found.weights_hash() != described.get("weights"):
-        raise EncoderMismatch(folder, f"encoder {found.name!r} is not the one this model was fitted on")
-    return found
+    if encoder.weights_hash() != described.get("weights"):
+        raise EncoderMismatch(folder, f"encoder {encoder.name!r} is not the one this model was fitted on")
+    return encoder
 
 
-def _encoder_place(folder: Path, described: dict[str, Any]) -> str:
-    """Where a model file may send us: into its own folder, to an official release, or to a local folder."""
+def _encoder_name(folder: Path, described: dict[str, Any]) -> str:
+    """Return the encoder to load: in the model folder, an official release, or a local folder; never any other."""
     name: str = described["name"]
     if described.get("included"):
         return str(inside(folder, ENCODER_FOLDER))
     try:
         is_folder = Path(name).expanduser().is_dir()
-    except (OSError, ValueError, RuntimeError):  # too long, a NUL in it, or of an unknown user
+    except (OSError, ValueError, RuntimeError):  # a path that is too long, contains NUL, or names an unknown user
         is_folder = False
     if name in RELEASES or is_folder:
         return name
@@ -175,13 +195,15 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def _fill(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
-    """Copy saved tensors into the network: exactly the expected names and shapes, and finite numbers."""
-    wanted = network.classifier_branch()
-    if set(wanted) != set(tensors):
-        odd = sorted(set(wanted) ^ set(tensors))
-        raise ModelError(f"{WEIGHTS_FILE}: does not belong to this model.json ({len(odd)} tensors differ, as {odd[0]})")
-    for name, target in wanted.items():
+def _copy_weights(network: IntentNetwork, tensors: dict[str, Tensor]) -> None:
+    """Copy saved tensors into the network; their names and shapes must be the expected ones, their values finite."""
+    expected = network.classifier_branch()
+    if set(expected) != set(tensors):
+        different = sorted(set(expected) ^ set(tensors))
+        raise ModelError(
+            f"{WEIGHTS_FILE}: does not belong to this model.json ({len(different)} tensors differ, as {different[0]})"
+        )
+    for name, target in expected.items():
         if target.shape != tensors[name].shape or not tensors[name].isfinite().all():
             raise ModelError(f"{WEIGHTS_FILE}: tensor {name} has a wrong shape or is not finite; fit the model again")
         target.copy_(tensors[name])

@@ -1,4 +1,4 @@
-"""The trainable network that methods share: the tail of an encoder and heads on its pooled vectors."""
+"""The trainable network that all methods use: the tail of an encoder, and a classifier on its pooled vectors."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ from newfound.encoders.ragged import Batch
 
 
 class CosineClassifier(nn.Module):
-    """Logits are cosines: unit features times unit weights, one column per intent, known ones first."""
+    """A linear classifier whose logits are cosines of vectors and weights; one column per intent, known ones first."""
 
     def __init__(self, width: int, n_intents: int, *, weight: Tensor | None = None) -> None:
-        """Start at random unit columns, or at the given `weight` [intents, width]."""
+        """Initialise the weights.
+
+        Args:
+            width: The length of the vectors.
+            n_intents: The number of intents.
+            weight: Initial weights, [intents, width]; random unit vectors by default.
+        """
         super().__init__()
-        start = F.normalize(torch.randn(n_intents, width), dim=-1) if weight is None else weight
-        self.weight = nn.Parameter(start)
+        initial = F.normalize(torch.randn(n_intents, width), dim=-1) if weight is None else weight
+        self.weight = nn.Parameter(initial)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the logits [n, intents] of vectors [n, width]."""
         return F.normalize(x, dim=-1) @ F.normalize(self.weight, dim=-1).T
 
     @torch.no_grad()
     def normalize_(self) -> None:
-        """Back to unit length: otherwise the weights grow and the effective learning rate shrinks."""
+        """Scale the weights to unit length; otherwise they grow, and the effective learning rate falls."""
         self.weight.copy_(F.normalize(self.weight, dim=-1))
 
 
 class IntentNetwork(nn.Module):
-    """Features of a corpus -> vectors -> logits over known and new intents.
-
-    `dense` adds the released code's layer after the pooling (linear, tanh); `dropout` drops units of the vector in
-    training, which makes two passes over one utterance two views of it.
-    """
+    """Turns the features of utterances into vectors, with a classifier over known and new intents on them."""
 
     def __init__(
         self,
@@ -47,6 +50,16 @@ class IntentNetwork(nn.Module):
         dropout: float = 0.0,
         classifier: CosineClassifier | None = None,
     ) -> None:
+        """Put a network together.
+
+        Args:
+            tail: The trainable end of the encoder.
+            width: The length of its vectors.
+            n_intents: The number of intents.
+            dense: Add a linear layer with tanh after the pooling, as in the released code.
+            dropout: Dropout rate of the vectors in training, which makes two passes over one utterance differ.
+            classifier: The classifier; a new one by default.
+        """
         super().__init__()
         self.tail = tail
         self.dense = nn.Linear(width, width) if dense else None
@@ -54,7 +67,7 @@ class IntentNetwork(nn.Module):
         self.classifier = CosineClassifier(width, n_intents) if classifier is None else classifier
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
-        """Vectors [views x B, d]; heads are applied to them by whoever needs them."""
+        """Return the vectors of a batch, [views x B, d]; the classifier is not applied."""
         x: Tensor = self.tail(features, batch, views)
         if self.dense is not None:
             x = torch.tanh(self.dense(x))
@@ -62,12 +75,12 @@ class IntentNetwork(nn.Module):
         return dropped
 
     def two_views(self, features: Features, batch: Batch) -> Tensor:
-        """The same utterances twice, in one pass, [2, B, d]: dropout makes the two views."""
+        """Return two views of a batch, [2, B, d], computed in one pass; they differ by dropout."""
         both: Tensor = self(features, batch, 2)
         return both.view(2, -1, both.shape[-1])
 
     def with_columns(self, columns: Sequence[int]) -> IntentNetwork:
-        """Return a network for inference with these columns of the classifier, in this order; this one stays."""
+        """Return another network with these columns of the classifier, in this order; the tail is shared."""
         weight = self.classifier.weight.detach()[list(columns)].clone()
         classifier = CosineClassifier(weight.shape[1], len(weight), weight=weight)
         other = IntentNetwork(self.tail, weight.shape[1], len(weight), dropout=self.dropout.p, classifier=classifier)
@@ -75,7 +88,7 @@ class IntentNetwork(nn.Module):
         return other.train(self.training)
 
     def classifier_branch(self) -> dict[str, Tensor]:
-        """What inference needs of the training: the trained tail, the dense layer and the classifier."""
+        """Return the trained tensors that inference needs: of the tail, the dense layer and the classifier."""
         state = {f"tail.{name}": t for name, t in self.tail.trained().items()}
         if self.dense is not None:
             state |= {f"dense.{name}": t for name, t in self.dense.state_dict().items()}
@@ -85,7 +98,13 @@ class IntentNetwork(nn.Module):
 
 @torch.inference_mode()
 def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch]) -> Tensor:
-    """Vectors [n, d] of a whole corpus, on its device, without dropout; the batches cover it (`whole_corpus`)."""
+    """Return the vectors of a whole corpus, [n, d], on its device and without dropout.
+
+    Args:
+        network: The network.
+        features: The features of the corpus.
+        batches: Batches that cover the corpus (`whole_corpus`).
+    """
     network.eval()
     device = features.data.flat.device
     if network.tail.stack is None and network.dense is None:

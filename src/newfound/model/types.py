@@ -1,4 +1,4 @@
-"""The values that a model deals in: intents, training utterances and predictions. No torch here."""
+"""Types of a model: intents, training utterances and predictions. This module does not need torch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Status = Literal["known", "accepted", "new"]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Another intent that an intent borders on.
+    """Another intent that an intent overlaps with.
 
     Attributes:
         name: The other intent.
-        share: Share of the nearest neighbours of this intent's utterances that belong to the other one.
+        share: The share of the nearest neighbours of this intent's utterances that belong to the other one.
     """
 
     name: str
@@ -23,20 +23,20 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The description of one intent: what the report, the review page, `inspect` and the HTTP API show.
+    """The description of one intent, as the report, the review page, `inspect` and the HTTP API show it.
 
     Attributes:
         name: Its name, unique within a model.
-        known: Whether its examples were labelled before the discovery.
-        size: How many utterances it has, each counted as often as it occurred.
-        exemplars: Central utterances, each of another kind.
-        keywords: The words that tell it from the other intents, best first.
+        known: Whether it was known before the discovery.
+        size: The number of its utterances, each counted as often as it occurred.
+        exemplars: Central utterances that differ from one another.
+        keywords: The words that distinguish it from other intents, best first.
         border: The utterances that are closest to belonging to another intent.
         accepted: Whether a person has accepted it as an intent.
-        labelled: How many of its utterances a person labelled.
-        certainty: Mean probability of its utterances from the logs; 1 where it has none; None in older models.
-        overlaps: The intents it borders on, the closest first.
-        position: Its place on the map of the logs, between 0 and 1; None where no map was drawn.
+        labelled: The number of its utterances that a person labelled.
+        certainty: The mean probability of its utterances from the logs; 1 if it has none; None in older models.
+        overlaps: The intents it overlaps with, the largest overlap first.
+        position: Its position on the map of the logs, between 0 and 1; None if there is no map.
     """
 
     name: str
@@ -53,28 +53,30 @@ class Intent:
 
     @property
     def status(self) -> Status:
+        """Whether the intent is known, accepted or new."""
         return "known" if self.known else "accepted" if self.accepted else "new"
 
     @property
     def expected_error(self) -> float | None:
-        """The share of its utterances from the logs that is expected to be wrong."""
+        """The expected share of its utterances from the logs that belong to another intent."""
         return None if self.certainty is None else round(1 - self.certainty, 4)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the description as JSON values, with status and expected error."""
         return {**asdict(self), "status": self.status, "expected_error": self.expected_error}
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A training utterance as the fitted model sees it: what reviews, reports and later rounds start from.
+    """A training utterance as the fitted model classifies it; reviews, reports and updates start from these.
 
     Attributes:
         text: The utterance.
-        intent: Position of its intent in the model's intents.
+        intent: The position of its intent in the model's intents.
         labelled: Whether a person labelled it; otherwise it came from the logs.
-        probability: Of its intent, by the model.
+        probability: The probability of its intent.
         count: How often it occurred.
-        source: Where it came from, for instance the name of a file; empty if nobody said.
+        source: Where it came from, for instance the name of a file; empty if it is not known.
     """
 
     text: str
@@ -87,14 +89,15 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a text was classified as.
+    """The classification of one text.
 
     Attributes:
         text: The text.
-        intent: The intent's name; None if it belongs to no intent.
+        intent: The name of the intent; None if the text belongs to no intent.
         known: Whether the intent is a known one.
-        probability: Of that intent.
-        outlier: Share of the labelled training utterances that lie closer to their intent; 1 is like nothing known.
+        probability: The probability of the intent.
+        outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1. A text
+            with a score close to 1 is unlike all intents.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Figures, drawn with matplotlib (the extra `figures`), in one style and in colours for the colour-blind too."""
+"""Figures drawn with matplotlib (the extra `figures`), in one style and in colours for colour-blind people too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from newfound.algorithms.estimation import Estimate
 from newfound.errors import MissingExtra
 from newfound.files import to_json, write_atomically
 
-# Okabe and Ito's palette (2008).
+# The palette of Okabe and Ito (2008).
 BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY = (
     "#0072B2",
     "#E69F00",
@@ -42,7 +42,14 @@ STYLE = {
 
 @contextmanager
 def figure(path: Path, *, width: float = COLUMN_WIDTH, height: float = 2.4, panels: int = 1) -> Iterator[Any]:
-    """A figure to draw on, with as many panels side by side; written whole, or not at all."""
+    """Yield the axes of a figure, which is written as PNG when the block ends without an error.
+
+    Args:
+        path: The file to write.
+        width: Width in inches.
+        height: Height in inches.
+        panels: Number of panels side by side; for more than one, an array of axes is yielded.
+    """
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -59,7 +66,14 @@ def figure(path: Path, *, width: float = COLUMN_WIDTH, height: float = 2.4, pane
 
 
 def draw_estimate(estimate: Estimate, folder: Path) -> None:
-    """`estimate.json` and `estimate.png`: at every fineness of the cut, clusters in the logs against known ones."""
+    """Write `estimate.json` and `estimate.png`.
+
+    The figure shows the number of clusters in the logs over that in the known utterances, at every cut of both trees.
+
+    Args:
+        estimate: The estimate.
+        folder: The folder to write to.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "estimate.json", to_json(estimate.as_dict()))
     with figure(folder / "estimate.png") as axes:

@@ -1,6 +1,6 @@
-"""The report page of a model: its intents, how sure they are, which of them overlap, and a map of the logs.
+"""The report page of a model: its intents, how certain they are, which of them overlap, and a map of the logs.
 
-One HTML file without any reference to the outside; every utterance and name in it is escaped data.
+It is one HTML file that loads nothing from elsewhere. All utterances and names in it are escaped.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import torch.nn.functional as F
 from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.intents.description import AssignedUtterance
-from newfound.intents.map import flatten
+from newfound.intents.map import map_positions
 from newfound.review.reviewed import ReviewedModel
 
-MAX_POINTS = 3_000  # on the map: enough to see, and few enough for t-SNE and a browser
+MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
 
 
 def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0) -> None:
@@ -30,7 +30,7 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
         reviewed: The model with its review decisions.
         path: The HTML file to write.
         title: The page's title.
-        seed: Of the map.
+        seed: Chooses the utterances on the map, and starts t-SNE.
     """
     utterances = reviewed.assigned
     if not any(u.intent is not None for u in utterances):
@@ -49,29 +49,30 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
 
 
 def _points(reviewed: ReviewedModel, seed: int) -> list[list[Any]]:
-    """x, y, number of the intent and text of a sample of the logs."""
+    """Return x, y, the number of the intent and the text of a sample of the logs."""
     utterances = reviewed.assigned
     shown = [i for i, u in enumerate(utterances) if u.intent is not None]
     logs = [i for i in shown if not utterances[i].labelled] or shown
     chosen = np.sort(np.random.default_rng(seed).permutation(np.array(logs))[:MAX_POINTS])
-    flat = flatten(F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1).numpy(), seed)
-    place = {name: i for i, name in enumerate(reviewed.names)}
+    positions = map_positions(F.normalize(reviewed.model.utterance_vectors[chosen], dim=-1).numpy(), seed)
+    intent_number = {name: i for i, name in enumerate(reviewed.names)}
     return [
-        [round(float(x), 4), round(float(y), 4), place[str(utterances[i].intent)], utterances[i].text]
-        for (x, y), i in zip(flat, chosen.tolist(), strict=True)
+        [round(float(x), 4), round(float(y), 4), intent_number[str(utterances[i].intent)], utterances[i].text]
+        for (x, y), i in zip(positions, chosen.tolist(), strict=True)
     ]
 
 
 def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> list[tuple[str, str]]:
-    made = reviewed.provenance
-    seconds = sum(made.get("timings", {}).values())
+    """Return the lines of the section about the model: name and value."""
+    provenance = reviewed.provenance
+    seconds = sum(provenance.get("timings", {}).values())
     logs = [u for u in utterances if not u.labelled]
-    as_known = sum(u.intent in reviewed.review.known for u in logs)
+    n_known = sum(u.intent in reviewed.review.known for u in logs)
     return [
-        ("method", f"{made.get('method', '?')} on encoder {reviewed.encoder.name}"),
-        ("made", f"{made.get('created', '?')}, in {seconds:.0f} s on {made.get('device', '?')}"),
+        ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
+        ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
         ("labelled utterances", f"{len(utterances) - len(logs):,}"),
-        ("utterances from the logs", f"{len(logs):,}, of which {as_known:,} are of known intents"),
+        ("utterances from the logs", f"{len(logs):,}, of which {n_known:,} are of known intents"),
     ]
 
 
@@ -80,7 +81,7 @@ def _render(**content: Any) -> str:
 
     template = resources.files("newfound.report").joinpath("page.html.jinja").read_text("utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    # Inside a script element HTML escapes are not undone, so data goes in as JSON without any `<`.
+    # Browsers do not decode HTML escapes inside a script element, so the data is JSON in which `<` is escaped.
     environment.filters["script_json"] = lambda value: json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
     page: str = environment.from_string(template).render(**content)
     return page

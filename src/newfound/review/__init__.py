@@ -1,1 +1,1 @@
-"""What a person decides about discovered intents, how it is kept, and how it changes the model's answers."""
+"""A person's decisions about discovered intents: where they are stored, and how they change the model's predictions."""

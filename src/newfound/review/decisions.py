@@ -1,8 +1,9 @@
-"""Decisions and what follows from them. A decision is data; the state of a review is the decisions, replayed in order.
+"""Review decisions and their effect. The state of a review is computed by replaying its decisions in order.
 
-A model predicts columns. A review maps columns to names: renaming, merging, accepting and rejecting change the mapping;
-splitting divides a column into parts, each described by some utterances; moving an utterance overrules them all for
-that very text. An utterance that was moved to an intent which is split later belongs to one of the parts.
+A model predicts one of its columns. A review maps columns to names of intents. Renaming, merging, accepting and
+rejecting change this mapping; splitting divides a column into parts, each described by some utterances. Moving an
+utterance sets the intent of that very text, whatever the model predicts. If the intent it was moved to is split later,
+the utterance belongs to one of the parts.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ from typing import Any
 from newfound.errors import DecisionError
 from newfound.model.types import Status
 
-WHOLE = -1  # the part of a column that was never split
-Slot = tuple[int, int]  # column of the model, part of it
-MAX_NAME_LENGTH = 200
+WHOLE = -1  # in place of the number of a part, for a column that was never split
+Slot = tuple[int, int]  # a column of the model, and a part of it
+MAX_NAME_LENGTH = 200  # characters
 MAX_PARTS = 20  # of one split
 MAX_DESCRIBING_TEXTS = 200  # of one part
-# Marks that change the direction of the text around them: a name with one can pass for another.
+# Marks that change the direction of the text around them. A name that contains one can look like another name.
 DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
 INVISIBLE_AT_THE_ENDS = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`kind` is one of `KINDS`; `arguments` are what it needs."""
+    """One decision.
+
+    Attributes:
+        kind: One of `KINDS`.
+        arguments: The arguments of this kind of decision.
+    """
 
     kind: str
     arguments: Mapping[str, Any]
@@ -35,7 +41,7 @@ class Decision:
 
 @dataclass(slots=True)
 class Review:
-    """The names that a model's columns go by after some decisions. `None` is no intent.
+    """The state of a review: the names of a model's columns after some decisions. `None` is no intent.
 
     Attributes:
         slots: The name of each column, or of each part of a column that was split.
@@ -43,8 +49,9 @@ class Review:
         accepted: Names of new intents that a person accepted.
         parts: The utterances that describe each part of a column that was split.
         moved: Utterances that a person assigned, with their intent.
-        among: Utterances that a person assigned to an intent that was split later, with the parts it may be in.
-        created: Intents that so far consist of moved utterances alone.
+        possible_parts: Utterances that a person assigned to an intent that was split later, with the parts that they
+            may belong to.
+        created: Intents that consist only of moved utterances.
     """
 
     slots: dict[Slot, str | None]
@@ -52,11 +59,17 @@ class Review:
     accepted: set[str] = field(default_factory=set)
     parts: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
     moved: dict[str, str | None] = field(default_factory=dict)
-    among: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    possible_parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
 
     @classmethod
     def begin(cls, names: Sequence[str], known: Iterable[str]) -> Review:
+        """Return the state before any decision.
+
+        Args:
+            names: The names of the model's columns.
+            known: The names of the known intents.
+        """
         return cls({(column, WHOLE): name for column, name in enumerate(names)}, set(known))
 
     @property
@@ -66,27 +79,32 @@ class Review:
         return list(dict.fromkeys(used))
 
     def status(self, name: str) -> Status:
+        """Return whether an intent is known, accepted or new."""
         return "known" if name in self.known else "accepted" if name in self.accepted else "new"
 
     @property
     def checked(self) -> set[str]:
         """The utterances that a person has assigned."""
-        return {*self.moved, *self.among}
+        return {*self.moved, *self.possible_parts}
 
     def apply(self, decision: Decision) -> None:
-        """Change the state, or raise a `DecisionError` and leave it as it was."""
+        """Apply a decision to the state.
+
+        Raises:
+            DecisionError: The decision is not possible; the state is as before.
+        """
         if decision.kind not in KINDS:
             raise DecisionError(f"no decision {decision.kind!r}; one of {', '.join(KINDS)}")
         KINDS[decision.kind](self, dict(decision.arguments))
 
     def check_consistent(self) -> None:
-        """Raise a `DecisionError` if anything points to an intent that does not exist."""
+        """Raise a `DecisionError` if the state refers to an intent that does not exist, or has too few intents."""
         names = set(self.names)
         targets = {name for name in self.moved.values() if name is not None}
-        targets |= {name for among in self.among.values() for name in among}
-        lost = sorted((targets | self.known | self.accepted) - names)
-        if lost:
-            raise DecisionError(f"this would leave utterances in {lost[0]!r}, which would no longer exist")
+        targets |= {name for parts in self.possible_parts.values() for name in parts}
+        missing = sorted((targets | self.known | self.accepted) - names)
+        if missing:
+            raise DecisionError(f"this would leave utterances in {missing[0]!r}, which would no longer exist")
         if len(names) < 2:
             raise DecisionError("this would leave fewer than two intents")
         for column, part in self.slots:
@@ -100,20 +118,20 @@ class Review:
         self._replace(old, new)
 
     def _merge(self, arguments: dict[str, Any]) -> None:
-        (into,) = _texts(arguments, "into", more=("intents",))
+        (into,) = _texts(arguments, "into", other_arguments=("intents",))
         names = _list_of_texts(arguments, "intents")
         for name in (*names, into):
             self._check_exists(name)
         if not set(names) - {into}:
             raise DecisionError(f"merge: give at least one intent besides {into!r}")
-        lost = sorted(set(names) & self.known - {into})
-        if lost:
-            raise DecisionError(f"merge: {lost[0]!r} is a known intent; merge the others into it instead")
+        known = sorted(set(names) & self.known - {into})
+        if known:
+            raise DecisionError(f"merge: {known[0]!r} is a known intent; merge the others into it instead")
         for name in set(names) - {into}:
             self._replace(name, into)
 
     def _split(self, arguments: dict[str, Any]) -> None:
-        (intent,) = _texts(arguments, "intent", more=("into",))
+        (intent,) = _texts(arguments, "intent", other_arguments=("into",))
         self._check_exists(intent)
         into = arguments.get("into")
         if not isinstance(into, dict) or len(into) < 2:
@@ -129,7 +147,7 @@ class Review:
             del self.slots[slot]
             parts = self.parts.setdefault(slot[0], [])
             if slot[1] != WHOLE:
-                parts[slot[1]] = ()  # its utterances describe it no longer
+                parts[slot[1]] = ()  # replaced by the new parts
             for name, texts in groups.items():
                 self.slots[slot[0], len(parts)] = name
                 parts.append(texts)
@@ -138,21 +156,21 @@ class Review:
             self._forget(intent)
 
     def _divide_moved(self, intent: str, into: tuple[str, ...]) -> None:
-        """What a person had assigned to an intent that is split belongs to one of its parts."""
+        """Note that utterances which a person assigned to an intent belong to one of its parts after a split."""
         for text in [text for text, name in self.moved.items() if name == intent]:
             del self.moved[text]
-            self.among[text] = into
-        self._replace_among(intent, into)
+            self.possible_parts[text] = into
+        self._replace_in_possible_parts(intent, into)
 
-    def _replace_among(self, old: str, new: tuple[str, ...]) -> None:
-        for text, names in list(self.among.items()):
+    def _replace_in_possible_parts(self, old: str, new: tuple[str, ...]) -> None:
+        for text, names in list(self.possible_parts.items()):
             if old in names:
-                left = tuple(dict.fromkeys(n for name in names for n in (new if name == old else (name,))))
-                if len(left) > 1:
-                    self.among[text] = left
-                else:  # only one part is left: that is its intent, or it has none
-                    del self.among[text]
-                    self.moved[text] = left[0] if left else None
+                remaining = tuple(dict.fromkeys(n for name in names for n in (new if name == old else (name,))))
+                if len(remaining) > 1:
+                    self.possible_parts[text] = remaining
+                else:  # With one part left, that is its intent; with none, it has no intent.
+                    del self.possible_parts[text]
+                    self.moved[text] = remaining[0] if remaining else None
 
     def _reject(self, arguments: dict[str, Any]) -> None:
         (intent,) = _texts(arguments, "intent")
@@ -168,13 +186,13 @@ class Review:
             self.accepted.add(intent)
 
     def _move(self, arguments: dict[str, Any]) -> None:
-        """To an intent, to one that is created for it, or, with `to: null`, out of all intents."""
+        """Move utterances to an intent, to a new intent (`create: true`), or to no intent (`to: null`)."""
         texts = _list_of_texts(arguments, "texts")
         if "to" in arguments and arguments["to"] is None:
-            _texts(arguments, more=("texts", "to"))
+            _texts(arguments, other_arguments=("texts", "to"))
             self._assign(texts, None)
             return
-        (to,) = _texts(arguments, "to", more=("texts", "create"))
+        (to,) = _texts(arguments, "to", other_arguments=("texts", "create"))
         if not isinstance(arguments.get("create", False), bool):
             raise DecisionError("move: `create` is true or false")
         if to not in self.names:
@@ -186,16 +204,16 @@ class Review:
 
     def _assign(self, texts: Sequence[str], to: str | None) -> None:
         for text in texts:
-            self.among.pop(text, None)
+            self.possible_parts.pop(text, None)
             self.moved[text] = to
 
     def _replace(self, old: str, new: str | None) -> None:
-        """Give another name to everything that goes by the old one; `None` makes it no intent."""
+        """Replace the name of an intent everywhere; `None` makes it no intent."""
         was_known, was_accepted = old in self.known, old in self.accepted
         self._forget(old)
         self.slots = {slot: new if name == old else name for slot, name in self.slots.items()}
         self.moved = {text: new if name == old else name for text, name in self.moved.items()}
-        self._replace_among(old, () if new is None else (new,))
+        self._replace_in_possible_parts(old, () if new is None else (new,))
         if new is None:
             return
         if was_known:
@@ -231,6 +249,13 @@ KINDS: dict[str, Callable[[Review, dict[str, Any]], None]] = {
 
 
 def replay(names: Sequence[str], known: Iterable[str], decisions: Iterable[Decision]) -> Review:
+    """Return the state of a review after some decisions.
+
+    Args:
+        names: The names of the model's columns.
+        known: The names of the known intents.
+        decisions: The decisions, in order.
+    """
     review = Review.begin(names, known)
     for decision in decisions:
         review.apply(decision)
@@ -238,7 +263,14 @@ def replay(names: Sequence[str], known: Iterable[str], decisions: Iterable[Decis
 
 
 def parse(entry: Any) -> Decision:
-    """A decision as YAML and JSON write it: one kind, and its arguments; `accept: some_intent` is short for one."""
+    """Return the decision that a YAML or JSON value describes.
+
+    The value is a mapping of one kind to its arguments, such as `{rename: {intent: a, to: b}}`. `accept: some_intent`
+    is short for `accept: {intent: some_intent}`, and likewise for `reject`.
+
+    Raises:
+        DecisionError: The value does not describe a decision.
+    """
     if not isinstance(entry, dict) or len(entry) != 1:
         raise DecisionError(f"a decision is one of {', '.join(KINDS)} with its arguments, not {str(entry)[:60]!r}")
     ((kind, arguments),) = entry.items()
@@ -250,11 +282,14 @@ def parse(entry: Any) -> Decision:
 
 
 def check_new(decision: Decision, texts: Collection[str]) -> None:
-    """Raise a `DecisionError` for what a new decision must not hold. Decisions taken earlier are replayed without.
+    """Check what is required of new decisions only. Earlier decisions are replayed without this check.
 
     Args:
-        decision: The decision to be taken.
-        texts: The utterances of the model; empty if they are not kept.
+        decision: The new decision.
+        texts: The utterances of the model; empty if they are not stored.
+
+    Raises:
+        DecisionError: A name is not readable, a split has too many parts or texts, or a moved text is not in the model.
     """
     arguments = decision.arguments
     for name in _new_names(decision):
@@ -266,37 +301,40 @@ def check_new(decision: Decision, texts: Collection[str]) -> None:
         if isinstance(into, dict) and any(isinstance(t, list) and len(t) > MAX_DESCRIBING_TEXTS for t in into.values()):
             raise DecisionError(f"split: at most {MAX_DESCRIBING_TEXTS} utterances describe a part; give the clearest")
     if decision.kind == "move" and texts:
-        strange = [text for text in _list_of_texts(arguments, "texts") if text not in texts]
-        if strange:
-            raise DecisionError(f"move: {strange[0][:80]!r} is not among the utterances of this model")
+        unknown = [text for text in _list_of_texts(arguments, "texts") if text not in texts]
+        if unknown:
+            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model")
 
 
 def _new_names(decision: Decision) -> list[str]:
+    """Return the names of intents that a decision introduces."""
     arguments = decision.arguments
     into = arguments.get("into")
-    given = {
+    names = {
         "rename": [arguments.get("to")],
         "move": [arguments.get("to")] if arguments.get("create") is True else [],
         "split": list(into) if isinstance(into, dict) else [],
     }.get(decision.kind, [])
-    return [name for name in given if isinstance(name, str)]
+    return [name for name in names if isinstance(name, str)]
 
 
 def _check_visible(name: str) -> None:
-    """Refuse a name that a person cannot read as it is: line breaks, marks that turn the text, nothing visible."""
-    hidden = [c for c in name if c in DIRECTION_MARKS or unicodedata.category(c) in ("Cc", "Zl", "Zp", "Co", "Cn")]
-    if hidden:
-        raise DecisionError(f"an intent's name must not hold the invisible character U+{ord(hidden[0]):04X}")
+    """Refuse a name with line breaks, direction marks or other invisible characters, or with nothing visible."""
+    invisible = [c for c in name if c in DIRECTION_MARKS or unicodedata.category(c) in ("Cc", "Zl", "Zp", "Co", "Cn")]
+    if invisible:
+        raise DecisionError(f"an intent's name must not hold the invisible character U+{ord(invisible[0]):04X}")
     if name and (name[0] in INVISIBLE_AT_THE_ENDS or name[-1] in INVISIBLE_AT_THE_ENDS or name != name.strip()):
         raise DecisionError("an intent's name must not begin or end with a space or an invisible character")
     if not any(unicodedata.category(c)[0] in "LNPS" for c in name):
         raise DecisionError("an intent's name needs something visible")
 
 
-def _texts(arguments: dict[str, Any], *names: str, more: Sequence[str] = ()) -> tuple[str, ...]:
-    odd = set(arguments) - set(names) - set(more)
-    if odd:
-        raise DecisionError(f"unknown argument {sorted(map(str, odd))[0]!r}; expected {', '.join((*names, *more))}")
+def _texts(arguments: dict[str, Any], *names: str, other_arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the arguments with these names, which must be texts; any but these and `other_arguments` is refused."""
+    expected = (*names, *other_arguments)
+    unknown = set(arguments) - set(expected)
+    if unknown:
+        raise DecisionError(f"unknown argument {sorted(map(str, unknown))[0]!r}; expected {', '.join(expected)}")
     for name in names:
         if not isinstance(arguments.get(name), str) or not arguments[name]:
             raise DecisionError(f"the argument {name!r} is missing or not a text")
@@ -304,7 +342,7 @@ def _texts(arguments: dict[str, Any], *names: str, more: Sequence[str] = ()) -> 
 
 
 def _list_of_texts(arguments: Mapping[str, Any], name: str) -> list[str]:
-    found = arguments.get(name)
-    if not isinstance(found, list) or not found or not all(isinstance(text, str) and text for text in found):
+    texts = arguments.get(name)
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise DecisionError(f"{name!r} needs a list of at least one text")
-    return found
+    return texts

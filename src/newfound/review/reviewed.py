@@ -1,4 +1,4 @@
-"""A model as a person has reviewed it: the same network, other answers, at once and without training."""
+"""A model with review decisions: the same network, with other predictions, without any training."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ VectorsOf = Callable[[Sequence[str]], Tensor]
 
 
 class ReviewedModel:
-    """A model that heeds review decisions, with the interface of `IntentModel`.
+    """A model with its review decisions applied. It has the interface of `IntentModel`.
 
-    Columns' probabilities add up where they were merged, and divide where they were split.
+    The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
     """
 
     def __init__(self, model: IntentModel, review: Review, *, vectors_of: VectorsOf | None = None) -> None:
-        """Put decisions over a model.
+        """Apply decisions to a model.
 
         Args:
             model: The model as it was fitted.
-            review: The state of the decisions.
-            vectors_of: Gives embeddings of texts that describe the parts of a split; by default each is encoded.
+            review: The state of the review.
+            vectors_of: Function that returns the embeddings of texts that describe the parts of a split; by default
+                they are encoded.
         """
         self.model = model
         self.review = review
@@ -52,10 +53,12 @@ class ReviewedModel:
 
     @property
     def encoder(self) -> Encoder:
+        """The pretrained encoder."""
         return self.model.encoder
 
     @property
     def provenance(self) -> dict[str, Any]:
+        """What the model was made from, and how."""
         return self.model.provenance
 
     def to(self, device: torch.device | str) -> ReviewedModel:
@@ -72,7 +75,10 @@ class ReviewedModel:
         return self.model.outlier_scores(texts)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return probabilities [n, intents], in the order of `names`; what is missing from 1 belongs to no intent."""
+        """Return probabilities [n, intents], in the order of `names`.
+
+        The difference of a row's sum from 1 is the probability of no intent.
+        """
         return self.probabilities_of(texts, torch.from_numpy(self.model.transform(texts))).numpy()
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
@@ -92,14 +98,14 @@ class ReviewedModel:
 
     @staticmethod
     def _best(named: Tensor) -> tuple[Tensor, Tensor]:
-        """Probability and number of the best intent, [n] each; the number after the last is no intent."""
-        nothing = 1 - named.sum(1, keepdim=True)  # rejected columns
-        value, best = torch.cat([named, nothing], dim=1).max(1)
+        """Return probability and number of the best intent, [n] each; the number after the last means no intent."""
+        no_intent = 1 - named.sum(1, keepdim=True)  # the probability of rejected columns
+        value, best = torch.cat([named, no_intent], dim=1).max(1)
         return value, best
 
     @cached_property
     def assigned(self) -> list[AssignedUtterance]:
-        """The training utterances under their reviewed intents; what a person labelled keeps its label."""
+        """The training utterances with their intents after the review; labelled utterances keep their label."""
         utterances = self.model.utterances
         if not utterances:
             raise ModelError("the model was saved without its utterances; discover again to review it")
@@ -109,7 +115,7 @@ class ReviewedModel:
         result = []
         for row, (u, p, i) in enumerate(zip(utterances, value.tolist(), best.tolist(), strict=True)):
             name = self.names[i] if i < len(self.names) else None
-            decided = u.text in self.review.moved or u.text in self.review.among
+            decided = u.text in self.review.moved or u.text in self.review.possible_parts
             if u.labelled and not decided:
                 name = self._name_of_labelled(u.intent, parts.get(u.intent), named[row])
             certain = u.labelled or decided
@@ -119,7 +125,7 @@ class ReviewedModel:
         return result
 
     def _name_of_labelled(self, column: int, parts: Sequence[str] | None, named: Tensor) -> str | None:
-        """The name of a column, or of the likeliest of its parts where it was split."""
+        """Return the name of a column, or of its most probable part if it was split."""
         if parts is None:
             return self.review.slots[column, WHOLE]
         if not parts:
@@ -135,7 +141,11 @@ class ReviewedModel:
         return self.probabilities_of([u.text for u in self.model.utterances], self.model.utterance_vectors)
 
     def describer(self, **more: Any) -> IntentDescriber:
-        """Return what describes the intents after the review; `more` goes to `IntentDescriber`."""
+        """Return an `IntentDescriber` for the intents after the review.
+
+        Args:
+            **more: Further arguments of `IntentDescriber`.
+        """
         statuses = {name: self.review.status(name) for name in self.names}
         vectors = self.model.utterance_vectors
         return IntentDescriber(statuses, self.assigned, vectors, lambda: self.utterance_probabilities, **more)
@@ -149,9 +159,9 @@ class ReviewedModel:
         return self.model.intents if untouched else tuple(self.describer().describe_all())
 
     def corpus(self) -> Corpus:
-        """Return the training utterances with their reviewed intents; those of no intent are left out.
+        """Return the training utterances with their intents after the review; those of no intent are left out.
 
-        What a person assigned by hand counts as labelled from here on.
+        Utterances that a person assigned in the review count as labelled.
         """
         kept = [u for u in self.assigned if u.intent is not None]
         checked = self.review.checked
@@ -159,7 +169,12 @@ class ReviewedModel:
         return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins)
 
     def probabilities_of(self, texts: Sequence[str], vectors: Tensor) -> Tensor:
-        """Return probabilities [n, intents] for texts whose embeddings [n, d] are there already."""
+        """Return the probabilities of texts, [n, intents].
+
+        Args:
+            texts: The texts.
+            vectors: Their embeddings, [n, d].
+        """
         columns = self.model.probabilities_of(vectors).cpu()  # [n, columns]
         named = torch.zeros(len(texts), len(self.names))
         shares: dict[int, Tensor] = {c: self._share(c, vectors) for c in self._prototypes}
@@ -170,8 +185,8 @@ class ReviewedModel:
         for row, text in enumerate(texts):
             if text in self.review.moved:
                 self._assign(named[row], self.review.moved[text])
-            elif text in self.review.among:
-                self._assign(named[row], self._likeliest(named[row], self.review.among[text]))
+            elif text in self.review.possible_parts:
+                self._assign(named[row], self._most_probable(named[row], self.review.possible_parts[text]))
         return named
 
     def _assign(self, row: Tensor, name: str | None) -> None:
@@ -179,11 +194,11 @@ class ReviewedModel:
         if name is not None:
             row[self._position[name]] = 1.0
 
-    def _likeliest(self, row: Tensor, names: Sequence[str]) -> str:
+    def _most_probable(self, row: Tensor, names: Sequence[str]) -> str:
         return max(names, key=lambda name: float(row[self._position[name]]))
 
     def _part_prototypes(self, parts: Sequence[Sequence[str]]) -> Tensor:
-        """Prototype of each part [parts, d]: the mean of its utterances; zero for one that was split further."""
+        """Return a prototype per part, [parts, d]: the mean of its utterances; zero for a part that was split again."""
         rows = []
         for texts in parts:
             if texts:
@@ -193,30 +208,33 @@ class ReviewedModel:
         return F.normalize(torch.stack(rows), dim=-1)
 
     def _share(self, column: int, vectors: Tensor) -> Tensor:
+        """Return the share of a column's probability that each of its parts gets, [n, parts]."""
         prototypes = self._prototypes[column]
         logits = F.normalize(vectors, dim=-1) @ prototypes.T / self.model.temperature
-        gone = prototypes.norm(dim=-1) == 0
-        return logits.masked_fill(gone, -torch.inf).softmax(1)
+        was_split_again = prototypes.norm(dim=-1) == 0
+        return logits.masked_fill(was_split_again, -torch.inf).softmax(1)
 
 
 class UtteranceVectors:
-    """Embeddings of texts; those of training utterances are looked up, and others encoded once."""
+    """Returns embeddings of texts. Those of training utterances are looked up; others are encoded once and stored."""
 
     def __init__(self, model: IntentModel) -> None:
+        """Use the embeddings of a model."""
         self._model = model
-        self._others: dict[str, Tensor] = {}
+        self._encoded: dict[str, Tensor] = {}
 
     @cached_property
     def _row(self) -> dict[str, int]:
         return {u.text: i for i, u in enumerate(self._model.utterances)}
 
     def __call__(self, texts: Sequence[str]) -> Tensor:
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._row and text not in self._others]
-        if fresh:
-            encoded = torch.from_numpy(self._model.transform(fresh))
-            self._others |= dict(zip(fresh, encoded, strict=True))
+        """Return the embeddings of texts, [n, d]."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._row and text not in self._encoded]
+        if missing:
+            encoded = torch.from_numpy(self._model.transform(missing))
+            self._encoded |= dict(zip(missing, encoded, strict=True))
         vectors = self._model.utterance_vectors
-        return torch.stack([vectors[self._row[t]] if t in self._row else self._others[t] for t in texts])
+        return torch.stack([vectors[self._row[t]] if t in self._row else self._encoded[t] for t in texts])
 
 
 def _probability(value: float) -> float:
@@ -224,11 +242,14 @@ def _probability(value: float) -> float:
 
 
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> ReviewedModel:
-    """Read a saved model with the review decisions that lie beside it.
+    """Load a saved model with its review decisions applied.
 
     Args:
         folder: The model folder.
-        encoder: Where the pretrained encoder lies, if it is neither a short name nor in the folder.
+        encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
+
+    Raises:
+        ModelError: The folder is missing, damaged, or of another version.
     """
     model = load_model(folder, encoder=encoder)
     return ReviewedModel(model, ReviewStore(folder).review())

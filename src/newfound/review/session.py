@@ -1,6 +1,6 @@
-"""What a reviewer looks at: one model, its utterances embedded once, and views of them as the review stands.
+"""The data that a reviewer sees, without HTTP: one model, its utterances, and the proposals about its intents.
 
-No HTTP here. A `ReviewView` belongs to one version of the review and never changes; the next decision makes another.
+A `ReviewView` shows one version of the review and never changes; after a decision there is another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS, IntentDescriber
 from newfound.intents.examples import exemplars
-from newfound.intents.map import flatten
+from newfound.intents.map import map_positions
 from newfound.intents.naming import name_intents
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
@@ -35,15 +35,26 @@ from newfound.review.decisions import Decision, Review
 from newfound.review.reviewed import ReviewedModel, UtteranceVectors
 from newfound.review.store import Entry, ReviewStore
 
-MAX_COMPARED = 400  # utterances of an intent that are compared with another's
-MAX_DESCRIBING = 12  # utterances that describe a part of a proposed split
-MIN_SIZE_TO_SPLIT = 8
+MAX_UTTERANCES_COMPARED = 400  # per intent, for the proposals to merge or split
+MAX_DESCRIBING_UTTERANCES = 12  # of a part of a proposed split
+MAX_EVIDENCE_PAIRS = 3  # per proposal to merge
+MIN_SIZE_TO_SPLIT = 8  # utterances
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ListedUtterance:
-    """An utterance as lists show it; `id` is its row number."""
+    """An utterance as lists show it.
+
+    Attributes:
+        id: Its row number.
+        text: The utterance.
+        intent: Its intent; None if it belongs to no intent.
+        labelled: Whether a person labelled it.
+        probability: The probability of its intent.
+        count: How often it occurred.
+        source: Where it came from.
+    """
 
     id: int
     text: str
@@ -56,7 +67,12 @@ class ListedUtterance:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An intent that something may belong to."""
+    """An intent that a text may belong to.
+
+    Attributes:
+        name: The intent.
+        probability: Its probability.
+    """
 
     name: str
     probability: float
@@ -64,7 +80,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class QueueItem:
-    """An utterance that needs a look: the intents it may belong to, and the share of its neighbours in its own."""
+    """An utterance that a person should check.
+
+    Attributes:
+        utterance: The utterance.
+        candidates: The intents that it may belong to, the most probable first.
+        agreement: The share of its nearest neighbours that have the same intent.
+    """
 
     utterance: ListedUtterance
     candidates: tuple[Candidate, ...]
@@ -73,7 +95,14 @@ class QueueItem:
 
 @dataclass(frozen=True, slots=True)
 class MergeProposal:
-    """Another intent that may be the same, and pairs of close utterances as evidence."""
+    """Another intent that may be the same.
+
+    Attributes:
+        name: The other intent.
+        status: Its status.
+        overlap: The share of the neighbours of this intent's utterances that belong to the other one.
+        evidence: Pairs of similar utterances, one of each intent.
+    """
 
     name: str
     status: Status
@@ -83,7 +112,13 @@ class MergeProposal:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a proposed split: a name, its size, and the utterances that describe it."""
+    """One part of a proposed split.
+
+    Attributes:
+        name: The proposed name.
+        size: The number of utterances.
+        utterances: The utterances that describe it.
+    """
 
     name: str
     size: int
@@ -92,7 +127,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SplitProposal:
-    """Two parts that an intent may really be; `separation` is their silhouette."""
+    """A proposal to split an intent in two.
+
+    Attributes:
+        separation: The silhouette of the two parts.
+        parts: The parts.
+    """
 
     separation: float
     parts: tuple[Part, ...]
@@ -100,7 +140,15 @@ class SplitProposal:
 
 @dataclass(frozen=True, slots=True)
 class IntentPage:
-    """All about one intent, with some of its utterances, the least certain first."""
+    """One intent with some of its utterances.
+
+    Attributes:
+        intent: The description of the intent.
+        merges: Proposals to merge it.
+        split: A proposal to split it.
+        total: The number of its utterances.
+        utterances: Some of them, the least certain first.
+    """
 
     intent: Intent
     merges: tuple[MergeProposal, ...]
@@ -111,7 +159,14 @@ class IntentPage:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a review is."""
+    """How far a review is.
+
+    Attributes:
+        accepted: The number of accepted intents.
+        new: The number of intents that are not known, accepted ones included.
+        checked: The number of utterances that a person assigned.
+        expected_error: The expected share of the logs whose intent is wrong.
+    """
 
     accepted: int
     new: int
@@ -121,7 +176,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """The intents in brief, new ones first, and how far the review is."""
+    """A summary of a review.
+
+    Attributes:
+        version: The version of the review.
+        intents: The intents in brief, new ones first.
+        progress: How far the review is.
+    """
 
     version: int
     intents: tuple[Intent, ...]
@@ -130,7 +191,14 @@ class ReviewState:
 
 @dataclass(frozen=True, slots=True)
 class LogMap:
-    """The map of the logs: x, y, number of the intent (-1 for none) and number of the utterance, for each point."""
+    """The map of the logs.
+
+    Attributes:
+        version: The version of the review.
+        names: The intents.
+        statuses: Their statuses.
+        points: For each utterance x, y, the number of its intent (-1 for none) and its own number.
+    """
 
     version: int
     names: tuple[str, ...]
@@ -140,7 +208,12 @@ class LogMap:
 
 @dataclass(frozen=True, slots=True)
 class NearUtterance:
-    """A training utterance, and its cosine to the text in question."""
+    """A training utterance that is similar to a text.
+
+    Attributes:
+        utterance: The utterance.
+        similarity: The cosine of the two.
+    """
 
     utterance: ListedUtterance
     similarity: float
@@ -148,7 +221,13 @@ class NearUtterance:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one text is classified as, the likely intents, and the utterances it is closest to."""
+    """Why a text is classified as it is.
+
+    Attributes:
+        prediction: The prediction.
+        intents: The most probable intents.
+        utterances: The most similar training utterances.
+    """
 
     prediction: Prediction
     intents: tuple[Candidate, ...]
@@ -156,19 +235,25 @@ class Explanation:
 
 
 class ReviewSession:
-    """One model folder: the model, its decisions, and what is computed once for both."""
+    """One model folder: the model, its decisions, and what is computed once for all views."""
 
     def __init__(self, folder: str | Path, *, encoder: str | Encoder | None = None) -> None:
+        """Open a model folder.
+
+        Args:
+            folder: The model folder.
+            encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
+        """
         self.folder = Path(folder)
         self.store = ReviewStore(self.folder)
         self.model: IntentModel = load(self.folder, encoder=encoder)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
-        self._made: dict[str, Any] = {}
+        self._computed: dict[str, Any] = {}
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
 
     def view(self) -> ReviewView:
-        """Return the review as it stands; the last view again if nobody decided since."""
+        """Return a view of the current version of the review; the same view until somebody decides."""
         with self._lock:
             review, version = self.store.snapshot()
             if self._view is None or self._view.version != version:
@@ -176,14 +261,15 @@ class ReviewSession:
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
-        """Record decisions, once a view of what follows from them could be made: none can break the folder."""
-        return self.store.decide(decisions, author=author, expected_version=expected_version, check=self._try)
+        """Record decisions, if a view can be made of the state after them (see `ReviewStore.decide`)."""
+        return self.store.decide(decisions, author=author, expected_version=expected_version, check=self._check)
 
     def undo(self, *, author: str, id: int | None = None, expected_version: int | None = None) -> Entry:
-        """Take back a decision."""
-        return self.store.undo(author=author, id=id, expected_version=expected_version, check=self._try)
+        """Undo a decision, if a view can be made of the state without it (see `ReviewStore.undo`)."""
+        return self.store.undo(author=author, id=id, expected_version=expected_version, check=self._check)
 
-    def _try(self, review: Review) -> None:
+    def _check(self, review: Review) -> None:
+        """Raise an error if no view can be made of a state."""
         if self.model.utterances:
             self._view_of(review, -1).state()
 
@@ -193,37 +279,44 @@ class ReviewSession:
     @property
     def vectors(self) -> Tensor:
         """Unit embeddings [n, d] of the training utterances."""
-        return self._once("vectors", lambda: F.normalize(self.model.utterance_vectors, dim=-1))
+        return self._compute_once("vectors", lambda: F.normalize(self.model.utterance_vectors, dim=-1))
 
     @property
-    def near(self) -> Tensor:
-        """Row numbers of the nearest utterances, [n, k]."""
-        return self._once("near", lambda: nearest(self.vectors, NEIGHBOURS)[1])
+    def neighbours(self) -> Tensor:
+        """Row numbers of the nearest utterances of each utterance, [n, k]."""
+        return self._compute_once("neighbours", lambda: nearest(self.vectors, NEIGHBOURS)[1])
 
     @property
     def layout(self) -> list[list[float]]:
-        """A place on the map for every utterance."""
-        return self._once("layout", lambda: np.round(flatten(self.vectors.numpy()), 4).tolist())
+        """The position of every utterance on the map, [n, 2]."""
+        return self._compute_once("layout", lambda: np.round(map_positions(self.vectors.numpy()), 4).tolist())
 
     def warm_up(self) -> None:
-        """Do what takes long before somebody waits for it."""
+        """Compute what takes long, so that no request has to wait for it."""
         self.view().state()
-        _ = self.near, self.layout
+        _ = self.neighbours, self.layout
 
-    def _once(self, name: str, make: Callable[[], T]) -> T:
-        """Made by the first who asks; others wait for it, and only for it."""
-        if name not in self._made:
+    def _compute_once(self, name: str, compute: Callable[[], T]) -> T:
+        """Return a stored value. The first thread computes it; others that need the same value wait."""
+        if name not in self._computed:
             with self._locks[name]:
-                if name not in self._made:
-                    self._made[name] = make()
-        made: T = self._made[name]
-        return made
+                if name not in self._computed:
+                    self._computed[name] = compute()
+        value: T = self._computed[name]
+        return value
 
 
 class ReviewView:
-    """The intents and utterances after the decisions up to one version."""
+    """The intents and utterances at one version of the review."""
 
     def __init__(self, session: ReviewSession, reviewed: ReviewedModel, version: int) -> None:
+        """Make a view; `ReviewSession.view` does this.
+
+        Args:
+            session: The session.
+            reviewed: The model with the decisions applied.
+            version: The version of the review.
+        """
         self.session = session
         self.version = version
         self.reviewed = reviewed
@@ -231,17 +324,18 @@ class ReviewView:
 
     @cached_property
     def describer(self) -> IntentDescriber:
-        _ = self.session.vectors  # embedded there, once, whoever asks first
-        return self.reviewed.describer(near=lambda: self.session.near)
+        """Describes the intents of this version."""
+        _ = self.session.vectors  # The lock of the session makes sure that the utterances are encoded only once.
+        return self.reviewed.describer(neighbours=lambda: self.session.neighbours)
 
     def number(self, name: str) -> int:
-        """Return the position of an intent."""
+        """Return the number of an intent, or raise a `DecisionError` if there is none of this name."""
         if name not in self.names:
             raise DecisionError(f"no intent {name!r}; somebody may have renamed or merged it")
         return self.names.index(name)
 
     def state(self) -> ReviewState:
-        """Return the intents in brief, the progress, and how much of the logs is expected to be wrong."""
+        """Return the intents in brief, and how far the review is."""
         intents = [self.describer.summary(c) for c in range(len(self.names))]
         intents.sort(key=lambda i: (i.known, -i.size, i.name))
         review = self.reviewed.review
@@ -253,17 +347,23 @@ class ReviewView:
         )
         return ReviewState(self.version, tuple(intents), progress)
 
-    def intent(self, name: str, *, start: int = 0, most: int = 50) -> IntentPage:
-        """Return all about one intent; proposals are made for the first page of its utterances only."""
-        c = self.number(name)
-        rows = self.describer.rows(c)
+    def intent(self, name: str, *, start: int = 0, count: int = 50) -> IntentPage:
+        """Return one intent with some of its utterances.
+
+        Args:
+            name: The intent.
+            start: The number of utterances to skip. Proposals are made only if it is 0, on the first page.
+            count: The number of utterances to return at most.
+        """
+        number = self.number(name)
+        rows = self.describer.rows(number)
         order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
         return IntentPage(
-            self.describer.describe(c),
-            self._merges(c) if start == 0 else (),
+            self.describer.describe(number),
+            self._merges(number) if start == 0 else (),
             self._split(rows) if start == 0 else None,
             len(rows),
-            tuple(self.utterance(i) for i in order[start : start + most]),
+            tuple(self.utterance(i) for i in order[start : start + count]),
         )
 
     def utterance(self, i: int) -> ListedUtterance:
@@ -271,20 +371,25 @@ class ReviewView:
         u = self.describer.utterances[i]
         return ListedUtterance(i, u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source)
 
-    def _merges(self, c: int) -> tuple[MergeProposal, ...]:
+    def _merges(self, intent: int) -> tuple[MergeProposal, ...]:
+        """Propose to merge an intent with those it overlaps with."""
         proposals = []
-        for overlap in self.describer.overlaps_of(c):
-            own = self.describer.rows(c)[:MAX_COMPARED]
-            other = self.describer.rows(self.number(overlap.name))[:MAX_COMPARED]
-            similarity = self.session.vectors[own] @ self.session.vectors[other].T
-            best = similarity.flatten().topk(min(3, similarity.numel())).indices.tolist()
-            texts = self.describer.utterances
-            pairs = tuple((texts[own[i // len(other)]].text, texts[other[i % len(other)]].text) for i in best)
+        for overlap in self.describer.overlaps_of(intent):
+            rows = self.describer.rows(intent)[:MAX_UTTERANCES_COMPARED]
+            other_rows = self.describer.rows(self.number(overlap.name))[:MAX_UTTERANCES_COMPARED]
+            similarity = self.session.vectors[rows] @ self.session.vectors[other_rows].T
+            best = similarity.flatten().topk(min(MAX_EVIDENCE_PAIRS, similarity.numel())).indices.tolist()
+            utterances = self.describer.utterances
+            pairs = tuple(
+                (utterances[rows[i // len(other_rows)]].text, utterances[other_rows[i % len(other_rows)]].text)
+                for i in best
+            )
             status = self.reviewed.review.status(overlap.name)
             proposals.append(MergeProposal(overlap.name, status, overlap.share, pairs))
         return tuple(proposals)
 
     def _split(self, rows: Sequence[int]) -> SplitProposal | None:
+        """Propose to split an intent with these utterances by k-means; None if it is too small."""
         if len(rows) < MIN_SIZE_TO_SPLIT:
             return None
         x = self.session.vectors[list(rows)]
@@ -294,15 +399,21 @@ class ReviewView:
             return None
         texts = [[self.describer.utterances[rows[i]].text for i in group.tolist()] for group in groups]
         names = name_intents(texts, taken=self.names)
-        sample = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))[:MAX_COMPARED]
+        sample = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))[:MAX_UTTERANCES_COMPARED]
         parts = []
-        for group, own, name in zip(groups, texts, names, strict=True):
-            shown = exemplars(x[group], x[group].mean(0), own, most=MAX_DESCRIBING)
-            parts.append(Part(name, len(own), tuple(own[i] for i in shown)))
+        for group, texts_of_part, name in zip(groups, texts, names, strict=True):
+            shown = exemplars(x[group], x[group].mean(0), texts_of_part, count=MAX_DESCRIBING_UTTERANCES)
+            parts.append(Part(name, len(texts_of_part), tuple(texts_of_part[i] for i in shown)))
         return SplitProposal(round(silhouette(x[sample], label[sample]), 3), tuple(parts))
 
-    def queue(self, most: int = 20) -> list[QueueItem]:
-        """Return the utterances from the logs that most need a look: unsure, and unlike their neighbours."""
+    def queue(self, count: int = 20) -> list[QueueItem]:
+        """Return the utterances from the logs that most need a check.
+
+        These are the ones whose intent is uncertain and differs from that of their neighbours.
+
+        Args:
+            count: The number of utterances at most.
+        """
         decided = self.reviewed.review.moved
         rows = [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
         if not rows:
@@ -310,9 +421,9 @@ class ReviewView:
         p = self.describer.probabilities[rows].clamp(min=1e-9)
         entropy = -(p * p.log()).sum(1) / math.log(max(2, len(self.names)))
         label = self.describer.label
-        agreement = (label[self.session.near[rows]] == label[rows][:, None]).float().mean(1)
+        agreement = (label[self.session.neighbours[rows]] == label[rows][:, None]).float().mean(1)
         doubt = entropy + (1 - agreement)
-        chosen = doubt.argsort(descending=True, stable=True)[:most].tolist()
+        chosen = doubt.argsort(descending=True, stable=True)[:count].tolist()
         return [
             QueueItem(
                 self.utterance(rows[j]),
@@ -322,19 +433,24 @@ class ReviewView:
             for j in chosen
         ]
 
-    def _candidates(self, probabilities: Tensor, most: int) -> tuple[Candidate, ...]:
-        best = probabilities.topk(min(most, len(self.names)))
+    def _candidates(self, probabilities: Tensor, count: int) -> tuple[Candidate, ...]:
+        best = probabilities.topk(min(count, len(self.names)))
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
         return tuple(Candidate(self.names[c], round(value, 4)) for value, c in pairs)
 
-    def search(self, words: str, most: int = 100) -> list[ListedUtterance]:
-        """Return utterances that hold all the words."""
+    def search(self, words: str, count: int = 100) -> list[ListedUtterance]:
+        """Return the first utterances that contain all words.
+
+        Args:
+            words: The words, separated by spaces; upper and lower case are the same.
+            count: The number of utterances at most.
+        """
         wanted = words.casefold().split()
         matches = (i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted))
-        return [self.utterance(i) for i, _ in zip(matches, range(most), strict=False)]
+        return [self.utterance(i) for i, _ in zip(matches, range(count), strict=False)]
 
     def points(self) -> LogMap:
-        """Return the map of the logs; of all utterances if there are no logs."""
+        """Return the map of the logs, or of all utterances if there are no logs."""
         utterances = self.describer.utterances
         rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
         label, layout = self.describer.label.tolist(), self.session.layout
@@ -346,11 +462,11 @@ class ReviewView:
         )
 
     def explain(self, text: str) -> Explanation:
-        """Return what one text is classified as, and why."""
+        """Classify one text, and return the most probable intents and the most similar utterances with it."""
         (prediction,) = self.reviewed.classify([text])
         vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
         best = (self.session.vectors @ vector[0]).topk(min(5, len(self.describer.utterances)))
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        near = tuple(NearUtterance(self.utterance(i), round(value, 3)) for value, i in pairs)
-        return Explanation(prediction, self._candidates(probabilities, 5), near)
+        similar = tuple(NearUtterance(self.utterance(i), round(value, 3)) for value, i in pairs)
+        return Explanation(prediction, self._candidates(probabilities, 5), similar)

@@ -1,8 +1,8 @@
-"""Decisions in an SQLite file in the model's folder.
+"""Decisions stored in an SQLite file in the model's folder.
 
-A decision is written in one transaction, after it was applied to the state that the same transaction read: two
-reviewers cannot overwrite each other, and a crash leaves all of a decision or nothing. Reading needs no write access.
-The file is input like the rest of the folder: a link, another schema or a damaged row is refused.
+A decision is written in one transaction, after it was applied to the state that the same transaction has read. So two
+reviewers cannot overwrite each other, and a crash leaves the whole decision or nothing of it. Reading needs no write
+access. The file is not trusted: a link, another schema or a damaged row is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from newfound.errors import ConflictError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision
-from newfound.review.store import Entry, written
+from newfound.review.store import Entry, arguments_as_json
 
 SCHEMA = """
 CREATE TABLE decisions (
@@ -34,31 +34,36 @@ CREATE TABLE decisions (
     undone_by TEXT
 ) STRICT
 """
-SIDE_FILES = ("-journal", "-wal", "-shm")
-SECONDS_TO_WAIT_FOR_OTHERS = 30.0
+JOURNAL_SUFFIXES = ("-journal", "-wal")
+SIDE_FILE_SUFFIXES = (*JOURNAL_SUFFIXES, "-shm")  # of the files that SQLite may write next to a database
+SECONDS_TO_WAIT_FOR_LOCK = 30.0
 
 
 class SqliteLog:
-    """The log of the decisions about the model in a folder."""
+    """The log of the decisions about the model in a folder; a `DecisionLog`."""
 
     def __init__(self, folder: Path) -> None:
+        """Use the file in a model folder; it is created with the first decision."""
         self.path = folder / REVIEW_FILE
 
     @property
     def exists(self) -> bool:
+        """Whether anything was ever decided."""
         return self.path.exists() or self.path.is_symlink()
 
     def entries(self) -> list[Entry]:
+        """Return all entries, in the order in which they were added."""
         with self._reading() as connection:
             return _entries(connection, self.path)
 
     @contextmanager
     def writing(self) -> Iterator[_Writer]:
+        """Lock the log; what is written inside the block is committed when it ends, unless it raises."""
         self._refuse_link()
         with _explained(self.path):
-            connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_OTHERS, isolation_level=None)
+            connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)
             try:
-                # A rollback journal keeps everything in one file, which can be copied and read where it is read-only.
+                # With a rollback journal everything is in one file, which can be copied, and read on a read-only disk.
                 connection.execute("PRAGMA journal_mode = DELETE")
                 connection.execute("PRAGMA synchronous = FULL")
                 with _transaction(connection):
@@ -71,7 +76,7 @@ class SqliteLog:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Open without any right to write; a copy is read where even that cannot be had (read-only folders)."""
+        """Open the file for reading only; if that is not possible, as in some read-only folders, read a copy."""
         self._refuse_link()
         with _explained(self.path):
             connection = self._open_for_reading(self.path)
@@ -83,9 +88,9 @@ class SqliteLog:
                 return
             with tempfile.TemporaryDirectory(prefix="newfound-review-") as folder:
                 copy = Path(folder) / REVIEW_FILE
-                for end in ("", *SIDE_FILES[:2]):
-                    if Path(f"{self.path}{end}").is_file():
-                        shutil.copyfile(f"{self.path}{end}", f"{copy}{end}")
+                for suffix in ("", *JOURNAL_SUFFIXES):
+                    if Path(f"{self.path}{suffix}").is_file():
+                        shutil.copyfile(f"{self.path}{suffix}", f"{copy}{suffix}")
                 connection = sqlite3.connect(copy, isolation_level=None)
                 try:
                     _check_schema(connection, self.path)
@@ -94,10 +99,12 @@ class SqliteLog:
                     connection.close()
 
     def _open_for_reading(self, path: Path) -> sqlite3.Connection | None:
+        """Return a connection that never writes decisions; None if the file cannot be opened in its folder."""
+        # An unfinished transaction of a process that was killed can be rolled back only with write access.
         modes = ("ro", "rw") if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else ("ro",)
-        for mode in modes:  # what a killed process half wrote can be taken back only by who may write
+        for mode in modes:
             uri = f"{path.absolute().as_uri()}?mode={mode}"
-            connection = sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT_FOR_OTHERS, isolation_level=None)
+            connection = sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)
             try:
                 connection.execute("PRAGMA query_only = ON")
                 _check_schema(connection, path)
@@ -112,11 +119,13 @@ class SqliteLog:
         return None
 
     def _refuse_link(self) -> None:
-        if self.path.is_symlink() or any(Path(f"{self.path}{end}").is_symlink() for end in SIDE_FILES):
+        if self.path.is_symlink() or any(Path(f"{self.path}{suffix}").is_symlink() for suffix in SIDE_FILE_SUFFIXES):
             raise ModelError(f"{self.path}: is a link, or has one beside it; refused")
 
 
 class _Writer:
+    """A `LogWriter` inside a transaction."""
+
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self._path = connection, path
 
@@ -126,7 +135,7 @@ class _Writer:
     def add(self, decisions: Sequence[Decision], author: str) -> None:
         self._connection.executemany(
             "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
-            [(_now(), author, decision.kind, written(decision)) for decision in decisions],
+            [(_now(), author, decision.kind, arguments_as_json(decision)) for decision in decisions],
         )
 
     def mark_undone(self, id: int, author: str) -> None:
@@ -135,7 +144,7 @@ class _Writer:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Say what a database error means for the user."""
+    """Replace a database error by an error that says what it means for the user."""
     try:
         yield
     except sqlite3.Error as error:
@@ -159,8 +168,8 @@ def _code(error: sqlite3.Error) -> str:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything or nothing; others wait from the first line on, not only from the first write."""
-    connection.execute("BEGIN IMMEDIATE")
+    """Run the block in a transaction, which is rolled back if the block raises."""
+    connection.execute("BEGIN IMMEDIATE")  # locks at once, so that nobody else can write after the block has read
     try:
         yield
     except BaseException:
@@ -170,13 +179,13 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _objects(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Type, name and definition of everything in the file but SQLite's own."""
+    """Return type, name and definition of every table, view and so on in the file, except SQLite's own."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     return [(str(kind), str(name), str(sql)) for kind, name, sql in rows if name != "sqlite_sequence"]
 
 
 def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """One table of ours, or nothing yet: a view in its place could compute for ever."""
+    """Refuse a file with anything but the table of decisions; a view in its place could run for ever."""
     expected = ("table", "decisions", " ".join(SCHEMA.split()))
     if [(kind, name, " ".join(sql.split())) for kind, name, sql in _objects(connection)] not in ([], [expected]):
         raise ModelError(f"{path}: not a file of newfound's decisions; restore it from a copy")

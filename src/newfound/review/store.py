@@ -1,7 +1,7 @@
-"""The decisions about one model: what stands, what may follow, and where it is kept.
+"""Storage of the decisions about one model.
 
-`ReviewStore` knows the rules. Where decisions are written is a `DecisionLog`; the default is an SQLite file in the
-model's folder, and `open_log` is the only place that chooses.
+`ReviewStore` checks decisions before they are recorded. They are recorded in a `DecisionLog`; `open_log` chooses which,
+and the default is an SQLite file in the model's folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,16 @@ from newfound.text import has_half_character
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A decision with who took it and when, and who took it back."""
+    """A recorded decision.
+
+    Attributes:
+        id: Its number.
+        at: When it was recorded (UTC, ISO 8601).
+        author: Who decided.
+        decision: The decision.
+        undone_at: When it was undone; None if it is in effect.
+        undone_by: Who undid it; None if it is in effect.
+    """
 
     id: int
     at: str
@@ -33,7 +42,7 @@ class Entry:
 
 
 class LogWriter(Protocol):
-    """A log that nobody else can change while it is held."""
+    """A log that is locked, so that nobody else can change it."""
 
     def entries(self) -> list[Entry]:
         """Return all entries, in the order in which they were added."""
@@ -42,21 +51,21 @@ class LogWriter(Protocol):
         """Add decisions at the end."""
 
     def mark_undone(self, id: int, author: str) -> None:
-        """Note that a decision was taken back."""
+        """Mark a decision as undone."""
 
 
 class DecisionLog(Protocol):
-    """Where decisions are kept. They are added, and marked as undone; they never change."""
+    """Where decisions are stored. They are added and can be marked as undone; they are never changed or deleted."""
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever decided."""
 
     def entries(self) -> list[Entry]:
-        """Return all entries; reading never changes anything."""
+        """Return all entries, in the order in which they were added."""
 
     def writing(self) -> AbstractContextManager[LogWriter]:
-        """Hold the log: all that is written inside is kept when the block ends, or nothing if it raises."""
+        """Lock the log; all that is written inside the block is stored when it ends, or nothing if it raises."""
 
 
 def open_log(folder: Path) -> DecisionLog:
@@ -70,6 +79,11 @@ class ReviewStore:
     """The decisions about the model in one folder."""
 
     def __init__(self, folder: str | Path) -> None:
+        """Open the decisions about a model.
+
+        Args:
+            folder: The model folder.
+        """
         self.folder = Path(folder)
         intents = describe(self.folder)["intents"]
         self.names = [intent["name"] for intent in intents]
@@ -78,13 +92,15 @@ class ReviewStore:
 
     @property
     def exists(self) -> bool:
+        """Whether anything was ever decided."""
         return self.log.exists
 
     def entries(self) -> list[Entry]:
+        """Return all decisions, undone ones included, in the order in which they were recorded."""
         return self.log.entries() if self.log.exists else []
 
     def review(self) -> Review:
-        """Return the state after all decisions that stand."""
+        """Return the state after all decisions that are in effect."""
         return self._replay(self.entries())
 
     def version(self) -> int:
@@ -92,7 +108,7 @@ class ReviewStore:
         return version_of(self.entries())
 
     def snapshot(self) -> tuple[Review, int]:
-        """Return state and version as of one moment."""
+        """Return the state and the version that belongs to it."""
         entries = self.entries()
         return self._replay(entries), version_of(entries)
 
@@ -107,34 +123,41 @@ class ReviewStore:
         """Record decisions: all of them, or none.
 
         Args:
-            decisions: In the order in which they apply.
+            decisions: The decisions, in the order in which they apply.
             author: Who decides.
-            expected_version: Refuse if anybody decided since this version.
-            check: Called with the state that would follow; what it raises is raised, and nothing is recorded.
+            expected_version: The version on which the decisions are based; by default it is not checked.
+            check: Called with the state after the decisions. If it raises, nothing is recorded.
+
+        Returns:
+            The recorded decisions.
+
+        Raises:
+            DecisionError: A decision is not possible.
+            ConflictError: Somebody decided since `expected_version`.
         """
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
         if not self.exists:
-            self._try(decisions, [], expected_version, check)  # what is refused leaves no file behind
+            self._check(decisions, [], expected_version, check)  # so that refused decisions do not create a file
         with self.log.writing() as log:
             entries = log.entries()
-            self._try(decisions, entries, expected_version, check)
+            self._check(decisions, entries, expected_version, check)
             log.add(decisions, author)
             return log.entries()[len(entries) :]
 
-    def _try(
+    def _check(
         self,
         decisions: Sequence[Decision],
         entries: Sequence[Entry],
         expected_version: int | None,
         check: Callable[[Review], None] | None,
     ) -> None:
-        """Raise if these decisions cannot follow what was decided."""
+        """Raise an error if these decisions are not possible after the recorded ones."""
         _check_version(entries, expected_version)
         review = self._replay(entries)
         for number, decision in enumerate(decisions, 1):
             try:
-                written(decision)
+                arguments_as_json(decision)
                 check_new(decision, self._texts)
                 review.apply(decision)
                 review.check_consistent()
@@ -152,21 +175,35 @@ class ReviewStore:
         expected_version: int | None = None,
         check: Callable[[Review], None] | None = None,
     ) -> Entry:
-        """Take back a decision, by default the last that stands; refused where later decisions build on it."""
+        """Undo a decision.
+
+        Args:
+            author: Who undoes it.
+            id: The number of the decision; by default the last one that is in effect.
+            expected_version: The version on which this is based; by default it is not checked.
+            check: Called with the state without the decision. If it raises, nothing is undone.
+
+        Returns:
+            The decision that was undone.
+
+        Raises:
+            DecisionError: There is no such decision, or later decisions build on it.
+            ConflictError: Somebody decided since `expected_version`.
+        """
         if not self.exists:
             _check_version([], expected_version)
             raise DecisionError("there is no decision to undo")
         with self.log.writing() as log:
             entries = log.entries()
             _check_version(entries, expected_version)
-            standing = [entry for entry in entries if entry.undone_at is None]
-            if not standing:
+            in_effect = [entry for entry in entries if entry.undone_at is None]
+            if not in_effect:
                 raise DecisionError("there is no decision to undo")
-            chosen = standing[-1] if id is None else next((e for e in standing if e.id == id), None)
+            chosen = in_effect[-1] if id is None else next((e for e in in_effect if e.id == id), None)
             if chosen is None:
                 raise DecisionError(f"there is no decision {id} that stands")
             try:
-                review = self._replay([entry for entry in standing if entry.id != chosen.id])
+                review = self._replay([entry for entry in in_effect if entry.id != chosen.id])
                 review.check_consistent()
             except DecisionError as error:
                 raise DecisionError(
@@ -185,8 +222,8 @@ class ReviewStore:
         return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
 
 
-def written(decision: Decision) -> str:
-    """Return a decision's arguments as JSON."""
+def arguments_as_json(decision: Decision) -> str:
+    """Return a decision's arguments as JSON, or raise a `DecisionError` if UTF-8 cannot represent them."""
     text = json.dumps(dict(decision.arguments), ensure_ascii=False)
     if has_half_character(text):
         raise DecisionError("half a character (a lone surrogate) in it; remove it")
@@ -194,6 +231,7 @@ def written(decision: Decision) -> str:
 
 
 def version_of(entries: Sequence[Entry]) -> int:
+    """Return the number of decisions and undos among the entries."""
     return len(entries) + sum(entry.undone_at is not None for entry in entries)
 
 
@@ -202,7 +240,7 @@ def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
         return
     if not entries:
         raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
-    taken = [(entry.at, entry.author, entry.decision.kind) for entry in entries]
-    taken_back = [(e.undone_at, str(e.undone_by), "undo") for e in entries if e.undone_at is not None]
-    at, who, what = max([*taken, *taken_back], key=lambda change: (change[0], change[2] == "undo"))
-    raise ConflictError(f"{who} decided in the meantime ({what}, {at}); look at it, then decide again")
+    decisions = [(entry.at, entry.author, entry.decision.kind) for entry in entries]
+    undos = [(e.undone_at, str(e.undone_by), "undo") for e in entries if e.undone_at is not None]
+    at, author, kind = max([*decisions, *undos], key=lambda change: (change[0], change[2] == "undo"))
+    raise ConflictError(f"{author} decided in the meantime ({kind}, {at}); look at it, then decide again")

@@ -1,6 +1,7 @@
 """The application: prediction, review, export and training over HTTP, and the page that uses them.
 
-`service` knows the model, `batching` the load, `middleware` who may ask. Nothing in a request is ever a path.
+`service` holds the model, `batching` feeds it, and `middleware` decides who is answered. No part of a request is ever
+used as a path.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
 
 logger = logging.getLogger("newfound.serve")
-SECONDS_BETWEEN_LOOKS = 1.0  # at the model folder, for a newer model or somebody else's decisions
+SECONDS_BETWEEN_RELOAD_CHECKS = 1.0
+MAX_ERRORS_IN_AN_ANSWER = 20
 
 
 def create_app(
     folder: str | Path, settings: ServeSettings | None = None, *, encoder: str | Encoder | None = None
 ) -> GuardMiddleware:
-    """Return the application for one model folder; it loads the model, and refuses settings that are not safe.
+    """Load a model and return the application that serves it.
 
     Args:
         folder: The model folder.
-        settings: What may be asked for, and by whom.
-        encoder: Where the model's encoder lies, if it cannot be found.
+        settings: Whom to answer, and the limits. Settings that are not safe are refused.
+        encoder: The model's encoder or its folder, if it is not where the model expects it.
     """
     settings = settings or ServeSettings()
     settings.check()
@@ -47,26 +49,28 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        service.batcher = Batcher(service.classify, most_waiting=settings.most_waiting, on_batch=service.metrics.batch)
+        service.batcher = Batcher(
+            service.classify, max_waiting=settings.max_waiting_texts, on_batch=service.metrics.batch
+        )
         service.batcher.start()
         service.metrics.watch(lambda: service.batcher.waiting if service.batcher else 0)
-        looking = asyncio.create_task(_look_for_news(service))
+        reloading = asyncio.create_task(_reload_regularly(service))
         Thread(target=service.warm_up, daemon=True).start()
         yield
         service.stopping = True
-        looking.cancel()
+        reloading.cancel()
         await service.batcher.stop()
 
     app = FastAPI(
         title="newfound",
         version=__version__,
         summary="Intents, known and newly found, over HTTP",
-        docs_url=None,  # they load scripts from elsewhere
+        docs_url=None,  # the documentation pages of FastAPI load scripts from other servers
         redoc_url=None,
         lifespan=lifespan,
     )
     guard = GuardMiddleware(app, settings, service.metrics.request)
-    _add_errors(app)
+    _add_error_handlers(app)
     predictions.add_routes(app, service)
     reviews.add_routes(app, service)
     training.add_routes(app, service)
@@ -74,48 +78,48 @@ def create_app(
     return guard
 
 
-async def _look_for_news(service: Service) -> None:
+async def _reload_regularly(service: Service) -> None:
     while True:
-        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+        await asyncio.sleep(SECONDS_BETWEEN_RELOAD_CHECKS)
         try:
             await run_in_threadpool(service.reload_if_newer)
-        except Exception as error:  # the next look may go better, and must not be the last
-            logger.warning("cannot look for a newer model: %s: %s", type(error).__name__, error)
+        except Exception as error:  # the next check may succeed
+            logger.warning("cannot check for a newer model: %s: %s", type(error).__name__, error)
 
 
-def _add_errors(app: FastAPI) -> None:
+def _add_error_handlers(app: FastAPI) -> None:
     def answer(status: int, detail: Any, **headers: str) -> JSONResponse:
         return JSONResponse({"detail": detail}, status, headers={k.replace("_", "-"): v for k, v in headers.items()})
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        found = [
+    async def on_invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
+        details = [
             {"where": [_encodable(str(part)) for part in e["loc"]], "what": _encodable(str(e["msg"]))}
-            for e in error.errors()[:20]
+            for e in error.errors()[:MAX_ERRORS_IN_AN_ANSWER]
         ]
-        return answer(422, found)
+        return answer(422, details)
 
     @app.exception_handler(QueueFull)
-    async def full(request: Request, error: QueueFull) -> JSONResponse:
+    async def on_full_queue(request: Request, error: QueueFull) -> JSONResponse:
         return answer(503, "too many texts are waiting; try again in a moment", retry_after="1")
 
     @app.exception_handler(TimeoutError)
-    async def late(request: Request, error: TimeoutError) -> JSONResponse:
+    async def on_timeout(request: Request, error: TimeoutError) -> JSONResponse:
         return answer(503, "it took too long; try again with fewer texts", retry_after="1")
 
     @app.exception_handler(ConflictError)
-    async def conflict(request: Request, error: ConflictError) -> JSONResponse:
+    async def on_conflict(request: Request, error: ConflictError) -> JSONResponse:
         return answer(409, str(error))
 
     @app.exception_handler(DecisionError)
-    async def refused(request: Request, error: DecisionError) -> JSONResponse:
+    async def on_invalid_decision(request: Request, error: DecisionError) -> JSONResponse:
         return answer(422, _encodable(str(error)))
 
     @app.exception_handler(NewfoundError)
-    async def cannot(request: Request, error: NewfoundError) -> JSONResponse:
+    async def on_other_error(request: Request, error: NewfoundError) -> JSONResponse:
         return answer(409, _encodable(str(error)))
 
 
 def _encodable(text: str) -> str:
-    """An error may repeat what was sent; what cannot be encoded is not repeated."""
+    """Replace what cannot be encoded: an error message may repeat parts of the request."""
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Requests that arrive while the model is busy are answered together: one pass over many texts costs little more."""
+"""Answers requests that arrive while the model is busy in one batch, which takes little longer than one text."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
-MAX_COST_OF_A_TEXT = 1_000  # characters; what is longer is cut by the encoder and costs no more
+MAX_COUNTED_CHARACTERS = 1_000  # of a text; the encoder cuts longer texts, so they take no more time
 
 
 class QueueFull(Exception):
-    """More is waiting than will be answered in good time."""
+    """Too many texts are waiting."""
 
 
 @dataclass(slots=True, eq=False)
 class _Request(Generic[Answer]):
     texts: Sequence[str]
     done: asyncio.Future[list[Answer]]
-    taken: int = 0  # texts that were given to the model
+    n_taken: int = 0  # texts that were given to the model
     answers: list[Answer] = field(default_factory=list)
 
     @property
-    def left(self) -> Sequence[str]:
-        return self.texts[self.taken :]
+    def remaining(self) -> Sequence[str]:
+        return self.texts[self.n_taken :]
 
 
 @dataclass(slots=True)
@@ -38,33 +38,33 @@ class _Piece(Generic[Answer]):
 
 
 class Batcher(Generic[Answer]):
-    """Feeds the model, which runs in a thread of its own, with what has arrived meanwhile.
+    """Collects texts into batches and gives them to the model, which runs in a thread of its own.
 
-    Nothing is ever waited for: the first text is answered at once, and batches grow as the load does. A request that
-    is larger than a batch is divided, and takes turns with the others.
+    A batch is never delayed to make it larger: the first text goes to the model immediately, and the next batch holds
+    all that arrived meanwhile. A request that is larger than a batch is divided, and takes turns with the others.
     """
 
     def __init__(
         self,
         answer: Callable[[list[str]], list[Answer]],
         *,
-        texts_at_once: int = 128,
-        characters_at_once: int = 8_000,
-        most_waiting: int = 1_024,
+        max_texts: int = 128,
+        max_characters: int = 8_000,
+        max_waiting: int = 1_024,
         on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
         """Take the model and the limits.
 
         Args:
-            answer: Gives one answer a text.
-            texts_at_once: Texts in a batch, at most.
-            characters_at_once: Characters in a batch, at most; a text counts no more than `MAX_COST_OF_A_TEXT`.
-            most_waiting: Texts in the queue, of all requests, at most.
-            on_batch: Told the size of every batch.
+            answer: The model. It returns one answer for each text.
+            max_texts: The largest number of texts in a batch.
+            max_characters: The largest number of characters in a batch. At most `MAX_COUNTED_CHARACTERS` of each text
+                are counted.
+            max_waiting: The largest number of texts that wait, in all requests together.
+            on_batch: Called with the number of texts in each batch.
         """
         self._answer, self._on_batch = answer, on_batch
-        self._texts_at_once, self._characters_at_once = texts_at_once, characters_at_once
-        self._most_waiting = most_waiting
+        self._max_texts, self._max_characters, self._max_waiting = max_texts, max_characters, max_waiting
         self._queue: deque[_Request[Answer]] = deque()
         self._n_waiting = 0
         self._arrived = asyncio.Event()
@@ -74,14 +74,15 @@ class Batcher(Generic[Answer]):
 
     @property
     def waiting(self) -> int:
-        """Texts that nobody works on yet."""
+        """The number of texts that were not given to the model yet."""
         return self._n_waiting
 
     def start(self) -> None:
+        """Begin to answer; an event loop must be running."""
         self._loop = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """Refuse what comes, finish what was accepted."""
+        """Refuse further requests and finish those that were accepted."""
         self._closing = True
         self._arrived.set()
         if self._loop is not None:
@@ -89,8 +90,15 @@ class Batcher(Generic[Answer]):
         self._thread.shutdown()
 
     async def ask(self, texts: Sequence[str]) -> list[Answer]:
-        """Return one answer a text, once the model has got to them."""
-        if self._closing or self._n_waiting + len(texts) > self._most_waiting:
+        """Wait for the model and return one answer for each text.
+
+        Args:
+            texts: The texts of one request.
+
+        Raises:
+            QueueFull: If too many texts are waiting, or the server is shutting down.
+        """
+        if self._closing or self._n_waiting + len(texts) > self._max_waiting:
             raise QueueFull
         request = _Request[Answer](texts, asyncio.get_running_loop().create_future())
         self._queue.append(request)
@@ -111,7 +119,7 @@ class Batcher(Generic[Answer]):
             await self._answer_pieces(pieces)
 
     async def _answer_pieces(self, pieces: list[_Piece[Answer]]) -> None:
-        """Answer a batch; if it fails, each request alone, so that a bad text fails no other request."""
+        """Answer a batch. If it fails, answer each request alone, so that a bad text fails only its own request."""
         texts = [text for piece in pieces for text in piece.texts]
         self._on_batch(len(texts))
         try:
@@ -128,53 +136,57 @@ class Batcher(Generic[Answer]):
             request = piece.request
             request.answers += answers[position : position + len(piece.texts)]
             position += len(piece.texts)
-            if len(request.answers) == len(request.texts) and not request.done.done():  # its client may have gone
+            if (
+                len(request.answers) == len(request.texts) and not request.done.done()
+            ):  # it is done if its client has disconnected
                 request.done.set_result(request.answers)
 
     def _take(self) -> list[_Piece[Answer]]:
-        """The next batch: whole requests in order, and parts of those that no batch can hold."""
+        """Return the next batch: whole requests in order, and parts of requests that are larger than a batch."""
         pieces: list[_Piece[Answer]] = []
-        texts, characters = self._texts_at_once, self._characters_at_once  # room that is left
+        texts, characters = self._max_texts, self._max_characters  # that still fit
         while self._queue and texts > 0:
             request = self._queue[0]
-            if request.done.done():  # its client has gone, or a part of it failed
+            if request.done.done():  # its client has disconnected, or a part of it failed
                 self._queue.popleft()
-                self._n_waiting -= len(request.left)
+                self._n_waiting -= len(request.remaining)
                 continue
-            count = _fitting(request.left, texts, characters)
-            if count < len(request.left):
-                if pieces and _fitting(request.left, self._texts_at_once, self._characters_at_once) == len(
-                    request.left
+            count = _count_fitting(request.remaining, texts, characters)
+            if count < len(request.remaining):
+                if pieces and _count_fitting(request.remaining, self._max_texts, self._max_characters) == len(
+                    request.remaining
                 ):
                     break  # it fits into the next batch as a whole
                 if len(self._queue) > 1:  # leave room for the others
-                    count = min(count, _fitting(request.left, self._texts_at_once // 2, self._characters_at_once // 2))
+                    count = min(
+                        count, _count_fitting(request.remaining, self._max_texts // 2, self._max_characters // 2)
+                    )
                 if not pieces:
                     count = max(count, 1)
             if not count:
                 break
-            piece = _Piece(request, request.left[:count])
-            request.taken += count
+            piece = _Piece(request, request.remaining[:count])
+            request.n_taken += count
             self._n_waiting -= count
             self._queue.popleft()
-            if request.left:
-                self._queue.append(request)  # its next part comes after what waits
+            if request.remaining:
+                self._queue.append(request)  # its next part comes after the other requests
             pieces.append(piece)
             texts -= count
-            characters -= sum(map(_cost, piece.texts))
-            if request.left and len(self._queue) == 1:
-                break  # nobody else waits
+            characters -= sum(map(_counted_characters, piece.texts))
+            if request.remaining and len(self._queue) == 1:
+                break  # no other request waits
         return pieces
 
 
-def _cost(text: str) -> int:
-    return min(len(text), MAX_COST_OF_A_TEXT)
+def _counted_characters(text: str) -> int:
+    return min(len(text), MAX_COUNTED_CHARACTERS)
 
 
-def _fitting(texts: Sequence[str], most: int, characters: int) -> int:
-    """How many of the first texts fit."""
+def _count_fitting(texts: Sequence[str], max_texts: int, characters: int) -> int:
+    """Return how many of the first texts fit into a batch."""
     for count, text in enumerate(texts):
-        characters -= _cost(text)
-        if count >= most or characters < 0:
+        characters -= _counted_characters(text)
+        if count >= max_texts or characters < 0:
             return count
     return len(texts)

@@ -1,4 +1,4 @@
-"""Workflows that train, in the background; whoever asks is told how far they are."""
+"""Runs the workflows that train in the background, and keeps their progress."""
 
 from __future__ import annotations
 
@@ -11,37 +11,41 @@ from threading import Lock, Thread
 
 from newfound.errors import ConflictError, NewfoundError
 from newfound.files import check_replaceable
-from newfound.serve.schemas import JobState
+from newfound.serve.schemas.responses import JobState
 from newfound.training.progress import Reporter, Task
 
 logger = logging.getLogger("newfound.serve")
 
 
 class BackgroundJobs:
-    """At most one job at a time. Also its reporter: it keeps the last thing it was told."""
+    """Runs at most one job at a time. It is also the reporter of the job and keeps its last message."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._state = JobState()
 
     def state(self) -> JobState:
+        """Return the last job and its progress."""
         with self._lock:
             return self._state.model_copy()
 
     def start(self, kind: str, model: Path, run: Callable[[Path, Reporter], object], *, author: str) -> JobState:
-        """Begin a job that writes a model beside another one; the other one stays as it is.
+        """Start a job that writes a model beside the served one, which stays as it is.
 
         Args:
-            kind: What is done, for instance "refit".
-            model: The folder beside which the result goes.
-            run: Does it, given the folder to write and who is told the progress.
+            kind: The name of the workflow, for instance "refit".
+            model: The served model; the result is written into a folder beside it.
+            run: The workflow. It is called with the folder to write and the reporter of its progress.
             author: Who asked for it.
+
+        Raises:
+            ConflictError: If a job is running already.
         """
-        out = _free_folder(model, kind)
-        check_replaceable(out, False)  # before an hour of training, not after it
+        out = _new_folder(model, kind)
+        check_replaceable(out, False)  # before the training, which may take an hour
         with self._lock:
             if self._state.status == "running":
-                raise ConflictError(f"{self._state.author} has started one already; wait for it")
+                raise ConflictError(f"{self._state.author} has started a job already; wait for it")
             self._state = JobState(kind=kind, status="running", author=author, step="starting")
         Thread(target=self._run, args=(run, out), daemon=True).start()
         return self.state()
@@ -62,29 +66,38 @@ class BackgroundJobs:
             self._state = self._state.model_copy(update=changes)
 
     def note(self, message: str) -> None:
+        """Keep a message of the job."""
         self._update(message=message)
 
     def warn(self, message: str) -> None:
+        """Keep a warning of the job."""
         self._update(message=message)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
+        """Begin a part of the job.
+
+        Args:
+            title: What is done.
+            total: The number of its steps.
+        """
         self._update(step=title, done=0, total=total)
-        yield _Steps(self)
+        yield _JobTask(self)
 
     def advance(self, steps: int) -> None:
+        """Count steps of the current part."""
         with self._lock:
             self._state = self._state.model_copy(update={"done": self._state.done + steps})
 
 
-class _Steps:
-    def __init__(self, owner: BackgroundJobs) -> None:
-        self._owner = owner
+class _JobTask:
+    def __init__(self, jobs: BackgroundJobs) -> None:
+        self._jobs = jobs
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        self._owner.advance(steps)
+        self._jobs.advance(steps)
 
 
-def _free_folder(model: Path, kind: str) -> Path:
+def _new_folder(model: Path, kind: str) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return model.resolve().with_name(f"{model.resolve().name}-{kind}-{stamp}")

@@ -1,4 +1,4 @@
-"""The model that is served now, the queue before it, and what is under way."""
+"""The model that is served, the queue of texts before it, and the jobs in the background."""
 
 from __future__ import annotations
 
@@ -22,9 +22,26 @@ logger = logging.getLogger("newfound.serve")
 
 
 class Service:
-    """One model folder as it is served."""
+    """A model folder that is served.
+
+    Attributes:
+        settings: Whom to answer, and the limits.
+        session: The review of the model.
+        view: The reviewed model; predictions come from it.
+        metrics: The metrics of the server.
+        jobs: The jobs in the background.
+        batcher: The queue of texts before the model; None before the server has started.
+        stopping: Whether the server is shutting down.
+    """
 
     def __init__(self, folder: Path, settings: ServeSettings, *, encoder: str | Encoder | None = None) -> None:
+        """Load the model.
+
+        Args:
+            folder: The model folder.
+            settings: Whom to answer, and the limits.
+            encoder: The model's encoder or its folder, if it is not where the model expects it.
+        """
         self.settings, self._folder, self._encoder = settings, folder, encoder
         self.session = ReviewSession(folder, encoder=encoder)
         self.view = self.session.view()
@@ -32,53 +49,56 @@ class Service:
         self.jobs = BackgroundJobs()
         self.batcher: Batcher[Prediction] | None = None
         self.stopping = False
-        self._mark = self._signature()
-        self._swapping = Lock()
+        self._loaded = self._signature()
+        self._lock = Lock()
 
     def warm_up(self) -> None:
-        """Do what takes long before somebody waits for it."""
-        with contextlib.suppress(ModelError):  # without its utterances a model predicts, and the page says so
+        """Compute what the first request would have to wait for otherwise."""
+        with contextlib.suppress(ModelError):  # a model without its utterances predicts, but cannot be reviewed
             self.session.warm_up()
 
     def classify(self, texts: list[str]) -> list[Prediction]:
+        """Return one prediction for each text."""
         return self.view.reviewed.classify(texts)
 
     def refresh(self) -> ReviewView:
-        """Heed decisions, also those that another process took."""
+        """Return the model with all decisions so far, including those of other processes."""
         session = self.session
         view = session.view()
-        with self._swapping:
-            if self.session is session:  # else a newer model took its place meanwhile
+        with self._lock:
+            if self.session is session:  # otherwise a newer model has replaced it meanwhile
                 self.view = view
             return self.view
 
     def reload_if_newer(self) -> None:
-        """Take up another model in the folder, or another decision: the next batch is answered by it."""
-        mark = self._signature()
-        if mark == self._mark:
+        """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
+        signature = self._signature()
+        if signature == self._loaded:
             return
-        if mark[0] != self._mark[0]:
+        if signature[0] != self._loaded[0]:
             try:
-                fresh = ReviewSession(self._folder, encoder=self._encoder)
-                view = fresh.view()
+                session = ReviewSession(self._folder, encoder=self._encoder)
+                view = session.view()
             except NewfoundError as error:
                 logger.warning("the newer model cannot be used: %s", error)
-                self._mark = mark
+                self._loaded = signature
                 return
-            with self._swapping:
-                self.session, self.view = fresh, view
+            with self._lock:
+                self.session, self.view = session, view
             self.warm_up()
         else:
             self.refresh()
-        self._mark = mark
+        self._loaded = signature
 
     def _signature(self) -> tuple[object, object]:
-        return _stamp(self._folder / ABOUT_FILE), [_stamp(self._folder / f"{REVIEW_FILE}{end}") for end in ("", "-wal")]
+        """Return what changes with the model, and what changes with the decisions."""
+        review_files = [self._folder / f"{REVIEW_FILE}{suffix}" for suffix in ("", "-wal")]
+        return _file_signature(self._folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _file_signature(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
+from torch import Tensor, nn
+
 from newfound.errors import SettingsError
+
+Groups = dict[str, list[nn.Parameter]]  # "encoder" and "heads"
+Rates = dict[str, Tensor | float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +36,29 @@ class Schedule:
         if not 0 <= self.momentum < 1:
             raise SettingsError(f"momentum={self.momentum} must lie in [0, 1)")
 
+    @property
+    def clip(self) -> float | None:
+        """The longest gradient; None does not limit it."""
+        return None
+
+    def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
+        """Return SGD over the parameters, with its state made, so that a graph and a checkpoint find it."""
+        optimizer = torch.optim.SGD(
+            [{"params": groups[name], "lr": rates[name]} for name in groups],
+            lr=self.lr,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+            fused=fused,
+        )
+        for parameters in groups.values():
+            for p in parameters:
+                optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
+        return optimizer
+
+    def rates(self, step: int, steps_per_epoch: int) -> dict[str, float]:
+        """Return the learning rate of each parameter group at a step, counted from 0."""
+        return dict.fromkeys(("encoder", "heads"), self.rate(step // steps_per_epoch))
+
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""
         warm = min(self.warmup_epochs, self.epochs - 1)
@@ -37,3 +66,62 @@ class Schedule:
             return self.min_lr + (self.lr - self.min_lr) * epoch / warm
         done = (epoch - warm) / max(self.epochs - warm, 1)
         return self.min_lr + (self.lr - self.min_lr) * (1 + math.cos(math.pi * done)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class GentleSchedule:
+    """AdamW at a low rate for a few epochs: linear warm-up, then a cosine to zero, step by step.
+
+    Attributes:
+        epochs: How many.
+        lr: Highest learning rate of the encoder.
+        head_lr: Highest learning rate of what is not the encoder.
+        weight_decay: Of AdamW.
+        warmup: Share of the steps in which the rate rises.
+        clip: The longest gradient.
+        batch_size: Utterances per step, where the batches are not given.
+    """
+
+    epochs: int = 2
+    lr: float = 2e-5
+    head_lr: float = 1e-3
+    weight_decay: float = 0.01
+    warmup: float = 0.1
+    clip: float | None = 1.0
+    batch_size: int = 256
+
+    def __post_init__(self) -> None:
+        if self.epochs < 0:
+            raise SettingsError(f"epochs={self.epochs} is negative")
+        if not self.lr > 0 or not self.head_lr > 0:
+            raise SettingsError(f"lr={self.lr} and head_lr={self.head_lr} must be positive")
+        if not 0 <= self.warmup < 1:
+            raise SettingsError(f"warmup={self.warmup} must lie in [0, 1)")
+
+    def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
+        """Return AdamW over the parameters, with its state made, so that a graph and a checkpoint find it."""
+        optimizer = torch.optim.AdamW(
+            [{"params": groups[name], "lr": rates[name]} for name in groups],
+            weight_decay=self.weight_decay,
+            fused=fused,
+            capturable=fused,
+        )
+        for parameters in groups.values():
+            for p in parameters:
+                device = p.device if fused else torch.device("cpu")
+                optimizer.state[p] = {
+                    "step": torch.zeros((), dtype=torch.float32, device=device),
+                    "exp_avg": torch.zeros_like(p),
+                    "exp_avg_sq": torch.zeros_like(p),
+                }
+        return optimizer
+
+    def rates(self, step: int, steps_per_epoch: int) -> dict[str, float]:
+        """Return the learning rate of each parameter group at a step, counted from 0."""
+        steps = max(1, self.epochs * steps_per_epoch)
+        warm = max(1, round(self.warmup * steps))
+        if step < warm:
+            factor = (step + 1) / warm
+        else:
+            factor = (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) / 2
+        return {"encoder": self.lr * factor, "heads": self.head_lr * factor}

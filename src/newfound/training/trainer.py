@@ -9,13 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from newfound.errors import RunMismatch
 from newfound.training.run import Run, StageState
-from newfound.training.schedule import Schedule
+from newfound.training.schedule import Groups, Rates
 from newfound.training.seeding import epoch_batches, seed_torch
 
 Losses = dict[str, Tensor]
@@ -23,6 +25,26 @@ Batch = TypeVar("Batch")
 BatchOut = TypeVar("BatchOut", covariant=True)
 History = list[dict[str, float]]
 WARM_UP_STEPS = 3  # before a capture: lets libraries choose kernels and allocate their workspaces
+
+
+class Optimization(Protocol):
+    """The optimiser of a stage and its learning rates."""
+
+    @property
+    def epochs(self) -> int: ...
+
+    @property
+    def batch_size(self) -> int: ...
+
+    @property
+    def clip(self) -> float | None:
+        """The longest gradient; None does not limit it."""
+
+    def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
+        """Make the optimiser, with its state."""
+
+    def rates(self, step: int, steps_per_epoch: int) -> dict[str, float]:
+        """Return the learning rate of each parameter group at a step, counted from 0."""
 
 
 class Layout(Protocol[BatchOut]):
@@ -47,30 +69,41 @@ class Batches(Protocol[BatchOut]):
 class Trainer:
     """Trains the parameters of a module for one stage of a method."""
 
-    def __init__(self, stage: str, module: nn.Module, schedule: Schedule, *, seed: int, device: torch.device, run: Run):
+    def __init__(
+        self, stage: str, module: nn.Module, schedule: Optimization, *, seed: int, device: torch.device, run: Run
+    ) -> None:
+        """Prepare a stage.
+
+        Args:
+            stage: Its name, unique within a fit: seeds and checkpoints go by it.
+            module: What is trained; parameters under `tail` are the encoder's, all others are heads.
+            schedule: Optimiser and learning rates.
+            seed: Of batches and dropout.
+            device: Where the module is.
+            run: Shows progress and keeps checkpoints.
+        """
         self.stage = stage
         self.module = module
         self.schedule = schedule
         self.seed = seed
         self.device = device
         self.run = run
-        self._names = [name for name, p in module.named_parameters() if p.requires_grad]
-        parameters = [p for p in module.parameters() if p.requires_grad]
+        self._names = {p: name for name, p in module.named_parameters() if p.requires_grad}
+        groups: Groups = {"encoder": [], "heads": []}
+        for p, name in self._names.items():
+            groups["encoder" if name.startswith("tail.") else "heads"].append(p)
+        groups = {name: parameters for name, parameters in groups.items() if parameters}
         on_gpu = device.type == "cuda"
-        self._rate = torch.tensor(schedule.lr, device=device) if on_gpu else None
-        self._optimizer = torch.optim.SGD(
-            parameters,
-            lr=schedule.lr if self._rate is None else self._rate,
-            momentum=schedule.momentum,
-            weight_decay=schedule.weight_decay,
-            fused=on_gpu,
-        )
-        for p in parameters:  # present from the start: a graph and a checkpoint both need them to exist
-            self._optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
+        self._rates: dict[str, Tensor] = {name: torch.tensor(0.0, device=device) for name in groups} if on_gpu else {}
+        self._group_names = list(groups)
+        self._step = 0
+        self._current_rates: dict[str, float] = {}
+        rates: Rates = {name: self._rates.get(name, 0.0) for name in groups}
+        self._optimizer = schedule.optimizer(groups, rates, fused=on_gpu)
 
     def fit(
         self,
-        rows: Tensor,
+        rows: Tensor | Callable[[int], Tensor],
         batches: Batches[Batch],
         step: Callable[[Batch], Losses],
         *,
@@ -81,7 +114,8 @@ class Trainer:
         """Train for the epochs of the schedule.
 
         Args:
-            rows: Row numbers of the corpus to train on (CPU).
+            rows: Row numbers of the corpus to train on (CPU), or a function that gives the batches [steps, B] of an
+                epoch.
             batches: Makes batches out of row numbers.
             step: Computes the losses of a batch; "loss" is minimised.
             after_epoch: Called after every epoch; what it returns goes into the history.
@@ -93,10 +127,7 @@ class Trainer:
             state = StageState()
         else:
             self._load(state)
-        plan = [
-            epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
-            for epoch in range(state.epoch, self.schedule.epochs)
-        ]
+        plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, self.schedule.epochs)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         advance = (
             self._captured(step, plan, batches) if self.device.type == "cuda" and plan else self._eager(step, batches)
@@ -105,7 +136,7 @@ class Trainer:
             if state.epoch:
                 task.advance(steps=state.epoch)
             for epoch, order in enumerate(plan, start=state.epoch):
-                self._set_rate(self.schedule.rate(epoch))
+                self._step = epoch * len(order)
                 seed_torch(self.seed, self.stage, "dropout", epoch)
                 self.module.train()
                 started = time.perf_counter()
@@ -123,10 +154,16 @@ class Trainer:
         self._restore_best(state)
         return state.history
 
+    def _batches_of_epoch(self, rows: Tensor | Callable[[int], Tensor], epoch: int) -> Tensor:
+        if isinstance(rows, Tensor):
+            return epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
+        return rows(epoch)
+
     def _eager(self, step: Callable[[Batch], Losses], batches: Batches[Batch]) -> Callable[[Tensor], dict[str, float]]:
         def run_epoch(order: Tensor) -> dict[str, float]:
             totals: Losses = {}
             for rows in order:
+                self._set_rates(len(order))
                 losses = self._one_step(step, batches.batch(rows))
                 totals = {name: totals.get(name, 0.0) + value for name, value in losses.items()}
             return {name: float(total) / len(order) for name, total in totals.items()}
@@ -138,6 +175,8 @@ class Trainer:
             losses = step(batch)
         self._optimizer.zero_grad(set_to_none=True)
         losses["loss"].backward()  # type: ignore[no-untyped-call]
+        if self.schedule.clip is not None:
+            nn.utils.clip_grad_norm_(self._names, self.schedule.clip)
         self._optimizer.step()
         return {name: value.detach() for name, value in losses.items()}
 
@@ -175,24 +214,32 @@ class Trainer:
             for total in totals.values():
                 total.zero_()
             for numbers in next(epochs):
+                self._set_rates(len(order))
                 current.copy_(numbers)
                 graph.replay()
             return {name: float(total) / len(order) for name, total in totals.items()}
 
         return run_epoch
 
-    def _set_rate(self, rate: float) -> None:
-        if self._rate is not None:
-            self._rate.fill_(rate)
-        else:
-            for group in self._optimizer.param_groups:
-                group["lr"] = rate
+    def _set_rates(self, steps_per_epoch: int) -> None:
+        """Set the rates of the next step, where they change."""
+        rates = self.schedule.rates(self._step, steps_per_epoch)
+        self._step += 1
+        if rates == self._current_rates:
+            return
+        self._current_rates = rates
+        for name, group in zip(self._group_names, self._optimizer.param_groups, strict=True):
+            if name in self._rates:
+                self._rates[name].fill_(rates[name])
+            else:
+                group["lr"] = rates[name]
 
     def _tensors(self) -> dict[str, Tensor]:
-        """Everything that training changes: parameters, buffers and momentum. Live tensors, not copies."""
+        """Everything that training changes: parameters, buffers and the optimiser's state. Live tensors, not copies."""
         tensors = {f"module.{name}": t for name, t in self._trained_state().items()}
-        for name, p in zip(self._names, self._optimizer.param_groups[0]["params"], strict=True):
-            tensors[f"momentum.{name}"] = self._optimizer.state[p]["momentum_buffer"]
+        for p, name in self._names.items():
+            for key, value in self._optimizer.state[p].items():
+                tensors[f"optimizer.{key}.{name}"] = value
         return tensors
 
     def _trained_state(self) -> dict[str, Tensor]:
@@ -217,7 +264,10 @@ class Trainer:
         return StageState(state.epoch, {**self._tensors(), **best}, state.history, state.best_score, state.best_epoch)
 
     def _load(self, state: StageState) -> None:
+        wanted = self._tensors()
+        if not set(wanted) <= set(state.tensors):
+            raise RunMismatch(self.run.folder or Path(), "the checkpoint was written by another version of newfound")
         with torch.no_grad():
-            for name, tensor in self._tensors().items():
+            for name, tensor in wanted.items():
                 tensor.copy_(state.tensors[name])
         state.tensors = {name: t.to(self.device) for name, t in state.tensors.items() if name.startswith("best.")}

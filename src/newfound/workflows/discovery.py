@@ -19,7 +19,7 @@ from newfound.methods.registry import method_entry
 from newfound.model.classifier import IntentModel
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import fit, resolve_effort, run_beside, with_cache
+from newfound.workflows.fitting import fit, run_beside, settings_of_effort, with_cache
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -44,8 +44,8 @@ class DiscoverRequest:
         n_new: How many new intents to look for, or "auto".
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
-        effort: quick, best, or auto by device.
-        tune: What trains: heads, last, last:K, all; auto leaves it to the effort.
+        effort: quick, standard, best, or auto by device.
+        tune: What trains: heads, last, last:K, layers, all; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
         read: How files are read.
@@ -124,8 +124,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     if request.redact:
         known, logs = redacted(known, reporter), redacted(logs, reporter)
     logs = distinct_logs(logs, reporter)
-    tune = resolve_effort(request.effort, request.tune, request.device, reporter)
-    method = _method(request, tune)
+    method = _method(request, reporter)
     run = run_beside(
         out,
         reporter,
@@ -148,15 +147,16 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _method(request: DiscoverRequest, tune: str) -> Discoverer:
+def _method(request: DiscoverRequest, reporter: Reporter) -> Discoverer:
     entry = method_entry(request.method)
-    settings = dict(request.settings)
+    method = entry.load()
+    effort = settings_of_effort(method, request.effort, request.tune, request.device, reporter)
+    settings = {**effort, **request.settings}
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
-    return entry.load()(
+    return method(
         n_new=request.n_new,
         encoder=with_cache(request.encoder),
-        tune=tune,
         device=request.device,
         seed=request.seed,
         **settings,

@@ -12,7 +12,7 @@ from newfound.methods.refit import Refit
 from newfound.model.classifier import IntentModel
 from newfound.training.progress import Reporter, Silent
 from newfound.training.run import Run
-from newfound.workflows.fitting import fit, resolve_effort, with_cache
+from newfound.workflows.fitting import fit, settings_of_effort, with_cache
 from newfound.workflows.models import ModelSource, opened
 
 
@@ -24,7 +24,7 @@ class RefitRequest:
         model: A model folder with review decisions, or a loaded model.
         out: The model folder to write; None writes nothing.
         encoder: Where the model's encoder lies, if it cannot be found.
-        effort: quick, best, or auto by device.
+        effort: quick, standard, best, or auto by device.
         tune: What trains; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
@@ -66,9 +66,9 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     reviewed = opened(request.model, request.encoder, request.device)
     method = Refit(
         encoder=with_cache(reviewed.encoder),
-        tune=resolve_effort(request.effort, request.tune, request.device, reporter),
         device=request.device,
         seed=request.seed,
+        **settings_of_effort(Refit, request.effort, request.tune, request.device, reporter),
     )
     fit(method, reviewed.corpus(), Run(reporter=reporter))
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)

@@ -21,7 +21,7 @@ from newfound.review.reviewed import ReviewedModel
 from newfound.training.progress import Reporter, Silent
 from newfound.training.run import Run
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import fit, resolve_effort, with_cache
+from newfound.workflows.fitting import fit, settings_of_effort, with_cache
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
@@ -44,7 +44,7 @@ class UpdateRequest:
         n_new: How many new intents to look for, or "auto".
         accept_all: Take all intents of the model for known, reviewed or not.
         encoder: Where the model's encoder lies, if it cannot be found.
-        effort: quick, best, or auto by device.
+        effort: quick, standard, best, or auto by device.
         tune: What trains; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
@@ -88,9 +88,9 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     method = Consensus(
         encoder=with_cache(reviewed.encoder),
         n_new=request.n_new,
-        tune=resolve_effort(request.effort, request.tune, request.device, reporter),
         device=request.device,
         seed=request.seed,
+        **settings_of_effort(Consensus, request.effort, request.tune, request.device, reporter),
     )
     fit(method, earlier + fresh, Run(reporter=reporter))
     model = method.model_

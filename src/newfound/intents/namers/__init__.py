@@ -1,4 +1,4 @@
-"""Providers that name intents, by name. A provider is one file here and one entry in `NAMERS`."""
+"""Providers that name intents with a language model. A provider is one file here and one entry in `NAMERS`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from newfound.model.types import Intent
 NAMERS: dict[str, str] = {
     "openai": "newfound.intents.namers.openai:OpenAINamer",
 }
-"""Provider -> module and class."""
+"""Module and class of each provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamerSettings:
-    """Who names the new intents.
+    """Which provider names the new intents.
 
     Attributes:
         url: The address of the provider's endpoint.
@@ -35,19 +35,23 @@ class Namer(Protocol):
     """Names intents."""
 
     def __init__(self, settings: NamerSettings) -> None:
-        """Refuse settings that cannot work."""
+        """Check and store the settings.
+
+        Raises:
+            SettingsError: The settings cannot work.
+        """
 
     def names(self, intents: Sequence[Intent], *, warn: Callable[[str], None]) -> list[str]:
-        """Return one name for each intent, in order; a name that cannot be improved stays.
+        """Return one name for each intent, in order; an intent for which there is no better name keeps its name.
 
         Args:
             intents: The intents; known ones keep their names.
-            warn: Told in one line what went wrong, if anything did.
+            warn: Called with a message of one line if something went wrong.
         """
 
 
 def namer_for(settings: NamerSettings) -> Namer:
-    """Return the provider that the settings ask for."""
+    """Return the provider that the settings name, or raise a `SettingsError` that lists the providers."""
     if settings.provider not in NAMERS:
         raise SettingsError(f"no namer {settings.provider!r}; one of {', '.join(NAMERS)}")
     module, _, name = NAMERS[settings.provider].partition(":")

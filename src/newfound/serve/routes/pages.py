@@ -1,59 +1,103 @@
-"""The review page, its files and the login."""
+"""The review page with its script and style, the login and the logout."""
 
 from __future__ import annotations
 
-import asyncio
 from importlib import resources
 from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from newfound.exports.registry import EXPORTS
-from newfound.serve.middleware import GuardMiddleware
+from newfound.serve.middleware import GuardMiddleware, Refused
 from newfound.serve.service import Service
 
 MAX_LOGIN_BYTES = 4_096
+MAX_LOGIN_FIELDS = 10
+STATIC_FILES = {"app.js": "text/javascript", "map.js": "text/javascript", "app.css": "text/css"}
 
 
 def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
+    """Add the routes.
+
+    Args:
+        app: The application that gets them.
+        service: The served model.
+        guard: The middleware, which knows tokens and sessions.
+    """
     files = resources.files("newfound.serve")
     static = {
-        "app.js": (files.joinpath("static/app.js").read_bytes(), "text/javascript; charset=utf-8"),
-        "app.css": (files.joinpath("static/app.css").read_bytes(), "text/css; charset=utf-8"),
+        name: (files.joinpath("static", name).read_bytes(), f"{media_type}; charset=utf-8")
+        for name, media_type in STATIC_FILES.items()
     }
 
-    def rendered(template: str, **content: Any) -> HTMLResponse:
+    def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
         from jinja2 import Environment
 
         source = files.joinpath(template).read_text("utf-8")
-        return HTMLResponse(Environment(autoescape=True).from_string(source).render(**content))
+        return HTMLResponse(Environment(autoescape=True).from_string(source).render(**values), status)
 
     @app.get("/", include_in_schema=False)
-    async def page() -> HTMLResponse:
-        title = service.session.folder.name
-        return rendered("page.html.jinja", title=title, csrf=guard.csrf, formats=tuple(EXPORTS))
+    async def page(request: Request) -> HTMLResponse:
+        return render(
+            "page.html.jinja",
+            title=service.session.folder.name,
+            csrf=guard.csrf,
+            formats=tuple(EXPORTS),
+            person=request.scope["state"]["person"],
+            has_token=guard.tokens.required,
+        )
 
     @app.get("/static/{name}", include_in_schema=False)
-    async def asset(name: str) -> Response:
+    async def static_file(name: str) -> Response:
         if name not in static:
             raise HTTPException(404)
-        content, kind = static[name]
-        return Response(content, media_type=kind)
+        content, media_type = static[name]
+        return Response(content, media_type=media_type)
 
     @app.get("/login", include_in_schema=False)
-    async def login_page() -> HTMLResponse:
-        return rendered("login.html.jinja", wrong=False)
+    async def login_page() -> Response:
+        if not guard.tokens.required:
+            return RedirectResponse("/", status_code=303)
+        return render("login.html.jinja", problem="")
 
     @app.post("/login", include_in_schema=False)
-    async def login(request: Request) -> Response:
-        body = (await request.body())[:MAX_LOGIN_BYTES].decode("utf-8", "replace")
-        given = parse_qs(body, max_num_fields=10).get("token", [""])[0].strip() if body.count("&") < 10 else ""
-        if not guard.is_token(given):
-            await asyncio.sleep(0.5)
-            return rendered("login.html.jinja", wrong=True)
+    async def log_in(request: Request) -> Response:
+        if not guard.tokens.required:
+            return RedirectResponse("/", status_code=303)
+        try:
+            identity = guard.check_token(request.scope, _token_in(await request.body()))
+        except Refused as refused:
+            answer: Response = render("login.html.jinja", refused.status, problem=_as_sentence(str(refused)))
+            answer.headers.update({name.replace("_", "-"): value for name, value in refused.headers.items()})
+            return answer
         answer = RedirectResponse("/", status_code=303)
-        answer.set_cookie(guard.cookie, guard.begin_session(), httponly=True, samesite="strict")
+        answer.set_cookie(
+            guard.cookie,
+            guard.sessions.begin(identity),
+            httponly=True,
+            samesite="strict",
+            secure=guard.is_over_tls(request.scope),
+        )
         return answer
+
+    @app.post("/logout", include_in_schema=False)
+    async def log_out(request: Request) -> Response:
+        guard.sessions.end(guard.session_key(request.scope))
+        answer = JSONResponse({"status": "logged out"})
+        answer.delete_cookie(guard.cookie, httponly=True, samesite="strict", secure=guard.is_over_tls(request.scope))
+        return answer
+
+
+def _token_in(body: bytes) -> str:
+    """Return the token of a login form, or an empty string."""
+    form = body[:MAX_LOGIN_BYTES].decode("utf-8", "replace")
+    if form.count("&") >= MAX_LOGIN_FIELDS:
+        return ""
+    return parse_qs(form).get("token", [""])[0].strip()
+
+
+def _as_sentence(message: str) -> str:
+    return f"{message[:1].upper()}{message[1:]}."

@@ -12,16 +12,24 @@ from starlette.concurrency import run_in_threadpool
 from newfound import defaults
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE
 from newfound.serve.batching import QueueFull
-from newfound.serve.schemas import ExportName, Health, IntentOut, Intents, PredictBody, Predicted, Predictions
+from newfound.serve.schemas.requests import ExportName, PredictBody
+from newfound.serve.schemas.responses import Health, IntentOut, Intents, Predicted, Predictions
 from newfound.serve.service import Service
 from newfound.workflows.exporting import corpus_to_export
 from newfound.workflows.prediction import without_outliers
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
+    """Add the routes.
+
+    Args:
+        app: The application that gets them.
+        service: The served model.
+    """
+
     @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
     async def predict(body: PredictBody) -> Predictions:
-        """Classify a batch of utterances. Requests that arrive together are answered together."""
+        """Classify a batch of utterances."""
         if service.batcher is None:
             raise QueueFull
         async with asyncio.timeout(service.settings.seconds_to_answer):
@@ -30,9 +38,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> Intents:
-        """The intents as the review stands."""
-        found = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
-        return Intents(intents=[IntentOut.of(intent) for intent in found])
+        """Return the intents after the review so far."""
+        current = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
+        return Intents(intents=[IntentOut.of(intent) for intent in current])
 
     @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
     async def export(
@@ -40,15 +48,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
         language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
         only_new: Annotated[bool, Query(description="Leave out intents that were known before")] = False,
     ) -> Response:
-        """The reviewed intents and utterances in the format of a bot platform."""
+        """Return the reviewed intents and utterances in the format of a bot platform."""
         chosen, name = EXPORTS[format.value], service.session.folder.name
 
         def content() -> bytes:
             corpus = corpus_to_export(service.refresh().reviewed, only_new=only_new)
             return chosen.content(corpus, name=name, language=language)
 
-        file = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
-        disposition = f'attachment; filename="{file}-{format.value}{chosen.suffix}"'
+        file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
+        disposition = f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"'
         return Response(
             await run_in_threadpool(content),
             media_type="application/octet-stream",
@@ -56,11 +64,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         )
 
     @app.get("/healthz", tags=["operation"])
-    async def healthy() -> Health:
+    async def health() -> Health:
+        """Return whether the process answers."""
         return Health(status="ok")
 
     @app.get("/readyz", tags=["operation"], responses={503: {"description": "Stopping"}})
     async def ready(response: Response) -> Health:
+        """Return whether the server accepts texts."""
         if service.batcher is None or service.stopping:
             response.status_code = 503
             return Health(status="not ready")
@@ -68,5 +78,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics() -> Response:
-        content, kind = service.metrics.text()
-        return Response(content, media_type=kind)
+        """Return the metrics for Prometheus."""
+        content, media_type = service.metrics.text()
+        return Response(content, media_type=media_type)

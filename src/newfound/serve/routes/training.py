@@ -1,21 +1,16 @@
-"""Workflows that fit models: discover, update, refit, and the estimate before them."""
+"""The workflows that train a model (discover, update, refit), and the estimate before them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 
-from newfound.serve.schemas import (
-    AuthorBody,
-    DiscoverBody,
-    EstimateBody,
-    EstimateOut,
-    JobState,
-    LabelledText,
-    UpdateBody,
-)
+from newfound.serve.routes.authors import author_of
+from newfound.serve.schemas.requests import AuthorBody, DiscoverBody, EstimateBody, LabelledText, UpdateBody
+from newfound.serve.schemas.responses import EstimateOut, JobState
 from newfound.serve.service import Service
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverRequest, discover
@@ -23,12 +18,19 @@ from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.refitting import RefitRequest, refit
 from newfound.workflows.updating import UpdateRequest, update
 
-BUSY = {409: {"description": "One is running already"}}
+BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "A job is running already"}}
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
+    """Add the routes.
+
+    Args:
+        app: The application that gets them.
+        service: The served model.
+    """
+
     @app.post("/v1/estimate", tags=["train"])
-    async def count(body: EstimateBody) -> EstimateOut:
+    async def estimate_new(body: EstimateBody) -> EstimateOut:
         """Estimate how many new intents the logs hold, before any training."""
         request = EstimateRequest(
             _pairs(body.known),
@@ -40,13 +42,14 @@ def add_routes(app: FastAPI, service: Service) -> None:
         )
         return EstimateOut.of(await run_in_threadpool(estimate, request))
 
-    @app.post("/v1/discover", tags=["train"], responses=BUSY)  # type: ignore[arg-type]
-    async def find(body: DiscoverBody) -> JobState:
-        """Find the new intents in logs; the model goes into a folder beside the one that is served."""
+    @app.post("/v1/discover", tags=["train"], responses=BUSY)
+    async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
+        """Discover the new intents in logs. The model is written into a folder beside the served one."""
+        author = author_of(request, body.author)
         session = service.session
 
         def run(out: Path, reporter: Reporter) -> None:
-            request = DiscoverRequest(
+            workflow_request = DiscoverRequest(
                 _pairs(body.known),
                 body.logs,
                 out,
@@ -58,17 +61,18 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 seed=body.seed,
                 redact=body.redact,
             )
-            discover(request, reporter=reporter)
+            discover(workflow_request, reporter=reporter)
 
-        return service.jobs.start("discover", session.folder, run, author=body.author)
+        return service.jobs.start("discover", session.folder, run, author=author)
 
-    @app.post("/v1/update", tags=["train"], responses=BUSY)  # type: ignore[arg-type]
-    async def another_round(body: UpdateBody) -> JobState:
-        """Another round in newer logs, with what was accepted as known; the model goes into a folder beside this."""
+    @app.post("/v1/update", tags=["train"], responses=BUSY)
+    async def start_update(request: Request, body: UpdateBody) -> JobState:
+        """Discover further intents in newer logs; accepted intents are known. The model is written beside this one."""
+        author = author_of(request, body.author)
         view = await run_in_threadpool(service.refresh)
 
         def run(out: Path, reporter: Reporter) -> None:
-            request = UpdateRequest(
+            workflow_request = UpdateRequest(
                 view.reviewed,
                 body.logs,
                 out,
@@ -78,31 +82,32 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 seed=body.seed,
                 redact=body.redact,
             )
-            update(request, reporter=reporter)
+            update(workflow_request, reporter=reporter)
 
-        return service.jobs.start("update", view.session.folder, run, author=body.author)
+        return service.jobs.start("update", view.session.folder, run, author=author)
 
-    @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY)  # type: ignore[arg-type]
-    async def train_on(body: AuthorBody) -> JobState:
-        """Train on from the decisions, into a folder beside the model."""
+    @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY)
+    async def start_refit(request: Request, body: AuthorBody) -> JobState:
+        """Train the model further on the decisions. The result is written into a folder beside it."""
+        author = author_of(request, body.author)
         view = await run_in_threadpool(service.refresh)
 
         def run(out: Path, reporter: Reporter) -> None:
-            request = RefitRequest(view.reviewed, out, device=view.session.model.device.type)
-            refit(request, reporter=reporter)
+            workflow_request = RefitRequest(view.reviewed, out, device=view.session.model.device.type)
+            refit(workflow_request, reporter=reporter)
 
-        return service.jobs.start("refit", view.session.folder, run, author=body.author)
+        return service.jobs.start("refit", view.session.folder, run, author=author)
 
     @app.get("/v1/review/refit", tags=["review", "train"])
     async def refit_state() -> JobState:
-        """How far the training is; the same as /v1/jobs."""
+        """Return the last job and its progress, as /v1/jobs does."""
         return service.jobs.state()
 
     @app.get("/v1/jobs", tags=["train"])
     async def job_state() -> JobState:
-        """What is trained in the background, and how far it is."""
+        """Return the last job in the background and its progress."""
         return service.jobs.state()
 
 
 def _pairs(known: list[LabelledText]) -> tuple[list[str], list[str]]:
-    return [one.text for one in known], [one.label for one in known]
+    return [example.text for example in known], [example.label for example in known]

@@ -1,15 +1,16 @@
 "use strict";
-// The review page. All text from the model goes into the document as text, never as markup.
+// The review page; map.js holds one of its views. All text from the model goes into the document as text, never as markup.
 
 const view = document.getElementById("view");
 const csrf = document.querySelector("meta[name=csrf]").content;
 const formats = document.querySelector("meta[name=formats]").content.split(",");
-const author = document.getElementById("author");
-let state = null; // what /v1/review/state said last
-let keys = {}; // what keys do in the current view
-let busy = false; // a decision is under way
-const camera = { scale: 1, x: 0, y: 0 }; // of the map: it stays where it was
-let drawn = 0; // which rendering is the latest: a slower, older answer is dropped
+const author = document.getElementById("author"); // null if the token says who the reviewer is
+let state = null; // the last answer of /v1/review/state
+let keys = {}; // the actions of the current view by key
+let busy = false; // whether a decision is under way
+const waitingKeys = []; // keys of the queue that were pressed while a decision was under way, in their order
+let handlingKeys = false;
+let drawn = 0; // the number of the latest rendering: slower, older ones are dropped
 
 // ---------------------------------------------------------------- helpers
 
@@ -20,11 +21,13 @@ function el(tag, attributes, ...children) {
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined && child !== false) node.append(child);
-  }
+  node.append(...present(children));
   return node;
 }
+
+// Conditions in the views leave false, null or undefined among the children; the document would show them as words.
+const present = (children) => children.flat(Infinity).filter((child) => child !== false && child !== null && child !== undefined);
+const fill = (node, ...children) => node.replaceChildren(...present(children));
 
 async function api(path, body) {
   const options = body === undefined ? {} : {
@@ -44,7 +47,7 @@ async function api(path, body) {
       const found = (await response.json()).detail;
       detail = typeof found === "string" ? found : found.map((f) => f.what).join("; ");
     } catch { /* no JSON: the status says it */ }
-    const error = new Error(detail);
+    const error = new Error(response.status === 401 ? "You are logged out." : detail);
     error.status = response.status;
     throw error;
   }
@@ -53,11 +56,12 @@ async function api(path, body) {
 
 function say(message, bad) {
   const said = document.getElementById("said");
-  said.textContent = message;
+  fill(said, message);
   said.className = bad ? "bad" : "";
 }
 
-const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+const problem = (error) => [error.message, error.status === 401 && [" ", el("a", { href: "/login" }, "Log in again")]];
+const percent = (share) => share === null ? "–" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 const tag = (status) => el("span", { class: `tag ${status}` }, status);
 const link = (name) => el("a", { href: "#intent/" + encodeURIComponent(name) }, name);
 const button = (label, action, attributes) => el("button", { type: "button", onclick: action, ...attributes }, label);
@@ -68,6 +72,7 @@ function ask(title, label, value, { note = "", list = false } = {}) {
   document.getElementById("ask-title").textContent = title;
   document.getElementById("ask-label").textContent = label;
   document.getElementById("ask-note").textContent = note;
+  waitingKeys.length = 0; // what was typed after the key that opened the dialog was meant for the dialog
   input.value = value;
   if (list) input.setAttribute("list", "intent-names"); else input.removeAttribute("list");
   dialog.returnValue = "cancel";
@@ -90,10 +95,11 @@ async function refresh() {
   document.getElementById("bar").value = total ? accepted / total : 1;
   document.getElementById("progress-text").textContent =
     `${accepted} of ${total} new intents accepted · ${checked} utterances checked · expected error ${percent(error)}`;
-  document.getElementById("intent-names").replaceChildren(...state.intents.map((i) => el("option", { value: i.name })));
+  fill(document.getElementById("intent-names"), state.intents.map((i) => el("option", { value: i.name })));
 }
 
 function who() {
+  if (!author) return document.getElementById("person").textContent;
   const name = author.value.trim();
   if (!name) {
     author.focus();
@@ -106,15 +112,16 @@ async function attempt(action) {
   try {
     await action();
   } catch (error) {
+    waitingKeys.length = 0; // they were meant for what came after a success
     if (error.status === 409) {
       state = null;
       await show();
       say(`Not done: ${error.message}. This page now shows the latest state.`, true);
-    } else say(error.message, true);
+    } else say(problem(error), true);
   }
 }
 
-async function once(action) { // a second click or a held key is no second decision
+async function once(action) { // a second click does not repeat a decision that is under way
   if (busy) return;
   busy = true;
   try {
@@ -122,14 +129,25 @@ async function once(action) { // a second click or a held key is no second decis
   } finally {
     busy = false;
   }
+  handleKeys();
+}
+
+async function handleKeys() { // one after the other, each for the utterance that is then shown
+  if (handlingKeys || busy) return;
+  handlingKeys = true;
+  try {
+    while (waitingKeys.length) await keys[waitingKeys.shift()]?.();
+  } finally {
+    handlingKeys = false;
+  }
 }
 
 async function decide(decisions, message, next) {
   await once(async () => {
     await api("/v1/review/decisions", { author: who(), version: state.version, decisions });
     await refresh();
-    say(message);
     if (next !== undefined && location.hash !== next) location.hash = next; else await show();
+    say(message);
     view.focus({ preventScroll: true });
   });
 }
@@ -138,8 +156,8 @@ async function undo(id) {
   await once(async () => {
     const answer = await api("/v1/review/undo", { author: who(), version: state.version, id: id ?? null });
     await refresh();
-    say(`Took back: ${answer.undone.kind}.`);
     await show();
+    say(`Undone: ${answer.undone.kind}.`);
   });
 }
 
@@ -170,10 +188,10 @@ function intents() {
   const search = el("input", { id: "search", type: "search", placeholder: "words in an utterance", size: 28 });
   search.addEventListener("input", async () => {
     const q = search.value.trim();
-    if (!q) { found.replaceChildren(); return; }
+    if (!q) { fill(found); return; }
     await attempt(async () => {
       const answer = await api("/v1/review/search?q=" + encodeURIComponent(q));
-      if (search.value.trim() === q) found.replaceChildren(el("h2", {}, `Utterances with “${q}”`), utterances(answer.utterances));
+      if (search.value.trim() === q) fill(found, el("h2", {}, `Utterances with “${q}”`), utterances(answer.utterances));
     });
   });
   const row = (i) => el("tr", {},
@@ -246,6 +264,7 @@ async function intent(name) {
 
 let errorAtStart = null;
 const skipped = new Set();
+const QUEUE_KEYS = new Set("amnrsu123456789");
 
 async function queue() {
   const answer = await api("/v1/review/queue?most=200");
@@ -266,7 +285,7 @@ async function queue() {
     const name = await ask("A new intent", "Its name", "", { note: u.text });
     if (name) await to(name, !isIntent(name));
   };
-  const skip = () => { skipped.add(u.id); show(); };
+  const skip = () => once(async () => { skipped.add(u.id); await show(); });
   const own = { a: accept, m: other, n: fresh, r: reject, s: skip, u: () => undo() };
   u.candidates.forEach(([name], k) => { own[String(k + 1)] = () => to(name); });
   const key = (letter, label, action, main) => button([el("kbd", {}, letter), " ", label], action, { class: main ? "main wrap" : "wrap" });
@@ -277,7 +296,7 @@ async function queue() {
       el("div", { class: "row" }, key("a", "Accept", accept, true), key("m", "Move …", other), key("n", "New intent …", fresh),
         key("r", "No intent", reject), key("s", "Skip", skip)),
       el("div", { class: "row" }, u.candidates.map(([name, p], k) => key(String(k + 1), `${name} (${percent(p)})`, () => to(name))))),
-    el("p", { class: "quiet" }, "Keys: ", el("kbd", {}, "u"), " takes the last decision back.")];
+    el("p", { class: "quiet" }, "Keys: ", el("kbd", {}, "u"), " undoes the last decision.")];
   content.keys = own;
   return content;
 }
@@ -291,7 +310,7 @@ async function tryIt() {
     if (!text) return;
     attempt(async () => {
       const e = await api("/v1/review/explain", { text });
-      answer.replaceChildren(
+      fill(answer,
         el("p", { class: "big", id: "tried" }, e.intent === null ? "no intent" : link(e.intent), " ", el("span", { class: "quiet" }, percent(e.probability))),
         e.outlier > 0.95 && el("p", { class: "bad" }, `It is unlike all intents (outlier score ${e.outlier.toFixed(2)}).`),
         el("div", { class: "columns" },
@@ -309,9 +328,9 @@ async function history() {
   if (!entries.length) return [el("h2", {}, "History"), el("p", { class: "quiet" }, "No decision yet.")];
   const short = (value) => { const text = JSON.stringify(value); return text.length > 160 ? text.slice(0, 159) + "…" : text; };
   return [el("h2", {}, "History"), el("table", {}, el("thead", {}, el("tr", {}, ["When (UTC)", "Who", "What", "", ""].map((t) => el("th", {}, t)))),
-    el("tbody", {}, entries.toReversed().map((e) => el("tr", {}, el("td", {}, e.at.replace("T", " ").slice(0, 19)), el("td", {}, e.author), el("td", {}, e.kind),
+    el("tbody", {}, entries.toReversed().map((e) => el("tr", {}, el("td", { class: "time" }, e.at.replace("T", " ").slice(0, 19)), el("td", {}, e.author), el("td", {}, e.kind),
       el("td", { class: "quiet" }, short(e.arguments)),
-      el("td", {}, e.undone_by ? el("span", { class: "quiet" }, `taken back by ${e.undone_by}`)
+      el("td", {}, e.undone_by ? el("span", { class: "quiet" }, `undone by ${e.undone_by}`)
         : button("Undo", () => undo(e.id), { "aria-label": `Undo ${e.kind} of ${e.author}` }))))))];
 }
 
@@ -321,7 +340,7 @@ async function exports() {
   const start = button("Refit", () => attempt(async () => { await api("/v1/review/refit", { author: who() }); follow(); }), { class: "main" });
   async function follow() {
     let r;
-    try { r = await api("/v1/review/refit"); } catch (error) { text.className = "bad"; text.textContent = error.message; return; }
+    try { r = await api("/v1/review/refit"); } catch (error) { text.className = "bad"; fill(text, problem(error)); return; }
     bar.value = r.status === "done" ? 1 : r.total ? r.done / r.total : 0;
     start.disabled = r.status === "running";
     text.className = r.status === "failed" ? "bad" : "quiet";
@@ -329,128 +348,11 @@ async function exports() {
     if (r.status === "running") setTimeout(() => { if (bar.isConnected) follow(); }, 500);
   }
   follow();
-  return [el("h2", {}, "Export"), el("p", {}, "Every utterance with its reviewed intent; what belongs to no intent is left out."),
+  return [el("h2", {}, "Export"), el("p", {}, "Every utterance with its reviewed intent; what belongs to no intent is left out. ",
+      "Use csv-safe for Excel and other spreadsheets: they would run a cell of csv that begins with “=” as a formula."),
     el("div", { class: "row" }, formats.map((f) => el("a", { href: "/v1/export/" + f, download: true, id: "export-" + f }, f))),
     el("h2", {}, "Refit"), el("p", {}, "Train the classifier on from your decisions, into a folder beside the model. The model itself stays."),
     el("div", { class: "row" }, start, bar, text)];
-}
-
-// ---------------------------------------------------------------- the map
-
-async function map(name) {
-  const data = await api("/v1/review/map");
-  const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": "Map of the logs; the list beside it holds what is selected" });
-  const list = el("div", { class: "side", "aria-live": "polite" }, el("p", { class: "quiet" }, "Click a point to read it. Shift and drag to select several."));
-  const choice = el("select", { "aria-label": "Intent to highlight" }, el("option", { value: "" }, "all intents"),
-    data.names.map((n) => el("option", { value: n, selected: n === name }, n)));
-  const colour = data.names.map((_, i) => data.status[i] === "known" ? "#8b949e" : `hsl(${(i * 137.508) % 360} 65% 50%)`);
-  const context = canvas.getContext("2d");
-  let lasso = null, drag = null, marked = new Set();
-
-  const size = () => [canvas.clientWidth, canvas.clientHeight];
-  const toScreen = (p) => { const [w, h] = size(); return [(0.03 + 0.94 * p[0]) * w * camera.scale + camera.x, (0.03 + 0.94 * p[1]) * h * camera.scale + camera.y]; };
-  function draw() {
-    const [w, h] = size(), ratio = devicePixelRatio || 1;
-    if (canvas.width !== Math.round(w * ratio)) { canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio); }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, w, h);
-    const wanted = data.names.indexOf(choice.value), r = (data.points.length > 10000 ? 2 : 4) + Math.min(4, camera.scale / 2);
-    for (const pass of [0, 1]) { // what is highlighted lies on top
-      for (const p of data.points) {
-        const lit = wanted < 0 || p[2] === wanted || marked.has(p[3]);
-        if (lit !== (pass === 1)) continue;
-        const [x, y] = toScreen(p);
-        if (x < -5 || y < -5 || x > w + 5 || y > h + 5) continue;
-        context.globalAlpha = lit ? 0.9 : 0.12;
-        context.fillStyle = p[2] < 0 ? "#8b949e" : colour[p[2]];
-        const own = marked.has(p[3]) ? r + 3 : r;
-        context.fillRect(x - own / 2, y - own / 2, own, own);
-      }
-    }
-    context.globalAlpha = 1;
-    if (lasso) {
-      context.beginPath();
-      lasso.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
-      context.strokeStyle = getComputedStyle(canvas).color;
-      context.stroke();
-    }
-  }
-  let waiting = false;
-  const redraw = () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; draw(); }); } };
-  function zoom(factor, cx, cy) {
-    const next = Math.min(80, Math.max(1, camera.scale * factor));
-    camera.x = cx - (cx - camera.x) * next / camera.scale;
-    camera.y = cy - (cy - camera.y) * next / camera.scale;
-    camera.scale = next;
-    redraw();
-  }
-  async function select(ids) {
-    marked = new Set(ids);
-    redraw();
-    await attempt(async () => {
-      if (!ids.length) { list.replaceChildren(el("p", { class: "quiet" }, "Nothing selected.")); return; }
-      const some = ids.slice(0, 200);
-      const found = (await api("/v1/review/utterances?" + some.map((i) => "id=" + i).join("&"))).utterances;
-      const few = ids.length <= 200;
-      list.replaceChildren(el("div", { class: "row" }, el("strong", {}, `${ids.length} selected`),
-        few ? button("Move all", () => askAndMove(found.map((u) => u.text))) : el("span", { class: "quiet" }, "the first 200 are shown; select at most 200 to move them")), utterances(found));
-    });
-  }
-  const inside = ([x, y], polygon) => {
-    let found = false;
-    for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
-      const [xi, yi] = polygon[i], [xj, yj] = polygon[j];
-      if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) found = !found;
-    }
-    return found;
-  };
-  canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.offsetX, event.offsetY); }, { passive: false });
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    if (event.shiftKey || lassoBox.checked) lasso = [[event.offsetX, event.offsetY]];
-    else drag = { x: event.offsetX, y: event.offsetY, moved: false };
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (lasso) { lasso.push([event.offsetX, event.offsetY]); redraw(); }
-    else if (drag) {
-      const dx = event.offsetX - drag.x, dy = event.offsetY - drag.y;
-      if (Math.abs(dx) + Math.abs(dy) > 3 || drag.moved) { camera.x += dx; camera.y += dy; drag = { x: event.offsetX, y: event.offsetY, moved: true }; redraw(); }
-    }
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    if (lasso) {
-      const polygon = lasso;
-      lasso = null;
-      select(polygon.length > 2 ? data.points.filter((p) => inside(toScreen(p), polygon)).map((p) => p[3]) : []);
-    } else if (drag && !drag.moved) {
-      let best = null, least = 144;
-      for (const p of data.points) {
-        const [x, y] = toScreen(p), d = (x - event.offsetX) ** 2 + (y - event.offsetY) ** 2;
-        if (d < least) { least = d; best = p; }
-      }
-      select(best ? [best[3]] : []);
-    }
-    drag = null;
-  });
-  canvas.addEventListener("keydown", (event) => {
-    const [w, h] = size(), step = 40;
-    const act = { "+": () => zoom(1.3, w / 2, h / 2), "-": () => zoom(1 / 1.3, w / 2, h / 2), ArrowLeft: () => { camera.x += step; redraw(); },
-      ArrowRight: () => { camera.x -= step; redraw(); }, ArrowUp: () => { camera.y += step; redraw(); }, ArrowDown: () => { camera.y -= step; redraw(); } }[event.key];
-    if (act) { event.preventDefault(); act(); }
-  });
-  choice.addEventListener("change", () => {
-    select(choice.value ? data.points.filter((p) => data.names[p[2]] === choice.value).map((p) => p[3]) : []);
-  });
-  const lassoBox = el("input", { type: "checkbox", id: "lasso" });
-  new ResizeObserver(redraw).observe(canvas);
-  if (name && data.names.includes(name)) queueMicrotask(() => choice.dispatchEvent(new Event("change")));
-  const zoomMiddle = (factor) => { const [w, h] = size(); zoom(factor, w / 2, h / 2); };
-  return [el("h2", {}, "Map of the logs"),
-    el("div", { class: "row" }, el("label", {}, "Highlight ", choice), lassoBox, el("label", { for: "lasso" }, "draw to select"),
-      button("+", () => zoomMiddle(1.4), { "aria-label": "Zoom in" }), button("−", () => zoomMiddle(1 / 1.4), { "aria-label": "Zoom out" }),
-      button("Reset", () => { Object.assign(camera, { scale: 1, x: 0, y: 0 }); redraw(); }),
-      el("span", { class: "quiet" }, `${data.points.length.toLocaleString("en")} utterances`)),
-    el("div", { class: "map" }, canvas, list)];
 }
 
 // ---------------------------------------------------------------- which view
@@ -465,30 +367,38 @@ async function show() {
     const current = a.hash === "#" + (name === "intent" ? "intents" : name);
     if (current) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
   }
-  const slow = setTimeout(() => { if (mine === drawn) view.replaceChildren(el("p", { class: "quiet" }, "Loading …")); }, 400);
+  const slow = setTimeout(() => { if (mine === drawn) fill(view, el("p", { class: "quiet" }, "Loading …")); }, 400);
   try {
     if (state === null || name === "intents") await refresh();
     const content = await (views[name] || intents)(argument === undefined ? undefined : decodeURIComponent(argument));
     if (mine === drawn) {
       keys = content.keys || {};
-      view.replaceChildren(...content.flat(Infinity).filter((c) => c));
+      fill(view, content);
     }
   } catch (error) {
-    if (mine === drawn) view.replaceChildren(el("p", { class: "bad", role: "alert" }, error.message), button("Try again", () => { state = null; show(); }));
+    if (mine === drawn) fill(view, el("p", { class: "bad", role: "alert" }, problem(error)), button("Try again", () => { state = null; show(); }));
   } finally {
     clearTimeout(slow);
   }
 }
 
-author.value = localStorage.getItem("newfound-author") || "";
-author.addEventListener("change", () => localStorage.setItem("newfound-author", author.value.trim()));
+if (author) {
+  author.value = localStorage.getItem("newfound-author") || "";
+  author.addEventListener("change", () => localStorage.setItem("newfound-author", author.value.trim()));
+}
+document.getElementById("logout")?.addEventListener("click", async () => {
+  await attempt(async () => { await api("/logout", {}); location.assign("/login"); });
+});
 document.getElementById("undo").addEventListener("click", () => undo());
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("ask").open) return;
   if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
-  const act = keys[event.key];
-  if (act) { event.preventDefault(); act(); }
+  const isWaiting = (busy || handlingKeys) && location.hash === "#queue" && QUEUE_KEYS.has(event.key);
+  if (!isWaiting && !keys[event.key]) return;
+  event.preventDefault();
+  waitingKeys.push(event.key);
+  handleKeys();
 });
 document.querySelector("nav").addEventListener("click", () => say(""));
-addEventListener("hashchange", () => { show().then(() => view.focus({ preventScroll: true })); });
+addEventListener("hashchange", () => { waitingKeys.length = 0; show().then(() => view.focus({ preventScroll: true })); });
 show();

@@ -1,17 +1,12 @@
-"""The bodies of requests and responses, as the OpenAPI page shows them."""
+"""The bodies of answers, as the OpenAPI description shows them."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from newfound import defaults
-from newfound.algorithms.estimation import Estimate, Strategy
-from newfound.defaults import LogsHold
-from newfound.exports.registry import EXPORTS
-from newfound.methods.registry import METHODS
+from newfound.algorithms.estimation import Estimate
 from newfound.model.types import Intent, Prediction, Status
 from newfound.review.session import (
     Candidate,
@@ -23,121 +18,19 @@ from newfound.review.session import (
     ReviewState,
 )
 from newfound.review.store import Entry
-from newfound.text import has_half_character
-
-
-def _no_half_characters(text: str) -> str:
-    if has_half_character(text):
-        raise ValueError("half a character (a lone surrogate)")
-    return text
-
-
-Text = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_no_half_characters)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_no_half_characters)]
-Version = Annotated[int, Field(ge=0, lt=2**53, description="Of the state that the reviewer saw")]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-ExportName = Enum("ExportName", {name: name for name in EXPORTS}, type=str)  # type: ignore[misc]
-MethodName = Enum("MethodName", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
-MAX_TEXTS_TO_LEARN_FROM = 1_000_000
-
-
-class Body(BaseModel):
-    """A request's body; what is not in the schema is refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class PredictBody(Body):
-    """A batch of utterances."""
-
-    texts: Annotated[list[Text], Field(min_length=1, max_length=256)]
-    max_outliers: Share | None = Field(
-        default=None,
-        description="Return no intent for texts less typical than all but this share of the labelled data",
-    )
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"texts": ["where is my card?"]}]})
-
-
-class TextBody(Body):
-    text: Text
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "where is my card?"}]})
-
-
-class DecisionsBody(Body):
-    """Decisions as in `newfound review apply`; all of them are taken or none."""
-
-    author: Name
-    version: Version
-    decisions: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"author": "ana", "version": 0, "decisions": [{"rename": {"intent": "refund_money", "to": "refund"}}]}
-            ]
-        },
-    )
-
-
-class UndoBody(Body):
-    author: Name
-    version: Version
-    id: int | None = Field(default=None, ge=0, lt=2**53, description="The last decision otherwise")
-
-
-class AuthorBody(Body):
-    author: Name
-
-
-class LabelledText(Body):
-    text: Text
-    label: Name
-
-
-class EstimateBody(Body):
-    """What to count new intents in."""
-
-    known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    strategy: Strategy = "resolution"
-    logs_hold: LogsHold = defaults.LOGS_HOLD
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
-
-
-class DiscoverBody(Body):
-    """What to discover new intents in; the encoder is the served model's."""
-
-    author: Name
-    known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    method: MethodName = MethodName(defaults.METHOD)
-    n_new: Annotated[int, Field(ge=1, le=100_000)] | Literal["auto"] = "auto"
-    logs_hold: LogsHold | None = None
-    redact: bool = False
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
-
-
-class UpdateBody(Body):
-    """Newer logs for another round."""
-
-    author: Name
-    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    n_new: Annotated[int, Field(ge=1, le=100_000)] | Literal["auto"] = "auto"
-    accept_all: bool = False
-    redact: bool = False
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
 
 
 class Predicted(BaseModel):
-    """What one text was classified as."""
+    """The intent of one text."""
 
-    intent: str | None = Field(description="None: of no intent, or too unlike all of them")
+    intent: str | None = Field(description="None if the text belongs to no intent, or is too unlike all of them")
     known: bool
     probability: float
     outlier: float = Field(description="Share of labelled training utterances that lie closer to their intent")
 
     @classmethod
     def of(cls, prediction: Prediction) -> Self:
+        """Return the body for a prediction."""
         return cls(
             intent=prediction.intent,
             known=prediction.known,
@@ -147,14 +40,18 @@ class Predicted(BaseModel):
 
 
 class Predictions(BaseModel):
+    """The intents of a batch of texts, in the order of the texts."""
+
     predictions: list[Predicted]
 
 
 class OverlapOut(BaseModel):
-    """An intent that another one borders on."""
+    """An intent that overlaps with another one."""
 
     name: str
-    share: float = Field(description="Of the nearest neighbours of this intent's utterances")
+    share: float = Field(
+        description="Share of the nearest neighbours of the intent's utterances that belong to this one"
+    )
 
 
 class IntentOut(BaseModel):
@@ -166,7 +63,7 @@ class IntentOut(BaseModel):
     size: int = Field(description="Utterances, each counted as often as it occurred")
     labelled: int = Field(description="Utterances that a person labelled")
     certainty: float | None = Field(description="Mean probability of its utterances from the logs")
-    expected_error: float | None = Field(description="Share of them that is expected to be wrong")
+    expected_error: float | None = Field(description="Expected share of these utterances that is wrong")
     keywords: list[str]
     exemplars: list[str] = Field(description="Central utterances")
     border: list[str] = Field(description="Utterances closest to belonging to another intent")
@@ -175,15 +72,18 @@ class IntentOut(BaseModel):
 
     @classmethod
     def of(cls, intent: Intent) -> Self:
+        """Return the body for an intent."""
         return cls(**{key: value for key, value in intent.as_dict().items() if key in cls.model_fields})
 
 
 class Intents(BaseModel):
+    """All intents."""
+
     intents: list[IntentOut]
 
 
 class UtteranceOut(BaseModel):
-    """A training utterance with its intent as the review stands."""
+    """A training utterance and its intent after the review so far."""
 
     id: int
     text: str
@@ -195,15 +95,18 @@ class UtteranceOut(BaseModel):
 
     @classmethod
     def of(cls, utterance: ListedUtterance) -> Self:
+        """Return the body for an utterance."""
         return cls(**_fields(utterance))
 
 
 class Utterances(BaseModel):
+    """Some training utterances."""
+
     utterances: list[UtteranceOut]
 
 
 class ProgressOut(BaseModel):
-    """How far the review is."""
+    """The progress of the review."""
 
     accepted: int
     new: int
@@ -212,7 +115,7 @@ class ProgressOut(BaseModel):
 
 
 class JobState(BaseModel):
-    """What is trained in the background, and how far it is."""
+    """The last job in the background, and its progress."""
 
     kind: str = ""
     status: Literal["idle", "running", "done", "failed"] = "idle"
@@ -221,11 +124,13 @@ class JobState(BaseModel):
     done: int = 0
     total: int = 0
     message: str = ""
-    folder: str | None = Field(default=None, description="The name of the model that was written, beside this one")
+    folder: str | None = Field(
+        default=None, description="The name of the folder that was written, beside the served one"
+    )
 
 
 class StateOut(BaseModel):
-    """The intents in brief, the progress, and the version to send with a decision."""
+    """All intents, the progress, and the version to send with a decision."""
 
     version: int
     intents: list[IntentOut]
@@ -234,6 +139,7 @@ class StateOut(BaseModel):
 
     @classmethod
     def of(cls, state: ReviewState, job: JobState) -> Self:
+        """Return the body for a state of the review."""
         return cls(
             version=state.version,
             intents=[IntentOut.of(intent) for intent in state.intents],
@@ -243,7 +149,7 @@ class StateOut(BaseModel):
 
 
 class MergeOut(BaseModel):
-    """Another intent that may be the same, and pairs of close utterances as evidence."""
+    """Another intent that may mean the same, and pairs of close utterances as evidence."""
 
     name: str
     status: Status
@@ -252,20 +158,22 @@ class MergeOut(BaseModel):
 
 
 class PartOut(BaseModel):
+    """One part of a proposed split."""
+
     name: str
     size: int
     utterances: list[str]
 
 
 class SplitOut(BaseModel):
-    """Two parts that an intent may really be."""
+    """A proposal to split an intent in two."""
 
-    separation: float = Field(description="Silhouette of the two parts")
+    separation: float = Field(description="Silhouette coefficient of the two parts")
     parts: list[PartOut]
 
 
 class IntentPageOut(IntentOut):
-    """All about one intent, with some of its utterances, the least certain first."""
+    """One intent in detail, with some of its utterances, the least certain first."""
 
     merges: list[MergeOut]
     split: SplitOut | None
@@ -274,6 +182,7 @@ class IntentPageOut(IntentOut):
 
     @classmethod
     def of_page(cls, page: IntentPage) -> Self:
+        """Return the body for the page of an intent."""
         split = page.split
         return cls(
             **IntentOut.of(page.intent).model_dump(),
@@ -287,17 +196,20 @@ class IntentPageOut(IntentOut):
 
 
 class QueueItemOut(UtteranceOut):
-    """An utterance that needs a look."""
+    """An utterance that should be checked."""
 
     candidates: list[tuple[str, float]] = Field(description="Intents it may belong to, with their probability")
     agreement: float = Field(description="Share of its neighbours that have its intent")
 
     @classmethod
     def of_item(cls, item: QueueItem) -> Self:
+        """Return the body for an item of the queue."""
         return cls(**_fields(item.utterance), candidates=_pairs(item.candidates), agreement=item.agreement)
 
 
 class QueueOut(BaseModel):
+    """The utterances that should be checked first."""
+
     version: int
     items: list[QueueItemOut]
     expected_error: float
@@ -314,24 +226,31 @@ class MapOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, found: LogMap) -> Self:
+    def of(cls, log_map: LogMap) -> Self:
+        """Return the body for a map."""
         return cls(
-            version=found.version, names=list(found.names), status=list(found.statuses), points=list(found.points)
+            version=log_map.version,
+            names=list(log_map.names),
+            status=list(log_map.statuses),
+            points=list(log_map.points),
         )
 
 
 class NearUtteranceOut(UtteranceOut):
+    """An utterance that is similar to a text."""
+
     similarity: float
 
 
 class ExplanationOut(Predicted):
-    """What one text is classified as, the likely intents, and the utterances it is closest to."""
+    """The intent of one text, its likely intents, and the most similar utterances."""
 
     intents: list[tuple[str, float]]
     utterances: list[NearUtteranceOut]
 
     @classmethod
     def of_explanation(cls, explanation: Explanation) -> Self:
+        """Return the body for an explanation."""
         return cls(
             **Predicted.of(explanation.prediction).model_dump(),
             intents=_pairs(explanation.intents),
@@ -343,7 +262,7 @@ class ExplanationOut(Predicted):
 
 
 class EntryOut(BaseModel):
-    """A decision with who took it and when, and who took it back."""
+    """A decision: who made it and when, and who undid it."""
 
     id: int
     at: str
@@ -355,6 +274,7 @@ class EntryOut(BaseModel):
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
+        """Return the body for a recorded decision."""
         return cls(
             id=entry.id,
             at=entry.at,
@@ -367,21 +287,27 @@ class EntryOut(BaseModel):
 
 
 class Decided(BaseModel):
+    """The recorded decisions, and the version after them."""
+
     version: int
     entries: list[EntryOut]
 
 
 class Undone(BaseModel):
+    """The decision that was undone, and the version after it."""
+
     version: int
     undone: EntryOut
 
 
 class Log(BaseModel):
+    """All decisions, in their order."""
+
     entries: list[EntryOut]
 
 
 class EstimateOut(BaseModel):
-    """How many new intents there are, and between which two numbers in nine of ten cases."""
+    """The estimated number of new intents, with a 90 % interval."""
 
     n_new: int
     low: int
@@ -389,15 +315,18 @@ class EstimateOut(BaseModel):
 
     @classmethod
     def of(cls, estimate: Estimate) -> Self:
+        """Return the body for an estimate."""
         return cls(n_new=estimate.n_new, low=estimate.low, high=estimate.high)
 
 
 class Health(BaseModel):
+    """Whether the server works."""
+
     status: str
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass with slots, one level deep."""
+    """Return the fields of a dataclass by name. Unlike `asdict`, it leaves nested dataclasses as they are."""
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 

@@ -1,0 +1,108 @@
+"""Gentle fine-tuning of the encoder: supervised contrast on labelled rows, instance contrast on the logs.
+
+A few epochs at a low rate pull utterances of one intent together without spoiling what the encoder knew of all the
+others; training the last layer for a hundred epochs does spoil it (docs/recipe.md has the numbers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.algorithms.losses import instance_contrastive, supervised_contrastive
+from newfound.encoders.ragged import Batch
+from newfound.methods.context import FitContext
+from newfound.model.network import IntentNetwork
+from newfound.training.sampling import class_balanced_batches
+from newfound.training.schedule import GentleSchedule
+from newfound.training.trainer import Losses, Trainer
+
+MAX_STEPS = 400  # of an epoch: more labelled data than 100,000 rows are sampled
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastiveSettings:
+    """The batches and temperatures of the fine-tuning.
+
+    Attributes:
+        classes: Intents in a batch.
+        per_class: Utterances of each.
+        unlabelled: Utterances of the logs in a batch, each seen twice through dropout.
+        tau: Temperature of the supervised contrast.
+        tau_ins: Temperature of the instance contrast.
+        instance_weight: Of the instance contrast beside the supervised one.
+    """
+
+    classes: int = 32
+    per_class: int = 8
+    unlabelled: int = 256
+    tau: float = 0.1
+    tau_ins: float = 0.05
+    instance_weight: float = 1.0
+
+
+DEFAULT_CONTRAST = ContrastiveSettings()
+
+
+def fine_tune(
+    context: FitContext,
+    network: IntentNetwork,
+    y: Tensor,
+    schedule: GentleSchedule,
+    *,
+    stage: str,
+    contrast: ContrastiveSettings = DEFAULT_CONTRAST,
+) -> None:
+    """Train the encoder of a network; its classifier stays as it is.
+
+    Args:
+        context: The fit.
+        network: Its tail is trained in place.
+        y: Labels of all rows (CPU), -1 for none: known intents, and in later rounds pseudo-labels.
+        schedule: Epochs and learning rates.
+        stage: The name of this training, unique within the fit.
+        contrast: Batches and temperatures.
+    """
+    target = y.to(context.device)
+    logs = context.unlabelled_rows
+    n_logs = min(contrast.unlabelled, len(logs))
+    n_labelled = 0
+
+    def batches(epoch: int) -> Tensor:
+        nonlocal n_labelled
+        drawn = class_balanced_batches(
+            y,
+            logs,
+            classes=contrast.classes,
+            per_class=contrast.per_class,
+            n_others=n_logs,
+            max_steps=MAX_STEPS,
+            seed=context.seed,
+            stage=stage,
+            epoch=epoch,
+        )
+        n_labelled = drawn.shape[1] - n_logs
+        return torch.cat([drawn, drawn[:, n_labelled:]], dim=1)  # the logs' rows twice: dropout makes two views
+
+    def step(batch: Batch) -> Losses:
+        z = F.normalize(network(context.features, batch).float(), dim=-1)  # [B, d]
+        labelled, first, second = torch.split(z, [n_labelled, n_logs, n_logs])
+        losses = {"supervised": supervised_contrastive(labelled, target[batch.rows[:n_labelled]], contrast.tau)}
+        total = losses["supervised"]
+        if n_logs > 1:
+            same = target[batch.rows[n_labelled : n_labelled + n_logs]]
+            losses["instance"] = instance_contrastive(first, second, contrast.tau_ins, same=same)
+            total = total + contrast.instance_weight * losses["instance"]
+        return {"loss": total, **losses}
+
+    classifier = network.classifier
+    frozen = [p for p in classifier.parameters() if p.requires_grad]
+    for p in frozen:
+        p.requires_grad_(False)
+    trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
+    context.history[stage] = trainer.fit(batches, context.batches, step, title=stage)
+    for p in frozen:
+        p.requires_grad_(True)

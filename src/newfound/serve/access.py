@@ -1,0 +1,180 @@
+"""Who may use the server: tokens, sessions, and the lock-out after wrong tokens."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import logging
+import math
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+logger = logging.getLogger("newfound.serve")
+
+MAX_CLIENTS = 10_000
+MAX_SESSIONS = 1_000
+MAX_WRONG_TOKENS = 10
+SECONDS_OF_FIRST_LOCKOUT = 30.0
+MAX_SECONDS_OF_LOCKOUT = 3600.0
+SECONDS_UNTIL_FORGIVEN = 3600.0  # after the last wrong token, or the end of the lock-out that it caused
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose token was given.
+
+    Attributes:
+        person: The owner of the token; None if all users share one token.
+    """
+
+    person: str | None = None
+
+
+class Tokens:
+    """The secrets that open the server."""
+
+    def __init__(self, token: str | Mapping[str, str] | None) -> None:
+        """Take the secrets.
+
+        Args:
+            token: One secret, one secret for each person by name, or None if no secret is needed.
+        """
+        self.required = bool(token)
+        if isinstance(token, Mapping):
+            self._identities = {secret: Identity(person) for person, secret in token.items()}
+        else:
+            self._identities = {token: Identity()} if token else {}
+
+    def identify(self, secret: str) -> Identity | None:
+        """Return whose secret it is, or None. The time it takes does not depend on the secret."""
+        given = secret.encode("utf-8", "surrogateescape")
+        owner = None
+        for expected, identity in self._identities.items():
+            if hmac.compare_digest(given, expected.encode()):
+                owner = identity
+        return owner
+
+
+class Sessions:
+    """The people who logged in. A session ends when it is not used for a while."""
+
+    def __init__(self, seconds: float) -> None:
+        """Take the length of a session.
+
+        Args:
+            seconds: A session ends after this long without a request.
+        """
+        self._seconds = seconds
+        self._sessions: OrderedDict[str, tuple[Identity, float]] = OrderedDict()  # the least recently used first
+
+    def begin(self, identity: Identity) -> str:
+        """Return the secret key of a new session."""
+        self._drop_expired()
+        while len(self._sessions) >= MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+        key = secrets.token_urlsafe(32)
+        self._sessions[key] = identity, time.monotonic()
+        return key
+
+    def use(self, key: str) -> Identity | None:
+        """Return whose session it is and keep it alive, or return None if there is no such session."""
+        self._drop_expired()
+        session = self._sessions.pop(key, None)
+        if session is None:
+            return None
+        self._sessions[key] = session[0], time.monotonic()
+        return session[0]
+
+    def end(self, key: str) -> None:
+        """End a session."""
+        self._sessions.pop(key, None)
+
+    def _drop_expired(self) -> None:
+        oldest_allowed = time.monotonic() - self._seconds
+        while self._sessions and next(iter(self._sessions.values()))[1] < oldest_allowed:
+            self._sessions.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _WrongTokens:
+    count: int = 0
+    locked_until: float = 0.0
+    forgiven_at: float = 0.0
+
+
+class Lockout:
+    """Refuses a client's tokens for a while after several wrong ones, and for longer after each further one."""
+
+    def __init__(self) -> None:
+        self._clients: OrderedDict[str, _WrongTokens] = OrderedDict()
+
+    def seconds_left(self, client: str) -> int:
+        """Return for how many more seconds the client's tokens are refused; 0 if they are not."""
+        wrong = self._clients.get(client)
+        return 0 if wrong is None else max(0, math.ceil(wrong.locked_until - time.monotonic()))
+
+    def add_wrong_token(self, client: str) -> None:
+        """Count a wrong token."""
+        now = time.monotonic()
+        wrong = self._clients.pop(client, None)
+        if wrong is None or wrong.forgiven_at < now:
+            wrong = _WrongTokens()
+        wrong.count += 1
+        if wrong.count >= MAX_WRONG_TOKENS:
+            doublings = min(wrong.count - MAX_WRONG_TOKENS, 30)
+            seconds = min(SECONDS_OF_FIRST_LOCKOUT * 2**doublings, MAX_SECONDS_OF_LOCKOUT)
+            wrong.locked_until = now + seconds
+            logger.warning("%d wrong tokens from %s; its tokens are refused for %d s", wrong.count, client, seconds)
+        wrong.forgiven_at = max(now, wrong.locked_until) + SECONDS_UNTIL_FORGIVEN
+        self._clients[client] = wrong
+        while len(self._clients) > MAX_CLIENTS:
+            self._clients.popitem(last=False)
+
+
+class RateLimiter:
+    """A token bucket for each client: `burst` requests at once, refilled steadily."""
+
+    def __init__(self, per_second: float, burst: int) -> None:
+        """Take the limits of each client.
+
+        Args:
+            per_second: How many requests a client may send, on average.
+            burst: How many requests it may send at once.
+        """
+        self._rate, self._burst = per_second, float(burst)
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, and when that was so
+
+    def allows(self, client: str) -> bool:
+        """Count a request of the client; return whether it may be answered."""
+        now = time.monotonic()
+        left, at = self._buckets.pop(client, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._rate)
+        self._buckets[client] = (max(0.0, left - 1), now)
+        while len(self._buckets) > MAX_CLIENTS:
+            self._buckets.popitem(last=False)
+        return left >= 1
+
+
+def client_address(peer: str, forwarded_for: str | None) -> str:
+    """Return the address by which a client is counted.
+
+    All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them.
+
+    Args:
+        peer: The address at the other end of the connection.
+        forwarded_for: The header `X-Forwarded-For`, if there is a proxy to be believed. Its last address is the one
+            that the proxy saw; the client itself may have written those before it.
+    """
+    address = peer if forwarded_for is None else forwarded_for.rpartition(",")[2].strip()
+    try:
+        parsed = ipaddress.ip_address(address)
+        if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+            return str(parsed.ipv4_mapped)
+        if isinstance(parsed, ipaddress.IPv6Address):
+            return str(ipaddress.ip_network((int(parsed), 64), strict=False))
+        return str(parsed)
+    except ValueError:
+        return peer

@@ -1,0 +1,136 @@
+"""The bodies of requests, as the OpenAPI description shows them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from newfound import defaults
+from newfound.algorithms.estimation import Strategy
+from newfound.defaults import LogsHold
+from newfound.exports.registry import EXPORTS
+from newfound.methods.registry import METHODS
+from newfound.serve.settings import MAX_NAME_LENGTH
+from newfound.text import has_half_character
+
+MAX_TEXTS_IN_A_REQUEST = 256
+MAX_TEXTS_TO_LEARN_FROM = 1_000_000
+MAX_TEXT_LENGTH = 10_000
+MAX_DECISIONS_IN_A_REQUEST = 1_000
+MAX_NEW_INTENTS = 100_000
+
+
+def _no_half_characters(text: str) -> str:
+    if has_half_character(text):
+        raise ValueError("half a character (a lone surrogate)")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_LENGTH), AfterValidator(_no_half_characters)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH), AfterValidator(_no_half_characters)]
+Author = Annotated[
+    Name | None, Field(description="Who asks. It may be left out, and must not differ, if the token is a person's own.")
+]
+Version = Annotated[int, Field(ge=0, lt=2**53, description="The version of the state that the reviewer saw")]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+ExportName = Enum("ExportName", {name: name for name in EXPORTS}, type=str)  # type: ignore[misc]
+MethodName = Enum("MethodName", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
+
+
+class Body(BaseModel):
+    """The body of a request; fields that are not in the schema are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class PredictBody(Body):
+    """A batch of utterances."""
+
+    texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_IN_A_REQUEST)]
+    max_outliers: Share | None = Field(
+        default=None,
+        description="Return no intent for texts less typical than all but this share of the labelled data",
+    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"texts": ["where is my card?"]}]})
+
+
+class TextBody(Body):
+    """One utterance."""
+
+    text: Text
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "where is my card?"}]})
+
+
+class DecisionsBody(Body):
+    """Decisions as in `newfound review apply`; either all of them are recorded or none."""
+
+    author: Author = None
+    version: Version
+    decisions: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_DECISIONS_IN_A_REQUEST)]
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"author": "ana", "version": 0, "decisions": [{"rename": {"intent": "refund_money", "to": "refund"}}]}
+            ]
+        },
+    )
+
+
+class UndoBody(Body):
+    """Which decision to undo."""
+
+    author: Author = None
+    version: Version
+    id: int | None = Field(
+        default=None, ge=0, lt=2**53, description="The number of the decision; without it, the last one"
+    )
+
+
+class AuthorBody(Body):
+    """Who asks."""
+
+    author: Author = None
+
+
+class LabelledText(Body):
+    """An utterance of a known intent."""
+
+    text: Text
+    label: Name
+
+
+class EstimateBody(Body):
+    """The data in which to estimate the number of new intents."""
+
+    known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    strategy: Strategy = "resolution"
+    logs_hold: LogsHold = defaults.LOGS_HOLD
+    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+
+
+class DiscoverBody(Body):
+    """The data in which to discover new intents. The encoder is that of the served model."""
+
+    author: Author = None
+    known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    method: MethodName = MethodName(defaults.METHOD)
+    n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
+    logs_hold: LogsHold | None = None
+    redact: bool = False
+    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+
+
+class UpdateBody(Body):
+    """Newer logs in which to discover further intents."""
+
+    author: Author = None
+    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
+    accept_all: bool = False
+    redact: bool = False
+    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)

@@ -1,0 +1,52 @@
+"""Batches that are drawn and not merely shuffled."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from newfound.training.seeding import derive
+
+
+def class_balanced_batches(
+    y: Tensor,
+    others: Tensor,
+    *,
+    classes: int,
+    per_class: int,
+    n_others: int,
+    max_steps: int,
+    seed: int,
+    stage: str,
+    epoch: int,
+) -> Tensor:
+    """Return batches [steps, classes x per_class + n_others] of row numbers: labelled rows first, then others.
+
+    An epoch has as many steps as it takes to draw as many labelled rows as there are, at most `max_steps`. Every step
+    draws some classes, and some rows of each of them; a class with too few rows gives some of them twice.
+
+    Args:
+        y: Label of every row of the corpus, -1 for none.
+        others: Row numbers that the second part of a batch is drawn from, without replacement where they suffice.
+        classes: Classes in a batch, at most.
+        per_class: Rows of each class.
+        n_others: Size of the second part.
+        max_steps: Of an epoch.
+        seed: The user's seed.
+        stage: The name of the training stage.
+        epoch: The number of the epoch.
+    """
+    rng = np.random.default_rng(derive(seed, stage, "rows", epoch))
+    labels = y.numpy()
+    rows_of = [np.flatnonzero(labels == label) for label in np.unique(labels[labels >= 0])]
+    classes = min(classes, len(rows_of))
+    steps = min(max_steps, max(1, -(-int((labels >= 0).sum()) // (classes * per_class))))
+    pool = others.numpy()
+    batches = []
+    for _ in range(steps):
+        chosen = rng.permutation(len(rows_of))[:classes]
+        labelled = [rng.choice(rows_of[c], per_class, replace=len(rows_of[c]) < per_class) for c in chosen]
+        unlabelled = rng.choice(pool, n_others, replace=len(pool) < n_others) if n_others else pool[:0]
+        batches.append(np.concatenate([*labelled, unlabelled]))
+    return torch.from_numpy(np.stack(batches))

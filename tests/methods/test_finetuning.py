@@ -1,0 +1,112 @@
+"""Gentle fine-tuning, and the efforts that use it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import newfound
+from newfound.errors import SettingsError
+from newfound.methods.consensus import Consensus
+from newfound.methods.kmeans import KMeans
+from newfound.model import load
+from newfound.training.schedule import GentleSchedule
+from newfound.workflows.fitting import settings_of_effort
+
+FAST = {"n_new": 2, "device": "cpu", "epochs": 5, "finetune_epochs": 2, "round_epochs": 1, "rounds": 1}
+
+
+@pytest.fixture(scope="module")
+def tuned(tiny_encoder, themed):
+    return Consensus(encoder=tiny_encoder, tune="layers", logs="novel", **FAST).fit(themed.texts, themed.labels)
+
+
+def test_rates_by_hand():
+    """Two epochs of ten steps, a tenth of them warm-up: 1/2, 1, then half a cosine over eighteen steps."""
+    schedule = GentleSchedule(epochs=2, lr=2.0, head_lr=4.0, warmup=0.1)
+    rates = [schedule.rates(step, 10) for step in range(20)]
+    assert [r["encoder"] for r in rates[:3]] == pytest.approx([1.0, 2.0, 2.0])
+    assert rates[11]["encoder"] == pytest.approx(1.0)
+    assert rates[-1]["encoder"] == pytest.approx(2.0 * (1 + np.cos(np.pi * 17 / 18)) / 2)
+    assert all(r["heads"] == pytest.approx(2 * r["encoder"]) for r in rates)
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0}, {"head_lr": -1}, {"warmup": 1.0}])
+def test_schedules_that_cannot_work_are_refused(wrong):
+    with pytest.raises(SettingsError):
+        GentleSchedule(**wrong)
+
+
+def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):
+    tail = tuned.model_.network.tail
+    fresh = tiny_encoder.tail(tuned.model_.tune)
+    before, after = dict(fresh.named_parameters()), dict(tail.named_parameters())
+    moved = {name for name in after if not torch.equal(before[name], after[name])}
+    assert not any("embeddings" in name for name in moved)
+    assert {name.split(".")[2] for name in moved if ".layers." in name} == {"0", "1", "2"}
+    assert set(tail.trained()) == {name for name in after if "embeddings" not in name}
+
+
+def test_the_loss_falls_and_rounds_are_recorded(tuned):
+    assert [len(tuned.history_[stage]) for stage in ("fine-tuning", "round 1", "training")] == [2, 1, 5]
+    assert len(tuned.history_["consensus"]) == 2
+
+
+def test_same_seed_same_model(tiny_encoder, themed, tuned):
+    again = Consensus(encoder=tiny_encoder, tune="layers", logs="novel", **FAST).fit(themed.texts, themed.labels)
+    np.testing.assert_array_equal(again.predict_proba(themed.texts), tuned.predict_proba(themed.texts))
+
+
+@pytest.mark.parametrize("with_encoder", [False, True])
+def test_a_tuned_model_is_saved_whole_and_loads_identically(tuned, themed, tiny_folder, tmp_path, with_encoder):
+    tuned.model_.save(tmp_path / "m", with_encoder=with_encoder)
+    loaded = load(tmp_path / "m", encoder=None if with_encoder else str(tiny_folder))
+    np.testing.assert_array_equal(loaded.predict_proba(themed.texts), tuned.predict_proba(themed.texts))
+
+
+def test_the_encoder_is_left_as_it_was(tiny_encoder, tiny_folder, tuned):
+    from newfound.encoders.encoder import load_encoder
+
+    assert tiny_encoder.weights_hash() == load_encoder(str(tiny_folder)).weights_hash()
+
+
+def test_mixed_logs_estimated_numbers_refits_and_updates_work_on_a_tuned_model(tiny_encoder, themed, tmp_path):
+    known, logs = themed.labelled(), [*themed.unlabelled().texts, *themed.labelled().texts[:20]]
+    settings = {"finetune_epochs": 1, "round_epochs": 1, "epochs": 5}
+    options = {"encoder": tiny_encoder, "device": "cpu", "effort": "best"}
+    result = newfound.discover(known, logs, tmp_path / "m", settings=settings, **options)
+    assert result.n_new >= 1
+    assert newfound.refit(tmp_path / "m", encoder=tiny_encoder, device="cpu", effort="standard").model.intents
+    updated = newfound.update(
+        tmp_path / "m",
+        ["cancel book", "book cancel now"],
+        n_new=1,
+        accept_all=True,
+        encoder=tiny_encoder,
+        effort="quick",
+    )
+    assert {i.name for i in updated.intents} >= {i.name for i in result.intents}
+
+
+class Notes:
+    def __init__(self):
+        self.said = []
+
+    def note(self, message):
+        self.said.append(message)
+
+
+def test_what_an_effort_stands_for():
+    notes = Notes()
+    assert settings_of_effort(Consensus, "quick", "auto", "cpu", notes) == {"tune": "heads"}
+    assert settings_of_effort(Consensus, "standard", "auto", "cpu", notes) == {"tune": "layers", "rounds": 0}
+    assert settings_of_effort(Consensus, "best", "auto", "cpu", notes) == {"tune": "layers"}
+    assert settings_of_effort(Consensus, "best", "last:2", "cpu", notes) == {"tune": "last:2"}
+    assert settings_of_effort(KMeans, "best", "auto", "cpu", notes) == {"tune": "last"}
+    assert settings_of_effort(Consensus, "auto", "last", "cpu", notes) == {"tune": "last"}
+    assert notes.said == []
+    assert settings_of_effort(Consensus, "auto", "auto", "cpu", notes) == {"tune": "heads"}
+    assert "no GPU here" in notes.said[0]
+    with pytest.raises(SettingsError, match="one of auto, quick, standard, best"):
+        settings_of_effort(Consensus, "more", "auto", "cpu", notes)

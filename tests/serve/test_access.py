@@ -1,0 +1,282 @@
+"""Who may use the server: tokens, sessions, the lock-out after wrong tokens, and in whose name decisions are made."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+
+import pytest
+from serving import QUIET, client_of
+
+from newfound.errors import SettingsError
+from newfound.serve import access
+from newfound.serve.access import Identity, Lockout, Sessions, Tokens, client_address
+from newfound.serve.settings import ServeSettings, read_token
+
+TOKEN = "a-secret-of-24-characters"
+SHARED = dataclasses.replace(QUIET, host="0.0.0.0", token=TOKEN)
+ANA, BO = "the-secret-of-ana-1234", "the-secret-of-bo-12345"
+PERSONAL = dataclasses.replace(SHARED, token={"Ana": ANA, "Bo": BO})
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still unless `clock.now` is changed."""
+
+    class Clock:
+        now = 1_000.0
+
+        def monotonic(self):
+            return self.now
+
+    stopped = Clock()
+    monkeypatch.setattr(access, "time", stopped)
+    return stopped
+
+
+def bearer(secret):
+    return {"authorization": f"Bearer {secret}"}
+
+
+def log_in(client, secret=TOKEN, **options):
+    return client.post("/login", data={"token": secret}, follow_redirects=False, **options)
+
+
+def csrf_of(client):
+    return client.get("/").text.split('name="csrf" content="')[1].split('"')[0]
+
+
+def test_a_wrong_login_is_401_and_ten_of_them_lock_the_client_out(folder, tiny_encoder, clock):
+    with client_of(folder, tiny_encoder, SHARED) as client:
+        for _ in range(10):
+            answer = log_in(client, "wrong")
+            assert answer.status_code == 401
+            assert "That is not a token of this server." in answer.text
+            assert "<form" in answer.text, "the login page, to try again"
+        answer = log_in(client)
+        assert answer.status_code == 429, "the right token is refused as well, or guessing could go on"
+        assert answer.headers["retry-after"] == "30"
+        assert "try again in 30 s" in answer.text
+        assert client.get("/v1/intents", headers=bearer(TOKEN)).status_code == 429
+        assert client.get("/login").status_code == client.get("/healthz").status_code == 200
+        clock.now += 30
+        assert log_in(client, "wrong").status_code == 401
+        assert log_in(client).headers["retry-after"] == "60", "twice as long"
+        clock.now += 60
+        assert log_in(client).status_code == 303
+
+
+def test_wrong_bearer_tokens_lock_the_client_out_but_end_no_session(folder, tiny_encoder, clock):
+    with client_of(folder, tiny_encoder, SHARED) as client:
+        log_in(client)
+        for _ in range(10):
+            assert client.get("/v1/intents", headers=bearer("wrong")).status_code == 401
+        answer = client.get("/v1/intents", headers=bearer(TOKEN))
+        assert answer.status_code == 429
+        assert answer.headers["retry-after"] == "30"
+        assert client.get("/v1/intents").status_code == 200, "who has logged in goes on"
+
+
+def test_a_lock_out_grows_to_an_hour_and_is_forgiven(clock):
+    lockout = Lockout()
+    seconds = []
+    for _ in range(20):
+        lockout.add_wrong_token("a")
+        seconds.append(lockout.seconds_left("a"))
+        clock.now += seconds[-1]
+    assert seconds == [0] * 9 + [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]
+    assert lockout.seconds_left("b") == 0
+    clock.now += 3601
+    lockout.add_wrong_token("a")
+    assert lockout.seconds_left("a") == 0, "the count began anew"
+
+
+def test_a_session_ends_when_it_is_not_used(folder, tiny_encoder, clock):
+    settings = dataclasses.replace(SHARED, seconds_of_session=100)
+    with client_of(folder, tiny_encoder, settings) as client:
+        log_in(client)
+        for _ in range(3):
+            clock.now += 99
+            assert client.get("/v1/intents").status_code == 200
+        clock.now += 101
+        assert client.get("/v1/intents").status_code == 401
+    assert ServeSettings().seconds_of_session == 12 * 3600
+
+
+def test_the_number_of_sessions_is_limited(monkeypatch):
+    monkeypatch.setattr(access, "MAX_SESSIONS", 2)
+    sessions = Sessions(60)
+    first, second = sessions.begin(Identity("a")), sessions.begin(Identity("b"))
+    sessions.use(first)
+    third = sessions.begin(Identity("c"))
+    assert [sessions.use(key) for key in (first, second, third)] == [Identity("a"), None, Identity("c")]
+
+
+def test_a_logout_ends_the_session_and_needs_the_secret_of_the_page(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, SHARED) as client:
+        assert 'id="logout"' not in client.get("/login").text
+        log_in(client)
+        cookie = "; ".join(f"{c.name}={c.value}" for c in client.cookies.jar)
+        assert 'id="logout"' in client.get("/").text
+        assert client.post("/logout").status_code == 403
+        assert client.get("/v1/intents").status_code == 200
+        answer = client.post("/logout", headers={"x-csrf-token": csrf_of(client)})
+        assert answer.status_code == 200
+        assert "Max-Age=0" in answer.headers["set-cookie"]
+        assert client.get("/v1/intents", headers={"cookie": cookie}).status_code == 401, "the server forgot it as well"
+
+
+def test_without_a_token_there_is_no_login(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder) as client:
+        assert 'id="logout"' not in client.get("/").text
+        assert client.get("/login", follow_redirects=False).headers["location"] == "/"
+        assert log_in(client, "").headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "forwarded", "behind_proxy", "secure"),
+    [
+        ("http", None, False, False),
+        ("https", None, False, True),
+        ("http", "https", False, False),
+        ("http", "https", True, True),
+        ("http", "https, http", True, False),
+    ],
+)
+def test_the_cookie_is_secure_over_tls(folder, tiny_encoder, scheme, forwarded, behind_proxy, secure):
+    settings = dataclasses.replace(SHARED, behind_proxy=behind_proxy)
+    with client_of(folder, tiny_encoder, settings) as client:
+        client.base_url = f"{scheme}://127.0.0.1"
+        cookie = log_in(client, headers={"x-forwarded-proto": forwarded} if forwarded else {}).headers["set-cookie"]
+        assert ("; Secure" in cookie) == secure
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+
+
+def test_behind_a_proxy_each_client_is_locked_out_alone(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, dataclasses.replace(SHARED, host="127.0.0.1", behind_proxy=True)) as client:
+        client.base_url = "https://intents.example"  # the name of the proxy, which passes it on
+        for _ in range(11):
+            answer = log_in(client, "wrong", headers={"x-forwarded-for": "198.51.100.7, 203.0.113.1"})
+        assert answer.status_code == 429
+        assert log_in(client, headers={"x-forwarded-for": "198.51.100.8, 203.0.113.1"}).status_code == 429
+        assert log_in(client, headers={"x-forwarded-for": "203.0.113.1, 203.0.113.2"}).status_code == 303
+
+
+def test_clients_cannot_say_who_they_are_without_a_proxy(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, SHARED) as client:
+        statuses = [
+            log_in(client, "wrong", headers={"x-forwarded-for": f"203.0.113.{i}"}).status_code for i in range(11)
+        ]
+        assert statuses == [401] * 10 + [429]
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "expected"),
+    [
+        ("192.0.2.1", None, "192.0.2.1"),
+        ("::ffff:192.0.2.1", None, "192.0.2.1"),
+        ("2001:db8::1", None, "2001:db8::/64"),
+        ("2001:db8::2:3", None, "2001:db8::/64"),
+        ("testclient", None, "testclient"),
+        ("127.0.0.1", "203.0.113.1, 203.0.113.2", "203.0.113.2"),
+        ("127.0.0.1", "nonsense", "127.0.0.1"),
+    ],
+)
+def test_a_client_is_counted_by_its_address(peer, forwarded_for, expected):
+    assert client_address(peer, forwarded_for) == expected
+
+
+def test_a_token_file_may_hold_one_secret_for_each_person(tmp_path):
+    path = tmp_path / "token"
+    path.write_text(f"\n Ana Maria :  {ANA}\n\nBo: {BO}:x\n", "utf-8")
+    assert read_token(path) == {"Ana Maria": ANA, "Bo": f"{BO}:x"}
+    path.write_text(f"Ana: {ANA}")
+    assert read_token(path) == {"Ana": ANA}
+    path.write_text("name:one-secret-with-a-colon\n")
+    assert read_token(path) == "name:one-secret-with-a-colon", "one secret, as ever"
+    assert ANA not in repr(ServeSettings(token={"Ana": ANA}))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (f"Ana: {ANA}\nBo: short-secret\n", "line 2: the secret needs at least 16"),
+        (f"Ana: {ANA}\nAna: {BO}\n", "line 2: the name Ana occurs twice"),
+        (f"Ana: {ANA}\nBo: {ANA}\n", "line 2: the secret is somebody else's"),
+        (f"\nAna: {ANA}\n{BO}\n", "line 3: write it as `name: secret`"),
+        (f": {ANA}\nBo: {BO}", "line 1: write it as"),
+        (f"Ana: {ANA} {BO}", "line 1: the secret needs"),
+        ("a secret with spaces in it", "line 1: write it as"),
+    ],
+)
+def test_a_bad_token_file_is_refused_without_repeating_a_secret(tmp_path, content, message):
+    path = tmp_path / "token"
+    path.write_text(content)
+    with pytest.raises(SettingsError, match=message) as error:
+        read_token(path)
+    assert not any(secret in str(error.value) for secret in (ANA, BO, "short-secret"))
+
+
+def test_tokens_say_whose_they_are():
+    tokens = Tokens({"Ana": ANA, "Bo": BO})
+    assert [tokens.identify(secret) for secret in (ANA, BO, "", "x")] == [Identity("Ana"), Identity("Bo"), None, None]
+    assert Tokens(TOKEN).identify(TOKEN) == Identity(None)
+    assert not Tokens(None).required
+
+
+def test_with_personal_tokens_the_author_is_the_owner_of_the_token(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, PERSONAL) as client:
+        decision = {"accept": {"intent": "pay"}}
+        body = {"version": 0, "decisions": [decision]}
+        lie = client.post("/v1/review/decisions", json={**body, "author": "Bo"}, headers=bearer(ANA))
+        assert lie.status_code == 403
+        assert "belongs to Ana" in lie.json()["detail"]
+        for path, other in (
+            ("/v1/review/undo", {"version": 0}),
+            ("/v1/review/refit", {}),
+            ("/v1/update", {"logs": ["a"]}),
+            ("/v1/discover", {"known": [{"text": "a", "label": "b"}], "logs": ["a"]}),
+        ):
+            assert client.post(path, json={**other, "author": "Bo"}, headers=bearer(ANA)).status_code == 403, path
+        assert client.get("/v1/review/log", headers=bearer(BO)).json()["entries"] == [], "nothing was done"
+
+        done = client.post("/v1/review/decisions", json=body, headers=bearer(ANA)).json()
+        assert [entry["author"] for entry in done["entries"]] == ["Ana"]
+        client.post("/v1/review/undo", json={"author": "Bo", "version": done["version"]}, headers=bearer(BO))
+        (entry,) = client.get("/v1/review/log", headers=bearer(BO)).json()["entries"]
+        assert (entry["author"], entry["undone_by"]) == ("Ana", "Bo")
+        assert client.post("/v1/review/refit", json={}, headers=bearer(BO)).json()["author"] == "Bo"
+        deadline = time.monotonic() + 60
+        while client.get("/v1/jobs", headers=bearer(BO)).json()["status"] == "running" and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+
+def test_a_session_knows_the_person_and_the_page_shows_it(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, PERSONAL) as client:
+        log_in(client, BO)
+        page = client.get("/").text
+        assert '<strong id="person">Bo</strong>' in page
+        assert 'id="author"' not in page
+        done = client.post(
+            "/v1/review/decisions",
+            json={"version": 0, "decisions": [{"accept": {"intent": "pay"}}]},
+            headers={"x-csrf-token": csrf_of(client)},
+        )
+        assert done.json()["entries"][0]["author"] == "Bo"
+
+
+def test_with_one_token_for_all_the_author_must_be_named(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, SHARED) as client:
+        body = {"version": 0, "decisions": [{"accept": {"intent": "pay"}}]}
+        missing = client.post("/v1/review/decisions", json=body, headers=bearer(TOKEN))
+        assert missing.status_code == 422
+        assert missing.json()["detail"] == [{"where": ["body", "author"], "what": "Field required"}]
+        named = client.post("/v1/review/decisions", json={**body, "author": "Eve"}, headers=bearer(TOKEN))
+        assert named.json()["entries"][0]["author"] == "Eve"
