@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, recognise_known, unanimity, vote
+from newfound.algorithms.consensus import agree, agreement, believed, diffuse, unanimity, vote
+from newfound.algorithms.recognition import recognise_known
 
 
 def bundles(sizes=(60, 60, 60, 60, 60, 60), width=24, spread=0.12, seed=0):

@@ -55,9 +55,9 @@ def test_same_seed_same_estimate():
 def test_next_to_no_data(strategy):
     known = np.eye(4, dtype=np.float32)
     labels = np.array([0, 0, 1, 1])
-    assert estimate_n_new(known, labels, known[:1], strategy=strategy).n_new == 1
-    assert estimate_n_new(known, labels, known[:1].repeat(9, axis=0), strategy=strategy).n_new == 1
-    assert 1 <= estimate_n_new(known, labels, known[:3], strategy=strategy).n_new <= 3
+    assert estimate_n_new(known, labels, known[:1], strategy=strategy, logs_hold="novel").n_new == 1
+    assert estimate_n_new(known, labels, known[:1].repeat(9, axis=0), strategy=strategy, logs_hold="novel").n_new == 1
+    assert 1 <= estimate_n_new(known, labels, known[:3], strategy=strategy, logs_hold="novel").n_new <= 3
 
 
 def test_wrong_settings():

@@ -275,7 +275,7 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, co
         # A shell that runs the tests in the background ignores Ctrl-C, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    checkpoint = long_run / "m.run" / "pre-training.safetensors"
+    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
     deadline = time.monotonic() + 60
     while not checkpoint.exists() and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -296,7 +296,8 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, co
 
 def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
     process = subprocess.Popen(_long_run(long_run, tiny_folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (long_run / "m.run" / "pre-training.safetensors").exists():
+    deadline = time.monotonic() + 60
+    while not (long_run / "m.run" / "fine-tuning.safetensors").exists() and time.monotonic() < deadline:
         time.sleep(0.005)
     process.kill()
     process.wait()
@@ -306,7 +307,7 @@ def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
     ):
         done = newfound(*_long_run(long_run, tiny_folder, *options)[3:])
         assert_one_clear_line(done, message)
-    checkpoint = long_run / "m.run" / "pre-training.safetensors"
+    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
     done = newfound(*_long_run(long_run, tiny_folder, "--resume")[3:])
     assert done.returncode == 2

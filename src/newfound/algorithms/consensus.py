@@ -18,7 +18,6 @@ from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import balance, kmeans
 from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 
-DRAWS = 4
 SHARPNESS = 0.1  # temperature of the softmax over neighbours
 SURER = 0.05  # how much more alike (adjusted Rand index) votes for even sizes must be to be believed
 
@@ -125,43 +124,3 @@ def _scaled_membership(labels: Tensor) -> Tensor:
     """[n, clusters]: columns of unit length, so that a large cluster says no more than a small one."""
     member = F.one_hot(labels).float()
     return member / member.sum(0).clamp(min=1).sqrt()
-
-
-def recognise_known(
-    x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, share: float = 0.8, passes: int = 2, seed: int = 0
-) -> Tensor:
-    """For each row without a label the known intent it belongs to, or -1: y [n] in, ids of the unlabelled rows out.
-
-    Where the logs hold a known intent, labelled and unlabelled utterances mingle; a new intent has few labelled
-    neighbours. How many a known intent's own utterances have says what to expect: a row is of that intent if it has
-    nearly as many (`share` of it). In the second pass, what was recognised counts as labelled.
-    """
-    found = y.clone()
-    for number in range(passes):
-        found[found < 0] = _recognise(x, found, n_known, neighbours, share, seed + number)
-    return found[y < 0]
-
-
-def _recognise(x: Tensor, y: Tensor, n_known: int, neighbours: int, share: float, seed: int) -> Tensor:
-    """One pass. Logs larger than the labelled data are drawn from, several times, so that both have a say."""
-    labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
-    generator = torch.Generator().manual_seed(seed)
-    found = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
-    for _ in range(DRAWS if len(logs) > len(labelled) else 1):
-        drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
-        found += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
-    most, intent = found.max(1)  # [n]
-    near = found.sum(1)
-    own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
-    expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(min=1)
-    known = (near >= share * expected[intent]) & (most > 0)
-    return torch.where(known, intent, -1)[logs]
-
-
-def _neighbours_by_intent(x: Tensor, among: Tensor, y: Tensor, n_known: int, neighbours: int) -> Tensor:
-    """How many of each row's nearest among others have each known label, [n, n_known]; `among` are row numbers."""
-    label = torch.where(y >= 0, y, n_known)  # the last column: neighbours without a label
-    near = nearest(x, neighbours, among=among)[1]
-    counts = torch.zeros(len(x), n_known + 1, device=x.device)
-    counts.scatter_add_(1, label[near], torch.ones_like(near, dtype=counts.dtype))
-    return counts[:, :n_known]

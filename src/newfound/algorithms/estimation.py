@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import recognise_known
+from newfound.algorithms.recognition import absorb_into_known, recognise_known
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -42,6 +42,7 @@ FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as 
 LARGER, SMALLER = 1.6, 1.4  # factors between the numbers by spread and by heights that speak for other sizes
 MORE_COMPACT = 0.035  # gain in silhouette
 NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
+MAX_ABSORBING_ROUNDS = 4
 OVERCLUSTER = 2  # times the expected number: where "drop" starts
 
 
@@ -83,7 +84,9 @@ def estimate_n_new(
     """
     n_known = len(np.unique(labels))
     if logs_hold == "mixed":
-        logs = logs[_looks_new(known, labels, logs, seed)]
+        logs = _new_rows(known, labels, logs, strategy, seed)
+        if not len(logs):
+            return Estimate(0, 0, 0, strategy, logs_hold, {}, n_known)
     most = len(np.unique(logs, axis=0))
     if most < 2:
         return Estimate(1, 1, 1, strategy, logs_hold, {}, n_known)
@@ -96,13 +99,25 @@ def estimate_n_new(
     return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]), n_known)
 
 
-def _looks_new(known: Vectors, labels: Ids, logs: Vectors, seed: int) -> npt.NDArray[np.bool_]:
-    """Which rows of the logs are not recognised as known."""
+def _new_rows(known: Vectors, labels: Ids, logs: Vectors, strategy: Strategy, seed: int) -> Vectors:
+    """The rows of mixed logs that belong to no known intent: neither by themselves nor as a cluster."""
     names, y = np.unique(labels, return_inverse=True)
     x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
     ids = torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)]))
-    new: npt.NDArray[np.bool_] = (recognise_known(x, ids, len(names), seed=seed) < 0).numpy()
-    return new
+    in_logs = ids < 0
+    ids[in_logs] = recognise_known(x, ids, len(names), seed=seed)
+    for number in range(MAX_ABSORBING_ROUNDS):
+        left: Vectors = logs[(ids[in_logs] < 0).numpy()]
+        if len(np.unique(left, axis=0)) < 2:
+            return left
+        # Fewer rows are left than before, and so perhaps fewer clusters: coarser ones are judged anew.
+        k = round(_one_draw(known, labels, left, strategy, None, np.random.default_rng([seed, number])))
+        absorbed = absorb_into_known(x, ids, len(names), max(1, k), seed=seed)
+        if torch.equal(absorbed, ids):
+            break
+        ids = absorbed
+    remaining: Vectors = logs[(ids[in_logs] < 0).numpy()]
+    return remaining
 
 
 def _one_draw(

@@ -169,6 +169,12 @@ EXPERIMENTS = {
             shows_published=True,
         ),
         Experiment(
+            "efforts",
+            "The recipe with fine-tuning alone, and with rounds after it (--tune layers)",
+            _rows(["consensus"], ["standard", "default"]),
+            ALL_BENCHMARKS,
+        ),
+        Experiment(
             "pseudo-labels",
             "Accuracy of the pseudo-labels by epoch",
             _rows(["deepaligned", "e2e", "dpl"], ["watched"]),

@@ -39,6 +39,7 @@ MIXED = (0, 15, 30, 45, 60)
 
 VARIANTS: dict[str, Variant] = {
     "default": Variant(),
+    "standard": Variant({"rounds": 0}, label="effort standard"),
     "watched": Variant(record="history"),
     "maps": Variant(record="maps"),
     "speed": Variant(record="speed", label="cached trunk"),

@@ -175,5 +175,11 @@ def start_server(model: Path, options: ServerOptions, encoder: str | None, *, qu
     logging.getLogger("newfound.access").setLevel(logging.INFO)
     logging.getLogger("newfound.access").propagate = False
     token = None if options.token_file is None else read_token(options.token_file)
-    settings = ServeSettings(host=options.host, port=options.port, token=token, log_requests=not quiet)
+    settings = ServeSettings(
+        host=options.host,
+        port=options.port,
+        token=token,
+        log_requests=not quiet,
+        behind_proxy=options.behind_proxy,
+    )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

@@ -74,7 +74,7 @@ EffortOption = Annotated[
     typer.Option(
         "--effort",
         help="quick (frozen encoder, seconds), standard (fine-tunes it, minutes on a CPU), best (and then in rounds); "
-        "auto is best on a GPU, else quick.",
+        "auto is standard on a GPU, else quick.",
     ),
 ]
 LogsHoldOption = Annotated[
@@ -187,8 +187,15 @@ class ServerOptions:
         int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")
     ] = 8765
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="A file with the secret token that every request must send.")
+        Path | None,
+        typer.Option(
+            "--token-file",
+            help="A file with the secret token that every request must send, or with one line `name: token` a person.",
+        ),
     ] = None
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Believe the forwarding headers of a reverse proxy.")
+    ] = False
 
 
 RESULTS = Path("benchmarks/results")

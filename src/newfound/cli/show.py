@@ -35,6 +35,9 @@ def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 def print_new_intents(intents: Iterable[Intent]) -> None:
     """Print the new intents, the largest first."""
     new = sorted((i for i in intents if not i.known), key=lambda i: -i.size)
+    if not new:
+        print("\nNo new intent was found: what the logs hold belongs to known intents.")
+        return
     print()
     print_table(
         ("new intent", "size", "central utterances"),

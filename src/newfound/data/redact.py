@@ -27,7 +27,7 @@ def redact_corpus(corpus: Corpus) -> tuple[Corpus, int]:
     """Return the corpus with masked texts, and the number of utterances that were changed."""
     texts = tuple(map(redact, corpus.texts))
     changed = sum(a != b for a, b in zip(texts, corpus.texts, strict=True))
-    return Corpus(texts, corpus.labels), changed
+    return Corpus(texts, corpus.labels, corpus.origins), changed
 
 
 def _mask_number(match: re.Match[str]) -> str:

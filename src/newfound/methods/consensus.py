@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.consensus import Vote, agree, agreement, believed, diffuse, recognise_known, vote
+from newfound.algorithms.consensus import Vote, agree, agreement, believed, diffuse, vote
+from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
 from newfound.methods.base import Discoverer
@@ -122,11 +123,14 @@ class Consensus(Discoverer):
         logs = context.unlabelled_rows
         if self.logs == "mixed":
             seed = derive(context.seed, "known", number)
-            y[logs] = recognise_known(
-                x, context.y.to(x.device), context.n_known, neighbours=self.neighbours, seed=seed
-            ).cpu()
+            known = context.y.to(x.device).clone()  # on a CPU it would be the very same tensor
+            settings = {"neighbours": self.neighbours, "seed": seed}
+            known[known < 0] = recognise_known(x, known, context.n_known, **settings)
+            if self.n_new == "auto":  # a number that was given is taken at its word
+                known = absorb_into_known(x, known, context.n_known, max(1, context.n_new), **settings)
+            y = known.cpu()
             logs = (y < 0).nonzero().squeeze(1)
-        if len(logs) > context.n_new:
+        if context.n_new and len(logs) > context.n_new:
             clusters, share = self._cluster(context, x[logs.to(x.device)], number)
             y[logs], agreed[logs] = context.n_known + clusters.cpu(), share.cpu()
         return y, agreed
