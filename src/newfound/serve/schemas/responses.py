@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field
 
 from newfound.algorithms.estimation import Estimate
 from newfound.model.types import Intent, Prediction, Status
-from newfound.review.session import (
+from newfound.review.store import Entry
+from newfound.review.views import (
     Candidate,
     Explanation,
     IntentPage,
@@ -17,7 +18,6 @@ from newfound.review.session import (
     QueueItem,
     ReviewState,
 )
-from newfound.review.store import Entry
 
 
 class Predicted(BaseModel):

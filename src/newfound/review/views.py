@@ -1,0 +1,199 @@
+"""What views of a review consist of: the values that the page and the API show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from newfound.model.types import Intent, Prediction, Status
+
+
+@dataclass(frozen=True, slots=True)
+class ListedUtterance:
+    """An utterance as lists show it.
+
+    Attributes:
+        id: Its row number.
+        text: The utterance.
+        intent: Its intent; None if it belongs to no intent.
+        labelled: Whether a person labelled it.
+        probability: The probability of its intent.
+        count: How often it occurred.
+        source: Where it came from.
+    """
+
+    id: int
+    text: str
+    intent: str | None
+    labelled: bool
+    probability: float
+    count: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An intent that a text may belong to.
+
+    Attributes:
+        name: The intent.
+        probability: Its probability.
+    """
+
+    name: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """An utterance that a person should check.
+
+    Attributes:
+        utterance: The utterance.
+        candidates: The intents that it may belong to, the most probable first.
+        agreement: The share of its nearest neighbours that have the same intent.
+    """
+
+    utterance: ListedUtterance
+    candidates: tuple[Candidate, ...]
+    agreement: float
+
+
+@dataclass(frozen=True, slots=True)
+class MergeProposal:
+    """Another intent that may be the same.
+
+    Attributes:
+        name: The other intent.
+        status: Its status.
+        overlap: The share of the neighbours of this intent's utterances that belong to the other one.
+        evidence: Pairs of similar utterances, one of each intent.
+    """
+
+    name: str
+    status: Status
+    overlap: float
+    evidence: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a proposed split.
+
+    Attributes:
+        name: The proposed name.
+        size: The number of utterances.
+        utterances: The utterances that describe it.
+    """
+
+    name: str
+    size: int
+    utterances: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitProposal:
+    """A proposal to split an intent in two.
+
+    Attributes:
+        separation: The silhouette of the two parts.
+        parts: The parts.
+    """
+
+    separation: float
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntentPage:
+    """One intent with some of its utterances.
+
+    Attributes:
+        intent: The description of the intent.
+        merges: Proposals to merge it.
+        split: A proposal to split it.
+        total: The number of its utterances.
+        utterances: Some of them, the least certain first.
+    """
+
+    intent: Intent
+    merges: tuple[MergeProposal, ...]
+    split: SplitProposal | None
+    total: int
+    utterances: tuple[ListedUtterance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a review is.
+
+    Attributes:
+        accepted: The number of accepted intents.
+        new: The number of intents that are not known, accepted ones included.
+        checked: The number of utterances that a person assigned.
+        expected_error: The expected share of the logs whose intent is wrong.
+    """
+
+    accepted: int
+    new: int
+    checked: int
+    expected_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewState:
+    """A summary of a review.
+
+    Attributes:
+        version: The version of the review.
+        intents: The intents in brief, new ones first.
+        progress: How far the review is.
+    """
+
+    version: int
+    intents: tuple[Intent, ...]
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class LogMap:
+    """The map of the logs.
+
+    Attributes:
+        version: The version of the review.
+        names: The intents.
+        statuses: Their statuses.
+        points: For each utterance x, y, the number of its intent (-1 for none) and its own number.
+    """
+
+    version: int
+    names: tuple[str, ...]
+    statuses: tuple[Status, ...]
+    points: tuple[tuple[float, float, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NearUtterance:
+    """A training utterance that is similar to a text.
+
+    Attributes:
+        utterance: The utterance.
+        similarity: The cosine of the two.
+    """
+
+    utterance: ListedUtterance
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a text is classified as it is.
+
+    Attributes:
+        prediction: The prediction.
+        intents: The most probable intents.
+        utterances: The most similar training utterances.
+    """
+
+    prediction: Prediction
+    intents: tuple[Candidate, ...]
+    utterances: tuple[NearUtterance, ...]

