@@ -7,6 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +31,7 @@ def test_everything_is_in_one_file(folder):
     assert [path.name for path in folder.glob("review*")] == [REVIEW_FILE]
 
 
+SOURCE = Path(__file__).parents[2] / "src"
 READ = """
 import sys
 from newfound.review.store import ReviewStore
@@ -36,29 +39,36 @@ print("paying" in ReviewStore(sys.argv[1]).review().names)
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root to become somebody else")
+SYSTEM_PYTHON = Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
+NOBODY = 65_534
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0 or not SYSTEM_PYTHON.exists() or not shutil.which("setpriv"),
+    reason="needs root, to become somebody else, and a Python that everybody may run",
+)
 @pytest.mark.parametrize("journal", ["DELETE", "WAL"])
-def test_a_reviewed_model_is_read_where_nothing_may_be_written(folder, journal, tmp_path):
+def test_a_reviewed_model_is_read_where_nothing_may_be_written(folder, journal):
     """Also files that an older version left in write-ahead mode."""
     connection = sqlite3.connect(folder / REVIEW_FILE)
     connection.execute(f"PRAGMA journal_mode = {journal}")
     connection.close()
-    for path in (tmp_path.parent, tmp_path, folder, *folder.iterdir()):
-        path.chmod(0o755 if path.is_dir() else 0o444)
-    folder.chmod(0o555)
-    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    if subprocess.run(["setpriv", "--reuid=65534", "test", "-x", sys.executable]).returncode:
-        pytest.skip("the interpreter cannot be run by another user here")
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", READ, folder],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HOME": "/tmp"},
-    )
-    if "Permission denied" in done.stderr or "ModuleNotFoundError" in done.stderr:
-        pytest.skip("the interpreter cannot be run by another user here")
-    assert done.stdout.strip() == "True", done.stderr
-    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+    with tempfile.TemporaryDirectory() as place:
+        copied = shutil.copytree(folder, Path(place) / "model")
+        for path in (Path(place), copied, *copied.iterdir()):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        before = {path.name: path.stat().st_mtime_ns for path in copied.iterdir()}
+        packages = os.pathsep.join([str(SOURCE), *(p for p in sys.path if p.endswith("site-packages"))])
+        done = subprocess.run(
+            ["setpriv", f"--reuid={NOBODY}", "--clear-groups", SYSTEM_PYTHON, "-c", READ, copied],
+            capture_output=True,
+            text=True,
+            env={"HOME": place, "PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        if "Permission denied" in done.stderr or "ModuleNotFoundError" in done.stderr:
+            pytest.skip("the checkout cannot be read by another user here")
+        assert done.stdout.strip() == "True", done.stderr
+        assert {path.name: path.stat().st_mtime_ns for path in copied.iterdir()} == before
 
 
 def test_a_copy_is_read_where_the_file_itself_cannot_be_opened(folder, monkeypatch):

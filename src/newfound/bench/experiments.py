@@ -170,7 +170,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "efforts",
-            "The recipe with fine-tuning alone, and with rounds after it (--tune layers)",
+            "The recipe with fine-tuning of all layers alone, and with rounds after it",
             _rows(["consensus"], ["standard", "default"]),
             ALL_BENCHMARKS,
         ),
