@@ -34,7 +34,7 @@ from newfound.intents.naming import name_intents
 from newfound.methods.context import EncodedCorpus, FitContext, Watch
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
-from newfound.model.classifier import IntentModel
+from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
@@ -271,8 +271,8 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         utterances = _utterances(corpus, context.y, probabilities)
         intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities)
         typical = _typical(context, network, x)
-        return IntentModel.build(
-            context.encoder, context.tune, network, intents, temperature, provenance, utterances, typical
+        return IntentModel(
+            context.encoder, context.tune, network, intents, temperature, stamped(provenance), utterances, typical
         )
 
     def _drop_surplus(self, context: FitContext, network: IntentNetwork, x: Tensor) -> None:

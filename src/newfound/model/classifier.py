@@ -64,33 +64,6 @@ class IntentModel:
         self._utterances = utterances
         self.typical = tuple(typical)
 
-    @classmethod
-    def build(
-        cls,
-        encoder: Encoder,
-        tune: Tune,
-        network: IntentNetwork,
-        intents: Sequence[Intent],
-        temperature: float,
-        provenance: dict[str, Any],
-        utterances: Sequence[Utterance] = (),
-        typical: Sequence[float] = (),
-    ) -> IntentModel:
-        """Put a newly fitted model together; time and versions are added to the provenance.
-
-        Args:
-            encoder: The pretrained encoder.
-            tune: How much of the encoder was trained.
-            network: The trained network.
-            intents: One description for each column of its classifier, known intents first.
-            temperature: The temperature of the softmax over the classifier's cosines.
-            provenance: What the model was made from, and how.
-            utterances: The training utterances.
-            typical: Quantiles of the cosine of labelled training utterances to their intent, for `outlier_scores`.
-        """
-        added = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
-        return cls(encoder, tune, network, intents, temperature, {**provenance, **added}, utterances, typical)
-
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
         return f"IntentModel({self.n_known} known and {new} new intents, encoder {self.encoder.name!r})"
@@ -257,6 +230,11 @@ def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise SettingsError("give a list of texts: strings, and not one string alone")
     return [texts[i : i + size] for i in range(0, len(texts), size)]
+
+
+def stamped(provenance: dict[str, Any]) -> dict[str, Any]:
+    """Return the provenance of a freshly fitted model, with the time and the versions of everything involved."""
+    return {**provenance, "created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
 
 
 def versions() -> dict[str, str]:
