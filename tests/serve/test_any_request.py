@@ -17,7 +17,7 @@ schemathesis = pytest.importorskip("schemathesis")
 def description(saved, tmp_path_factory, tiny_encoder):
     folder = shutil.copytree(saved, tmp_path_factory.mktemp("any") / "model")
     with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=1e6, burst=10**6)) as address:
-        # Python 3.11 cannot parse sources in two threads at once (cpython issue 106905): the server's warm-up, which
+        # Python 3.11 cannot parse sources in two threads at once: the server's warm-up, which
         # imports scikit-learn, must be over before schemathesis reads sources.
         httpx.get(f"{address}/v1/review/map", timeout=120).raise_for_status()
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
