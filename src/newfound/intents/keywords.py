@@ -19,21 +19,7 @@ def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, 
         texts: The texts of each intent.
         count: Number of keywords per intent at most.
     """
-    return keywords_from_counts([word_counts(texts_of_intent) for texts_of_intent in texts], count)
-
-
-def word_counts(texts: Sequence[str]) -> Counter[str]:
-    """Return how many of the texts contain each content word."""
-    return Counter(word for text in texts for word in set(content_words(text)))
-
-
-def keywords_from_counts(counts: Sequence[Counter[str]], count: int = 6) -> list[tuple[str, ...]]:
-    """Return the keywords of each intent, best first.
-
-    Args:
-        counts: The word counts of each intent (`word_counts`).
-        count: Number of keywords per intent at most.
-    """
+    counts = [Counter(word for text in own for word in set(content_words(text))) for own in texts]
     total: Counter[str] = Counter()
     for counts_of_intent in counts:
         total.update(counts_of_intent)

@@ -31,7 +31,7 @@ from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
 from newfound.review.decisions import Decision, Review
 from newfound.review.reviewed import ReviewedModel, UtteranceVectors
-from newfound.review.store import Entry, ReviewStore
+from newfound.review.store import Entry, ReviewStore, version_of
 from newfound.review.views import (
     Candidate,
     Explanation,
@@ -69,15 +69,23 @@ class ReviewSession:
         self.model: IntentModel = load(self.folder, encoder=encoder)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
+        self._checked: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
 
     def view(self) -> ReviewView:
         """Return a view of the current version of the review; the same view until somebody decides."""
         with self._lock:
-            review, version = self.store.snapshot()
+            entries = self.store.entries()
+            version = version_of(entries)
             if self._view is None or self._view.version != version:
-                self._view = self._view_of(review, version)
+                review = self.store.replay(entries)
+                checked, self._checked = self._checked, None
+                if checked is not None and checked.reviewed.review == review:
+                    checked.version = version
+                    self._view = checked
+                else:
+                    self._view = self._view_of(review, version)
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
@@ -91,7 +99,9 @@ class ReviewSession:
     def _check(self, review: Review) -> None:
         """Raise an error if no view can be made of a state."""
         if self.model.utterances:
-            self._view_of(review, -1).state()
+            view = self._view_of(review, -1)
+            view.state()
+            self._checked = view
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
         return ReviewView(self, ReviewedModel(self.model, review, vectors_of=self._vectors_of), version)

@@ -101,16 +101,11 @@ class ReviewStore:
 
     def review(self) -> Review:
         """Return the state after all decisions that are in effect."""
-        return self._replay(self.entries())
+        return self.replay(self.entries())
 
     def version(self) -> int:
         """Return a number that grows with every decision and every undo."""
         return version_of(self.entries())
-
-    def snapshot(self) -> tuple[Review, int]:
-        """Return the state and the version that belongs to it."""
-        entries = self.entries()
-        return self._replay(entries), version_of(entries)
 
     def decide(
         self,
@@ -154,7 +149,7 @@ class ReviewStore:
     ) -> None:
         """Raise an error if these decisions are not possible after the recorded ones."""
         _check_version(entries, expected_version)
-        review = self._replay(entries)
+        review = self.replay(entries)
         for number, decision in enumerate(decisions, 1):
             try:
                 arguments_as_json(decision)
@@ -203,7 +198,7 @@ class ReviewStore:
             if chosen is None:
                 raise DecisionError(f"there is no decision {id} that stands")
             try:
-                review = self._replay([entry for entry in in_effect if entry.id != chosen.id])
+                review = self.replay([entry for entry in in_effect if entry.id != chosen.id])
                 review.check_consistent()
             except DecisionError as error:
                 raise DecisionError(
@@ -218,7 +213,8 @@ class ReviewStore:
     def _texts(self) -> frozenset[str]:
         return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
 
-    def _replay(self, entries: Sequence[Entry]) -> Review:
+    def replay(self, entries: Sequence[Entry]) -> Review:
+        """Return the state after the entries that were not undone."""
         return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
 
 
