@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from newfound.algorithms.metrics import compactness
+from newfound.bench.provenance import commit, shares_gpu
 from newfound.bench.scoring import rounded, score_predictor
 from newfound.bench.speed import hardware, measure
 from newfound.bench.variants import VARIANTS, Record
@@ -132,7 +133,10 @@ def run_cell(
         "versions": versions(),
         "data": {"train": task.train.fingerprint(), "test": task.test.fingerprint()},
         "encoder_weights": encoder.weights_hash(),
+        "encoder_precision": encoder.weights_precision(),
+        "commit": commit(),
         "hardware": hardware(device),
+        "shares_gpu": shares_gpu(),
     }
 
 
@@ -174,7 +178,14 @@ def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
 
     The number of new intents is given, as in the paper, unless the variant says otherwise.
     """
-    return {"n_new": len(task.new), **_logs_setting(cell), **VARIANTS[cell.variant].settings}
+    variant = VARIANTS[cell.variant]
+    preset = method_named(cell.method).preset_settings(variant.preset, corpus_of(cell)) if variant.preset else {}
+    return {"n_new": len(task.new), **_logs_setting(cell), **preset, **variant.settings}
+
+
+def corpus_of(cell: Cell) -> str:
+    """Return the corpus that a cell's benchmark is made from, by the name that presets know it by."""
+    return "banking77" if cell.benchmark in ("GID-SD", "FRESH-BANKING77") else "clinc150"
 
 
 def _logs_setting(cell: Cell) -> dict[str, Any]:

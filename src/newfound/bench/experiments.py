@@ -175,6 +175,19 @@ EXPERIMENTS = {
             ALL_BENCHMARKS,
         ),
         Experiment(
+            "starts",
+            "DPL and E2E, each with a random start and with a balanced k-means start",
+            (("dpl", "start-random"), ("dpl", "default"), ("e2e", "default"), ("e2e", "start-balanced")),
+        ),
+        Experiment(
+            "presets",
+            "Published settings beside the defaults",
+            (
+                *_rows(["dpl"], ["default", "paper", "released"]),
+                *_rows(["deepaligned"], ["default", "released"]),
+            ),
+        ),
+        Experiment(
             "pseudo-labels",
             "Accuracy of the pseudo-labels by epoch",
             _rows(["deepaligned", "e2e", "dpl"], ["watched"]),
@@ -201,7 +214,11 @@ EXPERIMENTS = {
         Experiment(
             "ablation",
             "DPL without its parts",
-            (*_rows(["dpl"], ["default", "without-ins", "without-pcl", "scl", "pcl+scl"]), ("e2e", "default")),
+            (
+                *_rows(["dpl"], ["default", "without-ins", "without-pcl", "scl", "pcl+scl"]),
+                *_rows(["dpl"], ["start-random", "random-without-ins", "random-without-pcl"]),
+                ("e2e", "default"),
+            ),
         ),
         Experiment(
             "gamma",
@@ -230,6 +247,7 @@ EXPERIMENTS = {
             (
                 *_rows(ONE_METHOD_OF_EACH_KIND, _levels("imbalance", IMBALANCES, default=1)),
                 ("consensus", "imbalance-12-equal"),
+                *_rows(["e2e", "dpl"], ["imbalance-12-estimated"]),
             ),
             ("GID-MD",),
             figure="levels",

@@ -18,6 +18,7 @@ class Variant:
 
     Attributes:
         settings: Settings of the method.
+        preset: A preset of the method, whose settings come before `settings`.
         condition: How the logs are changed.
         record: What the result file has: `scores`; `history` adds values by epoch, `maps` points to draw; `speed` has
             times instead.
@@ -30,6 +31,7 @@ class Variant:
     record: Record = "scores"
     level: float | None = None
     label: str = ""
+    preset: str = ""
 
 
 GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -40,6 +42,10 @@ MIXED = (0, 15, 30, 45, 60)
 VARIANTS: dict[str, Variant] = {
     "default": Variant(),
     "standard": Variant({"rounds": 0}, label="effort standard"),
+    "paper": Variant(preset="paper", label="settings of the paper"),
+    "released": Variant(preset="released", label="settings of the released code"),
+    "start-random": Variant({"start": "random"}, label="random start"),
+    "start-balanced": Variant({"start": "balanced"}, label="balanced k-means start"),
     "watched": Variant(record="history"),
     "maps": Variant(record="maps"),
     "speed": Variant(record="speed", label="cached trunk"),
@@ -49,12 +55,17 @@ VARIANTS: dict[str, Variant] = {
     "without-pcl": Variant({"objectives": "ins"}, label="without L_PCL"),
     "scl": Variant({"objectives": "scl"}, label="L_SCL alone"),
     "pcl+scl": Variant({"objectives": "pcl+scl"}, label="L_PCL + L_SCL"),
+    "random-without-ins": Variant({"start": "random", "objectives": "pcl"}, label="random start, without L_ins"),
+    "random-without-pcl": Variant({"start": "random", "objectives": "ins"}, label="random start, without L_PCL"),
     "k-26": Variant({"n_new": 26}, label="26 (the paper's estimate)"),
     "k-auto": Variant({"n_new": "auto"}, label="estimated by newfound"),
     **{f"gamma-{g}": Variant({"gamma": g}, level=g, label=f"γ = {g}") for g in GAMMAS},
     **{f"imbalance-{f}": Variant(condition=Condition(imbalance=f), level=f, label=f"factor {f}") for f in IMBALANCES},
     **{f"noise-{p}": Variant(condition=Condition(noise=p / 100), level=p, label=f"{p} %") for p in NOISE},
     **{f"mixed-{p}": Variant(condition=Condition(mixed=p / 100), level=p, label=f"{p} %") for p in MIXED},
+    "imbalance-12-estimated": Variant(
+        {"start": "kmeans", "sizes": "estimated"}, Condition(imbalance=12), label="factor 12, sizes estimated"
+    ),
     "imbalance-12-equal": Variant(
         {"sizes": "equal"}, Condition(imbalance=12), label="factor 12, sizes taken to be equal"
     ),

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -93,6 +94,16 @@ class Encoder:
     def weights_hash(self) -> str:
         """Return a SHA-256 of weights, tokenizer and pooling; a saved model can only be loaded with the same hash."""
         return _hash_of(self._st.state_dict(), self._tokenizer_state(), self.pooling, str(self.normalize))
+
+    @cached_property
+    def _precision(self) -> str:
+        weights = [t for t in self._st.state_dict().values() if t.is_floating_point()]
+        rounded = all(torch.equal(t.half().to(t.dtype), t) for t in weights)
+        return "float16" if rounded else "float32"
+
+    def weights_precision(self) -> str:
+        """Return the precision that the weights really have: float16 if rounding to it changes none of them."""
+        return self._precision
 
     def _tokenizer_state(self) -> str:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)

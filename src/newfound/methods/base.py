@@ -72,6 +72,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         momentum: Of the optimiser.
         weight_decay: Of the optimiser.
         batch_size: Utterances per step.
+        pretrain_batch_size: Utterances per step of the pre-training; None is `batch_size`.
     """
 
     n_new: Count | Literal["auto"] = "auto"
@@ -92,6 +93,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
     momentum: NotNegative = 0.9
     weight_decay: NotNegative = 1.5e-4
     batch_size: Count = 512
+    pretrain_batch_size: Count | None = None
 
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
@@ -99,6 +101,39 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         "best": {"tune": "last"},
     }
     """The settings that each effort stands for."""
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Groups of published settings by name."""
+
+    PRESETS_BY_CORPUS: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
+    """What a preset sets differently on one corpus, by the names of preset and corpus."""
+
+    @classmethod
+    def preset_settings(cls, name: str, corpus: str = "") -> dict[str, Any]:
+        """Return the settings of a preset.
+
+        Args:
+            name: One of the method's `PRESETS`.
+            corpus: `banking77` or `clinc150`, for what was published differently for it.
+
+        Raises:
+            SettingsError: The method has no such preset.
+        """
+        if name not in cls.PRESETS:
+            known = f"one of {', '.join(cls.PRESETS)}" if cls.PRESETS else f"{cls.__name__} has none"
+            raise SettingsError(f"no preset {name!r}; {known}")
+        return {**cls.PRESETS[name], **cls.PRESETS_BY_CORPUS.get((name, corpus), {})}
+
+    @classmethod
+    def preset(cls, name: str, *, corpus: str = "", **settings: Any) -> Self:
+        """Return the method with the settings of a preset; single ones can be overruled.
+
+        Args:
+            name: One of the method's `PRESETS`.
+            corpus: `banking77` or `clinc150`, for what was published differently for it.
+            **settings: Settings that differ from the preset's.
+        """
+        return cls(**{**cls.preset_settings(name, corpus), **settings})
 
     def fit(
         self,
@@ -173,7 +208,13 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
 
     def _pretraining(self) -> Schedule:
         least = min(0.001, self.pretrain_lr)
-        return replace(self._schedule(), epochs=self.pretrain_epochs, lr=self.pretrain_lr, min_lr=least)
+        return replace(
+            self._schedule(),
+            epochs=self.pretrain_epochs,
+            lr=self.pretrain_lr,
+            min_lr=least,
+            batch_size=self.pretrain_batch_size or self.batch_size,
+        )
 
     def _context(
         self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch

@@ -7,12 +7,13 @@ labels and cluster labels together.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from newfound.algorithms.clustering import align_clusters, kmeans
 from newfound.algorithms.metrics import silhouette_on_device
@@ -22,6 +23,7 @@ from newfound.methods.context import MAX_VALIDATION_ROWS, FitContext
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
+from newfound.training.schedule import GentleSchedule, Schedule
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
 
@@ -32,8 +34,9 @@ class ClusteredNetwork(IntentNetwork):
     pseudo: Tensor  # [n] aligned cluster of every row, as an id over known and new intents; -1 for none
     centres: Tensor  # [clusters, d] of unit vectors
 
-    def __init__(self, *args: Any, rows: int, clusters: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, rows: int, clusters: int, linear: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.linear = nn.Linear(self.classifier.weight.shape[1], clusters) if linear else None
         self.register_buffer("pseudo", torch.full((rows,), -1))
         self.register_buffer("centres", torch.zeros(clusters, self.classifier.weight.shape[1]))
 
@@ -49,6 +52,10 @@ class DeepAligned(Discoverer):
         select: Keep the clustering with the best "silhouette" (as published) or the "last".
         temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
         dropout: On the vector.
+        optimizer: Of pre-training and of the training on clusters: "sgd", or "adamw" with `lr` and `pretrain_lr`
+            for all layers that train.
+        head: That learns the clusters: the joint "cosine" classifier, or a "linear" one of its own (as published).
+        patience: Stop after this many epochs without a better silhouette; None trains all epochs.
     """
 
     restarts: Count = 10
@@ -56,23 +63,42 @@ class DeepAligned(Discoverer):
     select: Literal["silhouette", "last"] = "silhouette"
     temperature: Positive | None = None
     dropout: DropoutRate = 0.1
+    optimizer: Literal["sgd", "adamw"] = "sgd"
+    head: Literal["cosine", "linear"] = "cosine"
+    patience: Count | None = None
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "released": {
+            "optimizer": "adamw",
+            "lr": 5e-5,
+            "min_lr": 0.0,
+            "pretrain_lr": 5e-5,
+            "batch_size": 128,
+            "head": "linear",
+            "patience": 20,
+        },
+    }
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
 
         def build(*args: Any, **kwargs: Any) -> ClusteredNetwork:
-            return ClusteredNetwork(*args, rows=len(context.y), clusters=context.n_new, **kwargs)
+            rows, linear = len(context.y), self.head == "linear"
+            return ClusteredNetwork(*args, rows=rows, clusters=context.n_new, linear=linear, **kwargs)
 
         network = context.network(build, dropout=self.dropout)
         assert isinstance(network, ClusteredNetwork)
-        pretrain(context, network, self._pretraining(), temperature=temperature)
+        pretrain(context, network, self._optimization(self._pretraining()), temperature=temperature)
         self._cluster(context, network, "first")
         if context.tune.layers:
             self._train_on_clusters(context, network, temperature)
+        else:
+            context.history["discovery"] = [{"epoch": 0.0, **context.pseudo_label_accuracy(network.pseudo)}]
 
         y = torch.where(context.y >= 0, context.y, network.pseudo.cpu())
         start_classifier(network, context.embed(network), y)
-        joint = replace(self._schedule(), epochs=self.joint_epochs)
+        sgd = self._schedule() if self.optimizer == "sgd" else Schedule(epochs=self.joint_epochs)
+        joint = replace(sgd, epochs=self.joint_epochs)
         columns = context.n_known + context.n_new
         train_on_labels(context, network, y, joint, stage="joint training", columns=columns, temperature=temperature)
         return network, temperature
@@ -95,8 +121,12 @@ class DeepAligned(Discoverer):
 
         def step(batch: Batch) -> Losses:
             network.classifier.normalize_()
-            logits = network.classifier(network(context.features, batch))[:, context.n_known :]
-            return {"loss": F.cross_entropy(logits.float() / temperature, network.pseudo[batch.rows] - context.n_known)}
+            x = network(context.features, batch)
+            if network.linear is None:
+                logits = network.classifier(x)[:, context.n_known :].float() / temperature
+            else:
+                logits = network.linear(x).float()
+            return {"loss": F.cross_entropy(logits, network.pseudo[batch.rows] - context.n_known)}
 
         def cluster_again(epoch: int) -> dict[str, float]:
             nonlocal silhouette
@@ -110,7 +140,12 @@ class DeepAligned(Discoverer):
             return {"changed": changed, "silhouette": silhouette, **context.pseudo_label_accuracy(network.pseudo)}
 
         trainer = Trainer(
-            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
+            "discovery",
+            network,
+            self._optimization(self._schedule()),
+            seed=context.seed,
+            device=context.device,
+            run=context.run,
         )
         context.history["discovery"] = trainer.fit(
             context.unlabelled_rows,
@@ -118,4 +153,13 @@ class DeepAligned(Discoverer):
             step,
             after_epoch=cluster_again,
             score=None if self.select == "last" else lambda: silhouette,
+            patience=self.patience,
+        )
+
+    def _optimization(self, schedule: Schedule) -> Schedule | GentleSchedule:
+        """Return the optimiser and the rates of a stage."""
+        if self.optimizer == "sgd":
+            return schedule
+        return GentleSchedule(
+            epochs=schedule.epochs, lr=schedule.lr, head_lr=schedule.lr, batch_size=schedule.batch_size
         )

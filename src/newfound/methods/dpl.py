@@ -6,8 +6,9 @@ Where the paper and the authors' released code differ, a setting chooses; `DPL.p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -21,13 +22,15 @@ from newfound.algorithms.losses import (
     supervised_contrastive,
     swapped_prediction,
 )
+from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
-from newfound.errors import SettingsError
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
+from newfound.methods.starts import check_sizes, estimated_shares, random_directions, start_projection
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
+from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
 
 PROTOTYPE_WIDTH = 128
@@ -73,6 +76,10 @@ class DPL(Discoverer):
         epsilon: Of Sinkhorn-Knopp.
         sinkhorn_iterations: Of Sinkhorn-Knopp.
         projection: "mlp" or "linear".
+        projection_start: Of the projection's weights: "random" (paper, released), or the principal components of the
+            vectors ("pca"), which keep what a good start of the prototypes knows.
+        sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (paper), or "estimated" from the k-means
+            clusters that the training starts from, which are then not evened out.
         dense: Whether to add the released code's layer after the pooling.
         dropout: On the vector; it makes the two views differ.
         select: Checkpoint by silhouette of "new" (paper) or "all" (released) validation data, or the "last".
@@ -92,16 +99,19 @@ class DPL(Discoverer):
     epsilon: Positive = 0.05
     sinkhorn_iterations: Count = 3
     projection: Literal["mlp", "linear"] = "mlp"
+    projection_start: Literal["random", "pca"] = "random"
+    sizes: Literal["equal", "estimated"] = "equal"
     dense: bool = False
     dropout: DropoutRate = 0.1
     select: Literal["new", "all", "last"] = "last"
 
-    PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {
             "tau": 0.5,
             "tau_ins": 0.5,
             "temperature": 0.1,
             "start": "random",
+            "projection_start": "random",
             "pcl_targets": "own",
             "ce_targets": "own",
             "prototype_norm": "sample",
@@ -117,6 +127,7 @@ class DPL(Discoverer):
             "tau_ins": 0.5,
             "temperature": 0.1,
             "start": "zeros",
+            "projection_start": "random",
             "pcl_targets": "swapped",
             "ce_targets": "swapped",
             "prototype_norm": "batch",
@@ -132,19 +143,22 @@ class DPL(Discoverer):
         },
     }
 
-    @classmethod
-    def preset(cls, name: str, **settings: Any) -> Self:
-        """The settings of the `paper` or of the `released` code as one group; single ones can be overruled."""
-        if name not in cls.PRESETS:
-            raise SettingsError(f"no preset {name!r}; one of {', '.join(cls.PRESETS)}")
-        return cls(**{**cls.PRESETS[name], **settings})
+    PRESETS_BY_CORPUS: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+        ("paper", "clinc150"): {"lr": 0.1},
+        ("released", "clinc150"): {"lr": 0.1, "max_length": 30, "pretrain_epochs": 200, "pretrain_batch_size": 256},
+    }
+
+    def check_settings(self, corpus: Corpus) -> None:
+        """Refuse what cannot work, before anything is loaded or trained."""
+        super().check_settings(corpus)
+        check_sizes(self.sizes, self.start)
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
         network = context.network(self._build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, PrototypeNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
-        self._start(context, network)  # line 1
+        sizes = self._start(context, network)  # line 1
         y, n_known = context.y.to(context.device), context.n_known
 
         def step(batch: Batch) -> Losses:
@@ -154,7 +168,7 @@ class DPL(Discoverer):
             x = network.two_views(context.features, batch)  # [2, B, d]: the second view is the first with new dropout
             z = network.project(x)  # line 6
             logits = network.classifier(x)
-            q = self._align(logits, y_batch, n_known)  # line 7: equation 1
+            q = self._align(logits, y_batch, n_known, sizes)  # line 7: equation 1
 
             represent = self._representation_loss(z, q, mu)  # line 8: equations 2 and 3
 
@@ -185,22 +199,29 @@ class DPL(Discoverer):
     def _build(self, *args: Any, **kwargs: Any) -> PrototypeNetwork:
         return PrototypeNetwork(*args, projection=self.projection, **kwargs)
 
-    def _start(self, context: FitContext, network: PrototypeNetwork) -> None:
-        """Line 1: prototypes at random, at zero, or at the means of clusters and of known intents."""
+    def _start(self, context: FitContext, network: PrototypeNetwork) -> Tensor | None:
+        """Line 1: prototypes at random, at zero, or at the means of clusters and of known intents.
+
+        Returns:
+            The estimated share of each new intent, [M]; None for equal shares.
+        """
+        if self.projection_start == "pca":
+            start_projection(network.projection, context.embed(network))
         if self.start == "random":
-            network.mu.copy_(F.normalize(torch.randn_like(network.mu), dim=-1))
+            network.mu.copy_(random_directions(*network.mu.shape, seed=derive(context.seed, "prototypes")))
         if self.start in ("random", "zeros"):
-            return
+            return None
         x = context.embed(network)
-        ids = cluster(x, context, balanced=self.start == "balanced")
+        ids = cluster(x, context, balanced=self.start == "balanced" and self.sizes == "equal")
         start_classifier(network, x, ids)
         with torch.inference_mode():
             means, _ = class_means(network.project(x), ids.to(x.device), len(network.mu))
         network.mu.copy_(means)
+        return estimated_shares(ids, context) if self.sizes == "estimated" else None
 
-    def _align(self, logits: Tensor, y: Tensor, n_known: int) -> Tensor:
+    def _align(self, logits: Tensor, y: Tensor, n_known: int, sizes: Tensor | None) -> Tensor:
         new = logits[..., n_known:].detach()  # [2, B, M]
-        return align(new, y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations)
+        return align(new, y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations, prior=sizes)
 
     def _representation_loss(self, z: Tensor, q: Tensor, mu: Tensor) -> Losses:
         losses = {}

@@ -6,8 +6,9 @@ Sinkhorn assignment of its other view; one cross-entropy over known and new colu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -15,10 +16,12 @@ from torch import Tensor, nn
 
 from newfound.algorithms.assignment import align
 from newfound.algorithms.losses import cross_entropies
+from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
-from newfound.methods.settings import Count, CountOrNone, DropoutRate, Positive
+from newfound.methods.settings import Count, CountOrNone, DropoutRate, NotNegative, Positive
+from newfound.methods.starts import check_sizes, estimated_shares
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
 from newfound.training.trainer import Losses, Trainer
@@ -63,10 +66,13 @@ class E2E(Discoverer):
         select: Checkpoint by silhouette of "new" or "all" validation data, or the "last".
         dense: Whether to add the released code's layer after the pooling.
         dropout: On the vector; it makes the two views differ.
+        sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (as published), or "estimated" from the
+            k-means clusters that the training starts from, which are then not evened out. The over-clustering heads
+            always take them to be equal.
     """
 
     heads: Count = 4
-    overcluster: CountOrNone = 3
+    overcluster: CountOrNone = 1
     temperature: Positive | None = None
     epsilon: Positive = 0.05
     sinkhorn_iterations: Count = 3
@@ -74,6 +80,27 @@ class E2E(Discoverer):
     select: Literal["new", "all", "last"] = "last"
     dense: bool = False
     dropout: DropoutRate = 0.1
+    sizes: Literal["equal", "estimated"] = "equal"
+    epochs: CountOrNone = 200
+    lr: Positive = 0.4
+    min_lr: NotNegative = 0.01
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "released": {
+            "heads": 4,
+            "overcluster": 1,
+            "temperature": 0.1,
+            "start": "random",
+            "epochs": 200,
+            "lr": 0.4,
+            "min_lr": 0.01,
+        },
+    }
+
+    def check_settings(self, corpus: Corpus) -> None:
+        """Refuse what cannot work, before anything is loaded or trained."""
+        super().check_settings(corpus)
+        check_sizes(self.sizes, self.start)
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
@@ -84,9 +111,12 @@ class E2E(Discoverer):
         network = context.network(build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, MultiHeadNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
+        shares: Tensor | None = None
         if self.start != "random":
             x = context.embed(network)
-            start_classifier(network, x, cluster(x, context, balanced=self.start == "balanced"))
+            ids = cluster(x, context, balanced=self.start == "balanced" and self.sizes == "equal")
+            start_classifier(network, x, ids)
+            shares = estimated_shares(ids, context) if self.sizes == "estimated" else None
             with torch.no_grad():
                 network.new_heads.copy_(network.classifier.weight[context.n_known :].expand_as(network.new_heads))
         y = context.y.to(context.device)
@@ -96,7 +126,7 @@ class E2E(Discoverer):
             y_batch = y[batch.rows]
             x = F.normalize(network.two_views(context.features, batch), dim=-1)  # [2, B, d]
             known_logits = x @ network.classifier.weight[: context.n_known].T  # [2, B, N]
-            by_head = self._swapped(x, known_logits, network.new_heads, y_batch, temperature)  # [H]
+            by_head = self._swapped(x, known_logits, network.new_heads, y_batch, temperature, shares)  # [H]
             network.head_loss += by_head.detach()
             losses = {"ce": by_head.mean()}
             if self.overcluster:
@@ -121,11 +151,26 @@ class E2E(Discoverer):
         )
         return network, temperature
 
-    def _swapped(self, x: Tensor, known_logits: Tensor, heads: Tensor, y: Tensor, temperature: float) -> Tensor:
+    def _swapped(
+        self,
+        x: Tensor,
+        known_logits: Tensor,
+        heads: Tensor,
+        y: Tensor,
+        temperature: float,
+        shares: Tensor | None = None,
+    ) -> Tensor:
         """Per head [H]: each view's unified logits learn the assignment of the other view."""
         new_logits = torch.einsum("vbd,hmd->vhbm", x, heads.to(x.dtype))  # [2, H, B, M]
         n_known = known_logits.shape[-1]
-        q = align(new_logits.detach(), y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations)
+        q = align(
+            new_logits.detach(),
+            y,
+            n_known,
+            epsilon=self.epsilon,
+            iterations=self.sinkhorn_iterations,
+            prior=shares,
+        )
         known = known_logits[:, None].expand(-1, heads.shape[0], -1, -1)
         logits = torch.cat([known, new_logits], dim=-1)  # [2, H, B, N + M]
         return cross_entropies(logits, q.flip(0), temperature).mean(dim=(0, 2))

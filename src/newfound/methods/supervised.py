@@ -11,9 +11,8 @@ from newfound.algorithms.clustering import balance, kmeans
 from newfound.encoders.ragged import Batch, RaggedBatches
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
-from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
-from newfound.training.trainer import Losses, Trainer
+from newfound.training.trainer import Losses, Optimization, Trainer
 
 TEMPERATURE = 0.1  # the released code's
 FROZEN_TEMPERATURE = 0.05  # vectors that cannot move need a sharper softmax: +3 points of IND ACC (fresh partitions)
@@ -40,7 +39,7 @@ def train_on_labels(
     context: FitContext,
     network: IntentNetwork,
     y: Tensor,
-    schedule: Schedule,
+    schedule: Optimization,
     *,
     stage: str,
     columns: int,
@@ -59,7 +58,7 @@ def train_on_labels(
 
 
 def train_head(
-    context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, schedule: Schedule, *, temperature: float
+    context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, schedule: Optimization, *, temperature: float
 ) -> None:
     """Train the classifier alone, on vectors that do not change any more.
 
@@ -82,7 +81,7 @@ def train_head(
     context.history["training"] = trainer.fit((y >= 0).nonzero().squeeze(1), rows, step)
 
 
-def pretrain(context: FitContext, network: IntentNetwork, schedule: Schedule, *, temperature: float) -> None:
+def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:
     """IND pre-training: the network learns the known intents. Over a frozen encoder their means say as much."""
     if not context.tune.layers:
         start_classifier(network, context.embed(network), context.y)
@@ -105,7 +104,7 @@ def pretrain(context: FitContext, network: IntentNetwork, schedule: Schedule, *,
         tensor.copy_(trained[name])
 
 
-def _pretraining_key(context: FitContext, network: IntentNetwork, schedule: Schedule, temperature: float) -> str:
+def _pretraining_key(context: FitContext, network: IntentNetwork, schedule: Optimization, temperature: float) -> str:
     """Everything that the result of pre-training depends on; methods differ only in what comes after it."""
     shared = [context.run.identity.get(name) for name in ("data", "encoder")]
     views = None if context.features.noisy is None else len(context.features.noisy)

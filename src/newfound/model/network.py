@@ -63,6 +63,8 @@ class IntentNetwork(nn.Module):
         super().__init__()
         self.tail = tail
         self.dense = nn.Linear(width, width) if dense else None
+        if self.dense is not None:
+            nn.init.zeros_(self.dense.bias)  # pooled vectors have unit length: a random bias would drown them
         self.dropout = nn.Dropout(dropout)
         self.classifier = CosineClassifier(width, n_intents) if classifier is None else classifier
 

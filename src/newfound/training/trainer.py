@@ -109,6 +109,7 @@ class Trainer:
         *,
         after_epoch: Callable[[int], dict[str, float]] | None = None,
         score: Callable[[], float] | None = None,
+        patience: int | None = None,
         title: str | None = None,
     ) -> History:
         """Train for the epochs of the schedule.
@@ -120,6 +121,7 @@ class Trainer:
             step: Computes the losses of a batch; "loss" is minimised.
             after_epoch: Called after every epoch; what it returns goes into the history.
             score: Asked after every epoch; the module ends in the state that had the highest score.
+            patience: Stop after this many epochs in a row without a better score; None never stops early.
             title: What the progress bar is called; the stage's name otherwise.
         """
         state = self.run.restore(self.stage)
@@ -127,7 +129,8 @@ class Trainer:
             state = StageState()
         else:
             self._load(state)
-        plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, self.schedule.epochs)]
+        last = state.epoch if _is_exhausted(state, patience) else self.schedule.epochs
+        plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, last)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         advance = (
             self._captured(step, plan, batches) if self.device.type == "cuda" and plan else self._eager(step, batches)
@@ -148,9 +151,12 @@ class Trainer:
                     record["score"] = self._note_best(state, epoch, score())
                 state.history.append(record)
                 state.epoch = epoch + 1
-                if self.run.due() or (state.epoch == self.schedule.epochs and self.run.folder is not None):
+                is_last = state.epoch == self.schedule.epochs or _is_exhausted(state, patience)
+                if self.run.due() or (is_last and self.run.folder is not None):
                     self.run.keep(self.stage, self._saved(state))
                 task.advance(f"loss {record['loss']:.3f}")
+                if _is_exhausted(state, patience):
+                    break
         self._restore_best(state)
         return state.history
 
@@ -271,3 +277,10 @@ class Trainer:
             for name, tensor in wanted.items():
                 tensor.copy_(state.tensors[name])
         state.tensors = {name: t.to(self.device) for name, t in state.tensors.items() if name.startswith("best.")}
+
+
+def _is_exhausted(state: StageState, patience: int | None) -> bool:
+    """Whether the score has not risen for `patience` epochs."""
+    if patience is None or state.best_epoch is None:
+        return False
+    return state.epoch - 1 - state.best_epoch >= patience

@@ -1,0 +1,44 @@
+"""Where a result comes from: the commit of the project, and whether other processes shared the GPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+COMMIT_VARIABLE = "NEWFOUND_COMMIT"
+
+
+@cache
+def commit() -> str | None:
+    """Return the commit of the checkout that newfound runs from; a trailing `+` says that its sources were changed.
+
+    On a machine that has a copy without the history, the environment variable `NEWFOUND_COMMIT` says it. None stands
+    for an installed package.
+    """
+    if named := os.environ.get(COMMIT_VARIABLE):
+        return named
+    package = Path(__file__).resolve().parents[1]
+    try:
+        head = _git(package, "rev-parse", "HEAD")
+        changed = _git(package, "status", "--porcelain", "--", str(package))
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head + ("+" if changed else "")
+
+
+def shares_gpu() -> bool:
+    """Return whether the process runs under CUDA MPS, where times say nothing: other processes use the same GPU."""
+    return bool(os.environ.get("CUDA_MPS_PIPE_DIRECTORY"))
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
+    )
+    return done.stdout.strip()
