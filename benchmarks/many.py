@@ -3,7 +3,7 @@
 PYTHONPATH=src python3 benchmarks/many.py --encoder /tmp/minilm --name minilm --tune last --limit 560 \\
     --results results --pack $OUT/results.tgz main:dpl,e2e,kmeans:GID-CD,GID-MD trunk-dropout speed
 
-An experiment may be narrowed to methods and to benchmarks. Finished cells in --results are skipped; the archive holds
+An experiment may be narrowed to methods, to benchmarks and to variants. Finished cells in --results are skipped; the archive holds
 the results that were added. No cell is begun that would end after the limit, by the mean time of those before it.
 """
 
@@ -21,12 +21,13 @@ from newfound.cli.progress import Plain
 
 
 def planned(specification: str, encoder: str, tune: str, device: str) -> list[Cell]:
-    """Return the cells of an experiment that is written as NAME, NAME:METHODS or NAME:METHODS:BENCHMARKS."""
-    name, methods, benchmarks = (*specification.split(":"), "", "")[:3]
+    """Return the cells of an experiment that is written as NAME[:METHODS[:BENCHMARKS[:VARIANTS]]]."""
+    name, methods, benchmarks, variants = (*specification.split(":"), "", "", "")[:4]
     experiment = experiment_named(name).narrowed(
         methods=[m for m in methods.split(",") if m], benchmarks=[b for b in benchmarks.split(",") if b]
     )
-    return [resolved(cell, device) for cell in experiment.cells(encoder, tune)]
+    cells = [resolved(cell, device) for cell in experiment.cells(encoder, tune)]
+    return [cell for cell in cells if not variants or cell.variant in variants.split(",")]
 
 
 def main() -> None:
