@@ -100,7 +100,9 @@ def _most_common(labels: Tensor) -> int:
     return int(labels.bincount().argmax()) if len(labels) else -1
 
 
-def join(x: Tensor, k: int, factor: int, model: LogisticRegression, votes: Sequence[Tensor], near: Tensor, seed: int) -> Tensor:
+def join(
+    x: Tensor, k: int, factor: int, model: LogisticRegression, votes: Sequence[Tensor], near: Tensor, seed: int
+) -> Tensor:
     """Over-cluster, and join pieces by average linkage on what the model says until k are left."""
     pieces = kmeans(x, factor * k, restarts=1, seed=seed).labels
     features = pair_features(x, pieces, votes, near)
@@ -120,7 +122,11 @@ def measure(x: Tensor, y: Tensor, gold: npt.NDArray[np.int64], seed: int) -> Row
     points, truth = x[logs], gold[logs.numpy()]
     k = len(np.unique(truth))
     second = diffuse(points, neighbours=10)
-    votes = [vote(view, k, seed=derive(seed, "vote", 0, i, run)) for i, view in enumerate((points, second)) for run in range(6)]
+    votes = [
+        vote(view, k, seed=derive(seed, "vote", 0, i, run))
+        for i, view in enumerate((points, second))
+        for run in range(6)
+    ]
     counted = believed(votes)
     model = teach(diffuse(x[~logs], neighbours=10), y[~logs], k, derive(seed, "teach"))
     near = nearest(second, 10)[1]
@@ -148,7 +154,9 @@ def show(rows: list[Row]) -> None:
     for row in rows:
         gap = row["unanimity of joinings"] - row["unanimity of votes"]
         gain = row["both"] - row["votes"]
-        print(f"{row['data']:34} seed {row['seed']}  votes {row['votes']:5.1f}  both {row['both']:5.1f}  gain {gain:+5.2f}  gap {gap:+.3f}")
+        print(
+            f"{row['data']:34} seed {row['seed']}  votes {row['votes']:5.1f}  both {row['both']:5.1f}  gain {gain:+5.2f}  gap {gap:+.3f}"
+        )
     gains = [r["both"] - r["votes"] for r in rows]
     opened = [r["unanimity of joinings"] - r["unanimity of votes"] >= GATE for r in rows]
     gated = [gain if is_open else 0.0 for gain, is_open in zip(gains, opened, strict=True)]
@@ -178,7 +186,9 @@ def main() -> None:
         sources.append((f"frozen {partition}", frozen_vectors(encoder, task.train.texts), y, gold))
     for path in sorted(options.vectors.glob("*.npz")) if options.vectors is not None else ():
         stored = np.load(path)
-        sources.append((f"tuned {path.stem}", torch.from_numpy(stored["x"]), torch.from_numpy(stored["y"]), stored["gold"]))
+        sources.append(
+            (f"tuned {path.stem}", torch.from_numpy(stored["x"]), torch.from_numpy(stored["y"]), stored["gold"])
+        )
     for name, x, y, gold in sources:
         for seed in whole_numbers(options.seeds):
             row = {"data": name, "seed": seed, **measure(x, y, gold, seed)}

@@ -77,6 +77,7 @@ class Experiment:
         all_epochs_of: For maps, the methods that are shown at every recorded epoch; others only at the last.
         compares: Whether the best method is compared with the second best in a paired test.
         shows_published: Whether the report adds the scores that the paper published.
+        tune: How much of the encoder the experiment trains, if it makes sense with nothing else.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Experiment:
     all_epochs_of: tuple[str, ...] = ()
     compares: bool = False
     shows_published: bool = False
+    tune: str = ""
 
     def cells(self, encoder: str, tune: str) -> list[Cell]:
         """Return all cells, in an order in which consecutive cells can share a task and its features."""
@@ -173,6 +175,7 @@ EXPERIMENTS = {
             "The recipe with fine-tuning of all layers alone, and with rounds after it",
             _rows(["consensus"], ["standard", "default"]),
             ALL_BENCHMARKS,
+            tune="layers",
         ),
         Experiment(
             "starts",

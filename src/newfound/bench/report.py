@@ -1,4 +1,4 @@
-"""Writes one page with every table and figure from the result files: `report.html`, and the same as Markdown."""
+"""Writes one page with all tables and figures from the result files, beside the paper's, and verdicts on its claims."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from newfound.bench.cells import Cell, read_results, resolved
+from newfound.bench.claims import Claim, Judgement, judged_claims
 from newfound.bench.experiments import EXPERIMENTS, Column, Experiment
 from newfound.bench.plots import draw
 from newfound.bench.tables import Group, Results, as_markdown, comparisons, groups_of, mean_std, protocols_of
@@ -35,6 +36,27 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """Numbers that others printed.
+
+    Attributes:
+        source: Where they come from.
+        header: The headings.
+        lines: Names and numbers as text.
+    """
+
+    source: str
+    header: tuple[str, ...]
+    lines: list[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> PublishedTable:
+        """Read an entry of the file of published numbers."""
+        lines = [tuple(f"{v:g}" if isinstance(v, int | float) else v for v in line) for line in entry["lines"]]
+        return cls(entry["source"], tuple(entry["header"]), lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """An experiment as the page shows it.
 
@@ -44,6 +66,9 @@ class Section:
         lines: The lines of the table: names, and numbers.
         comparisons: Sentences about the best and the second best method.
         figures: Caption and file name of each figure.
+        tune: How much of the encoder was trained.
+        published: What the paper printed, if it is not a line of the table.
+        missing: The number of runs without a result.
         runs: For each row of the table its anchor, its title, and text and link of every run.
     """
 
@@ -52,7 +77,29 @@ class Section:
     lines: list[tuple[tuple[str, ...], list[Number]]]
     comparisons: list[str]
     figures: list[tuple[str, str]]
+    tune: str
+    published: PublishedTable | None
+    missing: int
     runs: list[tuple[str, str, list[tuple[str, str]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that the page shows.
+
+    Attributes:
+        sections: The experiments that have results.
+        claims: The paper's claims, with what the results say about each.
+        released: The released code's run with the same encoder.
+        times: Method, benchmark, number of runs and mean seconds of a fit; runs that shared a GPU are left out.
+        about: Encoder, hardware, versions, and the experiments without results.
+    """
+
+    sections: list[Section]
+    claims: list[tuple[Claim, Judgement]]
+    released: PublishedTable | None
+    times: list[tuple[str, str, str, str]]
+    about: dict[str, Any]
 
 
 def write_report(root: Path, out: Path, *, encoder: str, tune: str, device: str) -> list[Path]:
@@ -72,38 +119,75 @@ def write_report(root: Path, out: Path, *, encoder: str, tune: str, device: str)
         DataError: There are no results.
     """
     out.mkdir(parents=True, exist_ok=True)
+    report = _gather(root, out, out / "figures", encoder=encoder, tune=tune, device=device)
+    paths = [out / "report.html", out / "report.md"]
+    write_atomically(paths[0], _page(report, out).encode())
+    write_atomically(paths[1], _markdown(report, "figures").encode())
+    return paths
+
+
+def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: str) -> Path:
+    """Write the page as one Markdown file, with its figures in `images/<name of the file>` beside it.
+
+    Args:
+        root: The folder of the result files.
+        path: The file.
+        encoder: The encoder of the results.
+        tune: How much of it was trained.
+        device: The device; it decides what `tune="auto"` means.
+    """
+    figures = Path("images") / path.stem
+    path.parent.mkdir(parents=True, exist_ok=True)
+    report = _gather(root, path.parent, path.parent / figures, encoder=encoder, tune=tune, device=device)
+    write_atomically(path, _markdown(report, figures.as_posix()).encode())
+    return path
+
+
+def _gather(root: Path, out: Path, figures: Path, *, encoder: str, tune: str, device: str) -> Report:
+    """Read all results and draw the figures.
+
+    An experiment that was not run with this `tune` is shown with a frozen encoder, if it was run with that.
+    """
     sections, absent = [], []
     everything: Results = {}
     for experiment in EXPERIMENTS.values():
-        cells = [resolved(cell, device) for cell in experiment.cells(encoder, tune)]
-        results = read_results(cells, root)
-        if not results:
+        for part in (experiment.tune,) if experiment.tune else dict.fromkeys((tune, "heads")):
+            cells = [resolved(cell, device) for cell in experiment.cells(encoder, part)]
+            results = read_results(cells, root)
+            if results:
+                everything |= results
+                sections.append(_section(experiment, cells, results, root, out, figures))
+                break
+        else:
             absent.append(experiment.name)
-            continue
-        everything |= results
-        sections.append(_section(experiment, cells, results, root, out))
     if not sections:
         raise DataError(
             f"{root}: no results for encoder {encoder} with tune {tune}; `newfound bench run main` makes some"
         )
-    about = {
-        "encoder": encoder,
-        "tune": tune,
-        "hardware": sorted({str(r.get("hardware")) for r in everything.values()}),
-        "versions": sorted({_versions(r) for r in everything.values()}),
-        "runs": len(everything),
-        "made": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "absent": absent,
-    }
-    times = _times(everything)
-    html = _page(sections, about, times, out)
-    paths = [out / "report.html", out / "report.md"]
-    write_atomically(paths[0], html.encode())
-    write_atomically(paths[1], _markdown(sections, about, times).encode())
-    return paths
+    own = {cell: result for cell, result in everything.items() if cell.tune == sections[0].tune}
+    published = facts("published")
+    return Report(
+        sections,
+        judged_claims(own),
+        PublishedTable.of(published["released_code"]) if encoder == "minilm" else None,
+        _times(everything),
+        {
+            "encoder": encoder,
+            "tune": tune,
+            "hardware": sorted({str(r.get("hardware")) for r in everything.values()}),
+            "versions": sorted({_versions(r) for r in everything.values()}),
+            "commits": sorted({str(r["commit"])[:7] for r in everything.values() if r.get("commit")}),
+            "runs": len(everything),
+            "made": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "absent": absent,
+            "source": published["source"],
+        },
+    )
 
 
-def _section(experiment: Experiment, cells: Sequence[Cell], results: Results, root: Path, out: Path) -> Section:
+def _section(
+    experiment: Experiment, cells: Sequence[Cell], results: Results, root: Path, out: Path, figures: Path
+) -> Section:
     protocols = protocols_of(experiment)
     header = ("benchmark", "method", *(("protocol",) if protocols[0] else ()))
     lines, runs = [], []
@@ -122,7 +206,10 @@ def _section(experiment: Experiment, cells: Sequence[Cell], results: Results, ro
         (*header, *(column.header for column in experiment.columns)),
         lines,
         comparisons(experiment, cells, root),
-        _figures(experiment, cells, root, out),
+        _figures(experiment, cells, root, figures),
+        cells[0].tune,
+        PublishedTable.of(printed) if (printed := facts("published")["tables"].get(experiment.name)) else None,
+        len(cells) - len(results),
         runs,
     )
 
@@ -154,7 +241,7 @@ def _figures(experiment: Experiment, cells: Sequence[Cell], root: Path, out: Pat
     if experiment.figure == "none":
         return []
     try:
-        paths = draw(experiment, cells, root, out / "figures")
+        paths = draw(experiment, cells, root, out)
     except DataError:  # no row is complete
         return []
     return [(f"{experiment.title}: {path.stem.removeprefix(experiment.name + '-')}", path.name) for path in paths]
@@ -164,7 +251,7 @@ def _times(results: Results) -> list[tuple[str, str, str, str]]:
     """Return lines of method, benchmark, number of runs, and mean seconds of a fit."""
     seconds: dict[tuple[str, str], list[float]] = {}
     for cell, result in results.items():
-        if cell.variant == "default" and "timings" in result:
+        if cell.variant == "default" and "timings" in result and not result.get("shares_gpu"):
             seconds.setdefault((cell.method, cell.benchmark), []).append(float(result["timings"]["fit"]))
     return [(m, b, str(len(v)), f"{statistics.fmean(v):.1f}") for (m, b), v in sorted(seconds.items())]
 
@@ -173,7 +260,7 @@ def _versions(result: dict[str, Any]) -> str:
     return ", ".join(f"{name} {version}" for name, version in result.get("versions", {}).items())
 
 
-def _page(sections: list[Section], about: dict[str, Any], times: list[tuple[str, str, str, str]], out: Path) -> str:
+def _page(report: Report, out: Path) -> str:
     from jinja2 import Environment
 
     def embedded(name: str) -> str:
@@ -182,26 +269,71 @@ def _page(sections: list[Section], about: dict[str, Any], times: list[tuple[str,
     template = resources.files("newfound.bench").joinpath("report.html.jinja").read_text("utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     page: str = environment.from_string(template).render(
-        sections=sections, about=about, times=times, embedded=embedded, source=facts("published")["source"]
+        sections=report.sections,
+        claims=report.claims,
+        released=report.released,
+        about=report.about,
+        times=report.times,
+        embedded=embedded,
     )
     return page
 
 
-def _markdown(sections: list[Section], about: dict[str, Any], times: list[tuple[str, str, str, str]]) -> str:
+def _markdown(report: Report, figures: str) -> str:
+    about = report.about
     parts = [
-        "# Results",
-        f"Encoder {about['encoder']}, tune {about['tune']}, on {'; '.join(about['hardware'])}. {about['runs']} runs; "
-        "mean ± std over splits and seeds. A row that is not complete is blank.",
+        "# Reproduction of the paper",
+        "<!-- Written by `newfound bench report`; changes belong into the result files or into newfound.bench. -->",
+        f"Encoder {about['encoder']}, tune {about['tune']} where nothing else is said, on "
+        f"{'; '.join(about['hardware'])}. {about['runs']} runs, by the project's commits "
+        f"{', '.join(about['commits'])}; mean ± standard deviation over splits and seeds. A row that is not complete "
+        "is blank. Numbers that the paper printed were measured with BERT-base, by its lenient protocol (`paper`) and "
+        "with one chosen seed per split; they stand apart and are not comparable with ours in size, only in order.",
+        "## The paper's claims",
+        "A claim that one number is larger than another is judged on runs with the same split and seed, by the "
+        "`strict` protocol: it is reproduced if the mean difference is positive and a Wilcoxon signed-rank test gives "
+        "p < 0.05.",
+        as_markdown(
+            ("where", "claim", "verdict", "evidence"),
+            [(c.where, c.text, f"**{j.verdict}**", j.evidence) for c, j in report.claims],
+        ),
     ]
-    for section in sections:
-        parts.append(f"## {section.experiment.name}: {section.experiment.title}")
-        parts.append(
-            as_markdown(section.header, [(*names, *(n.text for n in values)) for names, values in section.lines])
-        )
-        parts += section.comparisons
-        parts += [f"![{caption}](figures/{name})" for caption, name in section.figures]
-    if times:
-        parts += ["## Seconds of a fit", as_markdown(("method", "benchmark", "runs", "s"), times)]
+    if report.released is not None:
+        parts += [
+            "## The released code with the same encoder",
+            f"Source: {report.released.source}.",
+            as_markdown(report.released.header, report.released.lines),
+        ]
+    for section in report.sections:
+        parts += _section_as_markdown(section, figures, about)
+    if report.times:
+        parts += ["## Seconds of a fit", "Of runs that had the machine for themselves."]
+        parts.append(as_markdown(("method", "benchmark", "runs", "s"), report.times))
     if about["absent"]:
-        parts.append(f"No results yet: {', '.join(about['absent'])}.")
+        commands = "\n".join(f"newfound bench run {name} --tune {about['tune']}" for name in about["absent"])
+        parts += [
+            "## Missing",
+            "Experiments without any result, and the commands that make them:",
+            f"```\n{commands}\n```",
+        ]
     return "\n\n".join(parts) + "\n"
+
+
+def _section_as_markdown(section: Section, figures: str, about: dict[str, Any]) -> list[str]:
+    experiment = section.experiment
+    other = "" if section.tune == about["tune"] else f" (tune {section.tune})"
+    parts = [f"## {experiment.name}: {experiment.title}{other}"]
+    parts.append(as_markdown(section.header, [(*names, *(n.text for n in values)) for names, values in section.lines]))
+    if section.missing:
+        command = f"newfound bench run {experiment.name} --tune {section.tune}"
+        parts.append(f"{section.missing} runs are missing; `{command}` makes them.")
+    if experiment.shows_published:
+        parts.append(f"Published: {about['source']}.")
+    if section.published is not None:
+        parts += [
+            f"Printed in the paper ({section.published.source}):",
+            as_markdown(section.published.header, section.published.lines),
+        ]
+    parts += [f"{sentence}." for sentence in section.comparisons]
+    parts += [f"![{caption}]({figures}/{name})" for caption, name in section.figures]
+    return parts

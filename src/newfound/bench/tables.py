@@ -49,7 +49,7 @@ class Group:
 
     def values(self, results: Results, column: Column, protocol: str = "strict") -> list[float] | None:
         """Return one value per cell, in their order; None unless every cell has one."""
-        values = [_number(results.get(cell, {}), column, protocol) for cell in self.cells]
+        values = [number_of(results.get(cell, {}), column, protocol) for cell in self.cells]
         complete = [value for value in values if value is not None]
         return complete if complete and len(complete) == len(values) else None
 
@@ -100,7 +100,7 @@ def table_of_rows(rows: Iterable[Row], by: Sequence[str], columns: Sequence[Colu
     for key, group in group_rows(rows, by).items():
         means = []
         for column in columns:
-            values = [value for row in group if (value := _number(row, column, "strict")) is not None]
+            values = [value for row in group if (value := number_of(row, column, "strict")) is not None]
             means.append(mean_std(values if len(values) == len(group) else None, column.digits))
         lines.append((*map(str, key), *means, str(len(group))))
     return (*by, *(column.header for column in columns), "runs"), lines
@@ -153,7 +153,7 @@ def mean_std(values: list[float] | None, digits: int = 1) -> str:
     return f"{statistics.fmean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"
 
 
-def _number(result: dict[str, Any], column: Column, protocol: str) -> float | None:
+def number_of(result: dict[str, Any], column: Column, protocol: str) -> float | None:
     """Return the number of a column in a result; None if the result does not have it."""
     value: Any = result
     for key in column.path:

@@ -95,10 +95,16 @@ def report(
     device: DeviceOption = defaults.DEVICE,
     out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS,
     to: Annotated[Path, typer.Option("--to", help="The folder for the page.")] = Path("benchmarks/report"),
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write one Markdown file here instead, with its figures beside it.")
+    ] = None,
 ) -> None:
-    """Write one page with all tables and figures that there are results for. It opens offline."""
-    from newfound.bench.report import write_report
+    """Put the paper's tables and figures beside ours, with a verdict on each claim, on one page that opens offline."""
+    from newfound.bench.report import write_markdown, write_report
 
+    if page is not None:
+        print(write_markdown(out, page, encoder=encoder, tune=tune, device=device))
+        return
     for path in write_report(out, to, encoder=encoder, tune=tune, device=device):
         print(path)
 

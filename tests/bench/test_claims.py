@@ -1,0 +1,87 @@
+"""Verdicts on the paper's claims, and where results come from."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import torch
+
+from newfound.bench import provenance
+from newfound.bench.cells import Cell
+from newfound.bench.claims import CLAIMS, Evidence, judge_differences, judged_claims, larger
+from newfound.bench.experiments import EXPERIMENTS
+
+
+def results(scores):
+    """Results of nine runs each: strict OOD ACC by row, as a number or as a function of split and seed."""
+    made = {}
+    for (method, variant), score in scores.items():
+        for split in (1, 2, 3):
+            for seed in (0, 1, 2):
+                value = score(split, seed) if callable(score) else score
+                cell = Cell(method, "GID-SD", 40, split, seed, "minilm", "last", variant)
+                made[cell] = {"scores": {"strict": {"ood_acc": value}, "paper": {"ood_acc": 0.0}}}
+    return made
+
+
+def test_a_difference_is_judged_by_its_sign_and_a_test():
+    assert judge_differences([1.0] * 6, "a − b").verdict == "reproduced"  # p = 2 / 2**6
+    assert judge_differences([1.0] * 5, "a − b").verdict == "not tested"
+    assert judge_differences([-1.0] * 9, "a − b").verdict == "not reproduced"
+    mixed = judge_differences([3.0, -2.9, 2.8, -2.7, 2.6, -2.5, 2.4, -2.3, 2.2], "a − b")
+    assert mixed.verdict == "not reproduced"
+    assert mixed.evidence.startswith("a − b: +0.29 (p = 0.")
+    assert judge_differences([0.0] * 9, "a − b").verdict == "not reproduced"
+
+
+def test_all_baselines_must_be_beaten_and_none_may_be_missing():
+    def noisy(base):
+        return lambda split, seed: base + split + 0.1 * seed
+
+    rows = {("dpl", "default"): noisy(80), ("e2e", "default"): noisy(75), ("kmeans", "default"): noisy(70)}
+    judge = larger(("dpl", "default"), [("e2e", "default"), ("kmeans", "default")])
+    assert judge(Evidence(results(rows))).verdict == "reproduced"
+    assert judge(Evidence(results({**rows, ("kmeans", "default"): noisy(90)}))).verdict == "not reproduced"
+    del rows["kmeans", "default"]
+    assert judge(Evidence(results(rows))).verdict == "not tested"
+    # One baseline that wins is enough, whatever is missing.
+    assert judge(Evidence(results({**rows, ("e2e", "default"): noisy(90)}))).verdict == "not reproduced"
+
+
+def test_every_claim_belongs_to_an_experiment_and_nothing_is_claimed_without_results():
+    assert {claim.experiment for claim in CLAIMS} <= set(EXPERIMENTS)
+    assert {judgement.verdict for _, judgement in judged_claims({})} == {"not tested"}
+
+
+def test_the_commit_comes_from_the_environment_or_from_git(monkeypatch, tmp_path):
+    provenance.commit.cache_clear()
+    monkeypatch.setenv("NEWFOUND_COMMIT", "abc123")
+    assert provenance.commit() == "abc123"
+    monkeypatch.delenv("NEWFOUND_COMMIT")
+    provenance.commit.cache_clear()
+
+    def no_git(*arguments, **options):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(subprocess, "run", no_git)
+    assert provenance.commit() is None
+    provenance.commit.cache_clear()
+
+
+@pytest.mark.parametrize(("folder", "shared"), [("/tmp/mps", True), ("", False)])
+def test_a_gpu_under_mps_counts_as_shared(monkeypatch, folder, shared):
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", folder)
+    assert provenance.shares_gpu() is shared
+
+
+def test_weights_that_were_rounded_are_recognised(tiny_folder):
+    from newfound.encoders.encoder import load_encoder
+
+    encoder = load_encoder(str(tiny_folder))
+    assert encoder.weights_precision() == "float32"
+    rounded = load_encoder(str(tiny_folder))
+    with torch.no_grad():
+        for weight in rounded.model.parameters():
+            weight.copy_(weight.half().float())
+    assert rounded.weights_precision() == "float16"

@@ -1,0 +1,148 @@
+"""Where prototypes, projections and sizes start, and the presets that choose between published ways."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from conftest import themed_corpus
+from newfound import DPL, E2E, DeepAligned, KMeans
+from newfound.bench.cells import Cell, cell_settings
+from newfound.encoders.tail import Tail
+from newfound.errors import SettingsError
+from newfound.methods.context import Watch
+from newfound.methods.starts import estimated_shares, random_directions, start_projection
+from newfound.model.network import IntentNetwork
+from newfound.training.run import Run
+
+FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
+
+
+def fit(method, encoder, corpus, *, run=None, watch=None, **settings):
+    return method(encoder=encoder, **{**FAST, **settings}).fit(corpus.texts, corpus.labels, run=run, watch=watch)
+
+
+@pytest.mark.parametrize("kind", ["mlp", "linear"])
+def test_a_projection_that_starts_at_pca_keeps_all_distances_that_its_components_can(kind):
+    torch.manual_seed(0)
+    x = F.normalize(torch.randn(200, 3) @ torch.randn(3, 16), dim=-1)  # three directions that matter
+    last = nn.Linear(16, 8)
+    projection = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), last) if kind == "mlp" else last
+    start_projection(projection, x)
+    z = projection(x)
+    assert torch.allclose(torch.cdist(z, z), torch.cdist(x, x), atol=2e-3)
+    assert torch.allclose(z.mean(0), torch.zeros(8), atol=1e-5)  # centred
+    spread = z.var(0)
+    assert (spread[:3] > 1e-3).all()  # the largest components first
+    assert (spread[3:] < 1e-8).all()
+
+
+def test_random_prototypes_depend_on_the_seed_alone():
+    torch.manual_seed(1)
+    first = random_directions(4, 8, seed=5)
+    torch.manual_seed(2)
+    assert torch.equal(first, random_directions(4, 8, seed=5))
+    assert not torch.equal(first, random_directions(4, 8, seed=6))
+    assert torch.allclose(first.norm(dim=-1), torch.ones(4))
+
+
+def test_shared_pre_training_does_not_change_what_starts_at_random(tiny_encoder, themed):
+    """With a shared memory the second fit takes over the pre-training, and nothing else may differ."""
+    memory: dict = {}
+    runs = [
+        fit(DPL, tiny_encoder, themed, tune="last", start="random", run=Run(memory=m)) for m in (memory, memory, {})
+    ]
+    probabilities = [fitted.predict_proba(themed.texts) for fitted in runs]
+    assert np.array_equal(probabilities[0], probabilities[1])
+    assert np.array_equal(probabilities[0], probabilities[2])
+
+
+def test_the_dense_layer_starts_without_a_bias():
+    network = IntentNetwork(Tail(None, "mean", True), 8, 3, dense=True)
+    assert network.dense is not None
+    assert not network.dense.bias.any()
+
+
+def test_shares_are_counted_over_the_logs_alone():
+    ids = torch.tensor([0, 1, 2, 2, 2, 3, 0])  # two known intents, rows 2 to 5 are logs
+    context = SimpleNamespace(unlabelled_rows=torch.tensor([2, 3, 4, 5]), n_known=2, n_new=3, device="cpu")
+    assert torch.allclose(estimated_shares(ids, context), torch.tensor([4, 2, 1]) / 7)  # one added to each
+
+
+@pytest.mark.parametrize("method", [DPL, E2E])
+def test_estimated_sizes_find_a_long_tail_that_equal_ones_cut(method, tiny_encoder):
+    large, small = themed_corpus(per_theme=60), themed_corpus(per_theme=6, seed=1)
+    keep = [i for i, text in enumerate(large.texts) if large.labels[i] or i % 2 == 0]
+    texts = [large.texts[i] for i in keep] + [
+        t for t, label in zip(small.texts, small.labels, strict=True) if not label
+    ]
+    labels = [large.labels[i] for i in keep] + [None] * (len(texts) - len(keep))
+    settings = {**FAST, "encoder": tiny_encoder, "tune": "heads", "start": "kmeans", "epochs": 30}
+    sizes = {}
+    for assumed in ("equal", "estimated"):
+        fitted = method(**settings, sizes=assumed).fit(texts, labels)
+        found = fitted.model_.predict_ids([t for t, label in zip(texts, labels, strict=True) if label is None])
+        sizes[assumed] = sorted(np.bincount(found, minlength=5)[3:])
+    assert sizes["estimated"] != sizes["equal"]
+
+
+@pytest.mark.parametrize(("method", "start"), [(DPL, "random"), (DPL, "zeros"), (E2E, "random")])
+def test_sizes_cannot_be_estimated_without_clusters(method, start, tiny_encoder, themed):
+    with pytest.raises(SettingsError, match="needs clusters to start from"):
+        fit(method, tiny_encoder, themed, tune="heads", start=start, sizes="estimated")
+
+
+def test_a_preset_knows_what_was_published_for_a_corpus():
+    assert DPL.preset("released").lr == 0.02
+    on_clinc = DPL.preset("released", corpus="clinc150", seed=3)
+    assert (on_clinc.lr, on_clinc.max_length, on_clinc.pretrain_epochs, on_clinc.pretrain_batch_size) == (
+        0.1,
+        30,
+        200,
+        256,
+    )
+    assert on_clinc.seed == 3
+    assert DPL.preset("paper", corpus="clinc150").lr == 0.1
+    assert on_clinc._pretraining().batch_size == 256
+    assert DPL()._pretraining().batch_size == 512
+    with pytest.raises(SettingsError, match="one of released"):
+        E2E.preset("paper")
+    with pytest.raises(SettingsError, match="KMeans has none"):
+        KMeans.preset("paper")
+
+
+def test_a_variant_takes_the_preset_of_its_benchmark():
+    task = SimpleNamespace(new=("a", "b"))
+    banking, clinc = (
+        cell_settings(Cell("dpl", benchmark, 40, 1, 0, "minilm", "last", "released"), task)
+        for benchmark in ("GID-SD", "GID-MD")
+    )
+    assert (banking["lr"], banking["max_length"], clinc["lr"], clinc["max_length"]) == (0.02, 55, 0.1, 30)
+    assert banking["n_new"] == 2
+
+
+def test_e2e_has_its_published_settings():
+    assert {name: getattr(E2E(), name) for name in E2E.PRESETS["released"] if name != "temperature"} == {
+        name: value for name, value in E2E.PRESETS["released"].items() if name != "temperature"
+    }
+
+
+def test_deepaligned_as_released_stops_when_the_silhouette_no_longer_rises(tiny_encoder, themed):
+    preset = {**DeepAligned.PRESETS["released"], "patience": 2, "epochs": 40, "joint_epochs": 2}
+    fitted = fit(DeepAligned, tiny_encoder, themed, tune="last", **preset)
+    scores = [record["score"] for record in fitted.history_["discovery"]]
+    assert len(scores) < 40
+    assert len(scores) - 1 - int(np.argmax(scores)) == 2
+    assert len(fitted.predict(themed.texts[:3])) == 3
+
+
+def test_labels_of_deepaligned_over_a_frozen_encoder_are_recorded(tiny_encoder, themed):
+    gold = np.zeros(len(themed.texts), dtype=np.int64)
+    history = fit(DeepAligned, tiny_encoder, themed, tune="heads", watch=Watch(gold=gold)).history_["discovery"]
+    assert [record["epoch"] for record in history] == [0]
+    assert 0 <= history[0]["pseudo_label_acc"] <= 100
