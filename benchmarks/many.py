@@ -3,8 +3,9 @@
 PYTHONPATH=src python3 benchmarks/many.py --encoder /tmp/minilm --name minilm --tune last --limit 560 \\
     --results results --pack $OUT/results.tgz main:dpl,e2e,kmeans:GID-CD,GID-MD trunk-dropout speed
 
-An experiment may be narrowed to methods, to benchmarks and to variants. Finished cells in --results are skipped; the archive holds
-the results that were added. No cell is begun that would end after the limit, by the mean time of those before it.
+An experiment may be narrowed to methods, to benchmarks and to variants. Finished cells in --results are skipped; the
+archive holds the results that were added. No cell is begun that would end after the limit, by the mean time of those
+before it.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from newfound.algorithms.clustering import balance, kmeans
 from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 
 SHARPNESS = 0.1  # temperature of the softmax over neighbours
+SURER_JOININGS = 0.06  # how much more alike joinings of pieces must be than votes to count beside them
 SURER = 0.05  # how much more alike (adjusted Rand index) votes for even sizes must be to be believed
 
 
@@ -64,6 +65,19 @@ def believed(votes: Sequence[Vote]) -> list[Tensor]:
     """
     free, freed = [v.free for v in votes], [v.freed for v in votes]
     return freed if len(votes) < 2 or unanimity(freed) - unanimity(free) >= SURER else free
+
+
+def surer(others: Sequence[Tensor], votes: Sequence[Tensor], margin: float) -> bool:
+    """Whether other labellings agree so much more with each other than the votes do that they count beside them.
+
+    Where they do, they were right more often than the votes; elsewhere they gain nothing or do harm (docs/recipe.md).
+
+    Args:
+        others: Labellings of another kind, [n] each.
+        votes: The votes, [n] each.
+        margin: How much more alike they must be, in points of the adjusted Rand index.
+    """
+    return len(votes) > 1 and len(others) > 1 and unanimity(others) - unanimity(votes) >= margin
 
 
 def unanimity(labellings: Sequence[Tensor]) -> float:

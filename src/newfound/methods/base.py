@@ -240,7 +240,7 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
             key = repr([texts, *same_encoder, tune, self.trunk_dropout, views, str(device)])
             features, batches, lengths = run.shared(key, make)
             y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
-            return EncodedCorpus(features, batches, lengths, y)
+            return EncodedCorpus(features, batches, lengths, y, part.texts)
 
         with run.reporter.task("encoding", len(corpus)) as task:
             train = encoded(corpus, views)

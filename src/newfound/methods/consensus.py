@@ -15,7 +15,20 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.consensus import Vote, agree, agreement, believed, diffuse, vote
+from newfound.algorithms.consensus import (
+    SURER,
+    SURER_JOININGS,
+    Vote,
+    agree,
+    agreement,
+    believed,
+    diffuse,
+    surer,
+    vote,
+)
+from newfound.algorithms.joining import FACTORS, NEIGHBOURS, join_pieces, learn_joining
+from newfound.algorithms.lexical import with_words
+from newfound.algorithms.neighbours import nearest
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
@@ -29,6 +42,9 @@ from newfound.training.schedule import GentleSchedule
 from newfound.training.seeding import derive
 
 MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prototypes of these
+MAX_LOOKED_FURTHER = 10_000  # rows; in larger logs the votes decide alone
+JOININGS = 8  # for each number of pieces
+FEWEST_TO_LEARN_FROM = 8  # known intents
 MIN_AGREEMENT = 0.5  # share of the votes that must agree on a row for it to teach the next round
 
 
@@ -43,6 +59,9 @@ class Consensus(Discoverer):
         logs: What the logs hold: "mixed", utterances of known intents too, which their labelled neighbours tell; or
             "novel", new intents only (the paper's setting).
         sizes: Of the new intents: "estimated" from how far the clusterings agree, or taken to be "equal".
+        further: Whether labellings of two other kinds count too, those of vectors with words (TF-IDF) beside them, and
+            those that join pieces by a rule learned from the known intents: "auto" where they agree clearly more with
+            each other than the votes do, and the encoder is frozen; or "never".
         runs: Clusterings of each view.
         neighbours: Over which the second view averages, and that tell known from new in mixed logs.
         finetune_epochs: Epochs of the fine-tuning on the known intents and the logs.
@@ -56,6 +75,7 @@ class Consensus(Discoverer):
 
     logs: LogsHold = LOGS_HOLD
     sizes: Literal["estimated", "equal"] = "estimated"
+    further: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
     finetune_epochs: Count = 2
@@ -131,26 +151,73 @@ class Consensus(Discoverer):
             y = known.cpu()
             logs = (y < 0).nonzero().squeeze(1)
         if context.n_new and len(logs) > context.n_new:
-            clusters, share = self._cluster(context, x[logs.to(x.device)], number)
+            clusters, share = self._cluster(context, x, logs, number)
             y[logs], agreed[logs] = context.n_known + clusters.cpu(), share.cpu()
         return y, agreed
 
-    def _cluster(self, context: FitContext, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
-        """New intents [n] among vectors [n, d], and the share of the votes that agree on each row."""
-        voters = x
-        if len(x) > MAX_VOTERS:
+    def _cluster(self, context: FitContext, x: Tensor, logs: Tensor, number: int) -> tuple[Tensor, Tensor]:
+        """New intents [m] of the rows `logs` [m] of vectors x [n, d], and the share of the votes that agree on each."""
+        voting = logs
+        if len(logs) > MAX_VOTERS:
             generator = torch.Generator().manual_seed(derive(context.seed, "voters", number))
-            voters = x[torch.randperm(len(x), generator=generator)[:MAX_VOTERS].to(x.device)]
-        votes = [
-            vote(view, context.n_new, seed=derive(context.seed, "vote", number, i, run))
-            for i, view in enumerate((voters, diffuse(voters, neighbours=self.neighbours)))
-            for run in range(self.runs)
-        ]
-        counted = self._counted(votes)
+            voting = logs[torch.randperm(len(logs), generator=generator)[:MAX_VOTERS]]
+        voters = x[voting.to(x.device)]
+        counted = self._votes(context, voters, self.runs, "vote", number)
+        if self._may_look_further(context, len(voters)):
+            further = [
+                self._votes_with_words(context, voters, voting, number),
+                self._joinings(context, x, voters, counted, number),
+            ]
+            margins = (SURER, SURER_JOININGS)
+            counted += [v for votes, m in zip(further, margins, strict=True) if surer(votes, counted, m) for v in votes]
         clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
-        if len(voters) == len(x):
+        if len(voters) == len(logs):
             return clusters, agreement(counted, clusters)
-        return (x @ class_means(voters, clusters, context.n_new)[0].T).argmax(1), torch.ones(len(x))
+        everything = x[logs.to(x.device)]
+        return (everything @ class_means(voters, clusters, context.n_new)[0].T).argmax(1), torch.ones(len(logs))
+
+    def _votes(self, context: FitContext, x: Tensor, runs: int, kind: str, number: int) -> list[Tensor]:
+        """Clusterings [n] of both views of vectors [n, d]."""
+        votes = [
+            vote(view, context.n_new, seed=derive(context.seed, kind, number, i, run))
+            for i, view in enumerate((x, diffuse(x, neighbours=self.neighbours)))
+            for run in range(runs)
+        ]
+        return self._counted(votes)
+
+    def _may_look_further(self, context: FitContext, voters: int) -> bool:
+        """Whether further labellings are worth their time: not on fine-tuned vectors, where they gained nothing."""
+        wanted = self.further == "auto" and self.sizes == "estimated" and not context.tune.layers
+        return wanted and context.n_new >= 2 and max(FACTORS) * context.n_new <= voters <= MAX_LOOKED_FURTHER
+
+    def _votes_with_words(self, context: FitContext, x: Tensor, rows: Tensor, number: int) -> list[Tensor]:
+        """Votes [n] on vectors with the words of their texts beside them."""
+        texts = [context.train.texts[i] for i in rows.tolist()]
+        worded = with_words(x, texts, seed=derive(context.seed, "words", number))
+        return self._votes(context, worded, max(1, self.runs // 2), "vote with words", number)
+
+    def _joinings(
+        self, context: FitContext, x: Tensor, voters: Tensor, votes: list[Tensor], number: int
+    ) -> list[Tensor]:
+        """Labellings [n] that join pieces as the known intents teach; none where they teach nothing."""
+        if context.n_known < FEWEST_TO_LEARN_FROM:
+            return []
+
+        def seed(*names: str | int) -> int:
+            return derive(context.seed, "joining", number, *names)
+
+        labelled = context.known_rows.to(x.device)
+        taught = diffuse(x[labelled], neighbours=self.neighbours)
+        joiner = learn_joining(taught, context.y.to(x.device)[labelled], context.n_new, seed=seed)
+        if joiner is None:
+            return []
+        points = diffuse(voters, neighbours=self.neighbours)
+        near = nearest(points, NEIGHBOURS)[1]
+        return [
+            join_pieces(points, context.n_new, factor, joiner, votes, near, seed=seed("joined", factor, run))
+            for factor in FACTORS
+            for run in range(JOININGS)
+        ]
 
     def _counted(self, votes: list[Vote]) -> list[Tensor]:
         return [v.even for v in votes] if self.sizes == "equal" else believed(votes)

@@ -50,6 +50,7 @@ class EncodedCorpus:
     batches: Sequence[Batch]
     lengths: Tensor  # [n]
     y: Tensor  # [n] known id or -1
+    texts: Sequence[str] = ()
 
     def where(self, keep: Tensor) -> Tensor:
         return keep.nonzero().squeeze(1)
