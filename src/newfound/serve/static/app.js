@@ -56,6 +56,7 @@ async function hearNews() {
   if (news.version === known.state.version) return;
   await refresh();
   const others = news.events.filter((e) => !mayBe(e.author));
+  if (others.length) known.othersDecidedAt = performance.now();
   if (others.length) say([`${others.at(-1).words}.`, others.length > 1 && ` (${others.length} changes)`]);
   if (isOpen() || isBusy()) return; // the dialog knows the new names; the view follows when it is closed
   const wants = current.onNews ? await current.onNews() : true;

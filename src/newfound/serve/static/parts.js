@@ -57,7 +57,7 @@ export function utteranceList(items, { withIntent = true, selection = new Set(),
     const box = el("input", { type: "checkbox", "aria-label": `Select “${u.text}”`, onchange: () => { if (box.checked) selection.add(u.text); else selection.delete(u.text); update(); } });
     box.checked = selection.has(u.text);
     return el("li", {}, box, el("span", { class: "text" }, u.text, u.count > 1 && quiet(` ×${u.count}`)),
-      el("span", { class: "facts" }, withIntent && named(u.intent), " ", quiet(u.labelled ? "labelled" : u.checked ? "checked" : percent(u.probability))),
+      el("span", { class: "facts" }, withIntent && named(u.intent), " ", quiet(u.checked ? "checked" : u.labelled ? "labelled" : percent(u.probability))),
       button("Move", () => onMove([u.text]), { "aria-label": `Move “${u.text}”`, class: "small" }));
   };
   const list = el("ul", { class: "plain utterances" }, items.map(row));

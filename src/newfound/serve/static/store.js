@@ -5,7 +5,7 @@ import { percent, plural } from "./format.js";
 import { intentColour } from "./palette.js";
 
 const author = byId("author"); // null if the token says who the reviewer is
-export const known = { state: null, details: new Map(), detailsVersion: null };
+export const known = { state: null, details: new Map(), detailsVersion: null, othersDecidedAt: -Infinity };
 
 export async function refresh() {
   known.state = await api("/v1/review/state");
@@ -38,7 +38,8 @@ export function who() {
   author.focus();
   throw new Error("Say who you are first: fill in “Reviewing as”.");
 }
-export const mayBe = (name) => (author ? author.value.trim() : byId("person").textContent) === name;
+export const mine = () => author ? author.value.trim() : byId("person").textContent;
+export const mayBe = (name) => mine() === name;
 
 // ---------------------------------------------------------------- drafts: what was typed survives a refusal
 

@@ -6,11 +6,18 @@ import { button, el, quiet } from "./dom.js";
 import { percent, plural } from "./format.js";
 import { named, term } from "./parts.js";
 import { show } from "./router.js";
-import { known } from "./store.js";
+import { known, mine } from "./store.js";
 
+const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
 let errorAtStart = null;
 const skipped = new Set();
 export const QUEUE_KEYS = new Set("amnrsu123456789");
+
+// While somebody else decides as well, two people begin at different places of the queue.
+function ownPlace() {
+  if (performance.now() - known.othersDecidedAt > MILLISECONDS_OTHERS_COUNT) return 0;
+  return [...mine()].reduce((sum, letter) => (31 * sum + letter.codePointAt(0)) % 997, 7) % 8;
+}
 
 export async function queueView() {
   const answer = await api("/v1/review/queue?most=200");
@@ -22,7 +29,7 @@ export async function queueView() {
     return { title: "Queue", keys: { u: () => undo() }, content: [el("h2", {}, "Review queue"), head, el("p", {}, answer.items.length ? "You skipped all that is left." : "Nothing is left to check."),
       answer.items.length > 0 && button("Start over", () => { skipped.clear(); show(); })] };
   }
-  const u = items[0];
+  const u = items[ownPlace() % items.length];
   const to = (name, create) => decide([move([u.text], name, create)], `“${u.text}” is ${name}.`);
   const accept = () => (u.intent === null ? reject() : to(u.intent));
   const reject = () => decide([move([u.text], null)], "It belongs to no intent.");
