@@ -126,7 +126,7 @@ function table(title, some, redraw, isNew) {
       isNew && el("td", { class: "box" }, box),
       el("td", {}, el("div", { class: "headline" }, dot(i.name), intentLink(i.name), tag(i.status), i.comments > 0 && el("span", { class: "badge quiet" }, plural(i.comments, "comment"))), hints(i),
         more && more.examples.length > 0 ? el("ul", { class: "examples" }, more.examples.map((t) => el("li", {}, t))) : quiet(i.keywords.join(", "))),
-      el("td", { class: "number" }, count(i.size)),
+      el("td", { class: "number" }, count(i.size), el("div", { class: "narrow quiet" }, percent(i.certainty))),
       el("td", { class: "wide" }, meter(i.certainty, "certainty")),
       isNew && el("td", { class: "action" }, i.status === "new" && button("Accept", () => decide([{ accept: { intent: i.name } }], `Accepted ${i.name}.`),
         { "aria-label": `Accept ${i.name}`, disabled: !more, title: more ? "Its most typical utterances stand beside it" : "Its examples are being loaded" })));
