@@ -14,7 +14,7 @@ from serving import QUIET, server_of
 
 from conftest import HOSTILE
 
-pytest_plugins = ["browsing"]
+pytest_plugins = ["browsing_fixtures"]
 
 
 def exported(page, folder: Path):
@@ -160,9 +160,11 @@ def test_the_map_is_in_step_with_the_list(page):
     selected = int(page.locator(".side strong").text_content().split()[0])
     assert selected == page.locator(".side .utterances li").count() > 5
     page.click("button:has-text('Show all intents')")
-    box = page.locator("canvas").bounding_box()
+    page.wait_for_selector("#chosen:has-text('Click a point')")
     page.check("#lasso")
-    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.evaluate("() => document.querySelector('canvas').scrollIntoView({ block: 'center' })")
+    box = page.locator("canvas").bounding_box()
+    page.mouse.move(box["x"] + 15, box["y"] + 8)  # not in the rounded corner
     page.mouse.down()
     for x, y in ((0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)

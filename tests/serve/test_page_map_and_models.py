@@ -20,7 +20,7 @@ from newfound.report.page import write_page
 from newfound.review.reviewed import load
 from newfound.text import percent
 
-pytest_plugins = ["browsing"]
+pytest_plugins = ["browsing_fixtures"]
 
 
 def open_map(page, name=""):
@@ -124,8 +124,8 @@ def test_a_lasso_makes_an_intent_and_colours_stay(page):
     _, second = names(page)
     open_map(page)
     before = colour_in_legend(page, second)
-    x, y, _ = screen_point(page, 0)
     page.check("#lasso")
+    x, y, _ = screen_point(page, 0)
     page.mouse.move(x - 25, y - 25)
     page.mouse.down()
     for dx, dy in ((25, -25), (25, 25), (-25, 25), (-25, -25)):

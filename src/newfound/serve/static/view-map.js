@@ -56,12 +56,15 @@ export async function mapView(name) {
     if (!texts.has(p[3])) setTimeout(() => attempt(async () => { if (mine === hovering) { const [text] = await fetchTexts([p[3]]); if (mine === hovering) fill(hover, text, facts()); } }), 60);
   }
 
+  let selecting = 0;
   async function showSelected(points) {
+    const mine = ++selecting;
     if (!points.length) { fill(list, quiet("Click a point, or draw around several, to move them or to make an intent of them.")); return; }
     await attempt(async () => {
       const ids = points.map((p) => p[3]);
       const shown = ids.slice(0, MAX_SHOWN);
       const found = (await api("/v1/review/utterances?" + shown.map((i) => "id=" + i).join("&"))).utterances;
+      if (mine !== selecting) return; // something else was selected meanwhile
       const clear = { after: () => map.select([]) };
       const all = async (act) => attempt(async () => act(await fetchTexts(ids), clear));
       const fits = ids.length <= MAX_MOVED;
