@@ -158,9 +158,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         They are refused if somebody decided something else about the same intents or utterances since `version`.
         """
         author = author_of(request, body.author)
-        service.check_model(body.model)
 
         def record() -> Decided:
+            service.check_model(body.model)
             decisions = [parse(entry) for entry in body.decisions]
             entries = service.session.decide(decisions, author=author, expected_version=body.version)
             return Decided(version=service.refresh().version, entries=[EntryOut.of(entry) for entry in entries])
@@ -171,9 +171,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def undo(request: Request, body: UndoBody) -> Undone:
         """Undo a decision: the author's last one, or the one with this number."""
         author = author_of(request, body.author)
-        service.check_model(body.model)
 
         def record() -> Undone:
+            service.check_model(body.model)
             entry = service.session.undo(author=author, id=body.id, expected_version=body.version)
             return Undone(version=service.refresh().version, undone=EntryOut.of(entry))
 

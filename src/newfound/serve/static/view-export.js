@@ -3,7 +3,7 @@ import { api, problem } from "./api.js";
 import { attempt } from "./decisions.js";
 import { button, el, fill } from "./dom.js";
 import { percent, plural } from "./format.js";
-import { named, term } from "./parts.js";
+import { term } from "./parts.js";
 import { who } from "./store.js";
 
 const ABOUT = {
@@ -59,7 +59,7 @@ function refit() {
     start.disabled = job.status === "running";
     fill(box, job.status === "running" && running(job), job.status === "failed" && el("p", { class: "bad" }, `It failed: ${job.message}`),
       job.status === "done" && [el("p", {}, el("strong", {}, job.message), ` It took ${job.seconds < 10 ? job.seconds.toFixed(1) : Math.round(job.seconds)} s.`), job.changes && changes(job.changes)],
-      serving(job, news, follow));
+      serving(job, news));
   }
   queueMicrotask(follow);
   return [el("h2", {}, "Refit"), el("p", {}, "Train a classifier on your decisions, into a folder beside the model. The model itself stays as it is. Accepted intents are known to the new one."),
@@ -86,7 +86,7 @@ function changes(c) {
       el("table", {}, el("thead", {}, el("tr", {}, ["Utterance", "Before", "Now"].map((t) => el("th", {}, t)))), el("tbody", {}, c.examples.map((m) => el("tr", {}, el("td", {}, m.text), el("td", {}, m.before ?? "no intent"), el("td", {}, m.after ?? "no intent")))))));
 }
 
-function serving(job, news, follow) {
+function serving(job, news) {
   const serve = (which) => attempt(async () => {
     await api("/v1/review/serve", { author: who(), which });
     location.reload();
