@@ -1,7 +1,8 @@
-"""Splitting text into words."""
+"""Splitting text into words, and how shares are written."""
 
 from __future__ import annotations
 
+import math
 import re
 
 # Words that carry no meaning of their own in a request. Short on purpose: other languages pass through unharmed.
@@ -28,3 +29,16 @@ def content_words(text: str) -> list[str]:
 def has_half_character(text: str) -> bool:
     """Whether the text holds a lone surrogate, which JSON can carry and nothing can encode."""
     return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage; the only place that rounds one. `report/shared/format.js` follows the same rule.
+
+    Args:
+        share: A number between 0 and 1; None if it is not known.
+    """
+    if share is None:
+        return "–"
+    hundredths = math.floor(share * 10000 + 0.5)  # of a percent, so that the rest is exact
+    tenths = (hundredths + 5) // 10
+    return f"{tenths // 10}.{tenths % 10} %" if tenths < 100 else f"{(hundredths + 50) // 100} %"

@@ -52,7 +52,7 @@ NAMES = st.sampled_from(["leak", "meter", "pay", "new 1", "new 2", "x", "y", "z"
 
 @st.composite
 def decisions(draw):
-    kind = draw(st.sampled_from(["rename", "merge", "split", "reject", "accept", "move"]))
+    kind = draw(st.sampled_from(["rename", "merge", "split", "reject", "accept", "move", "comment"]))
     name, other = draw(NAMES), draw(NAMES)
     texts = [f"text {i}" for i in draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))]
     arguments = {
@@ -61,6 +61,7 @@ def decisions(draw):
         "split": {"intent": name, "into": {other: texts[:1], draw(NAMES): texts}},
         "reject": {"intent": name},
         "accept": {"intent": name},
+        "comment": {"intent": name, "text": other},
         "move": {"texts": texts, "to": draw(st.none() | NAMES)},
     }[kind]
     if kind == "move" and arguments["to"] is not None and draw(st.booleans()):
@@ -87,6 +88,9 @@ def test_a_review_is_consistent_after_any_decisions(sequence):
         assert all(len(among) > 1 for among in review.possible_parts.values())
         assert not set(review.moved) & set(review.possible_parts)
         assert review.known | review.accepted <= names
+        assert set(review.numbers) == names, "every intent has a number, and nothing else does"
+        assert set(review.comments) <= names
+        assert {i for positions in review.comments.values() for i in positions} <= set(range(review.n_comments))
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -142,7 +142,7 @@ def test_decisions_are_kept_with_author_and_time_and_can_be_undone(folder):
     store.decide([Decision("merge", {"intents": ["solar"], "into": second})], author="ben")
     entries = ReviewStore(folder).entries()
     assert [(e.id, e.author, e.decision.kind) for e in entries] == [(1, "ana", "rename"), (2, "ben", "merge")]
-    with pytest.raises(DecisionError, match="later decisions build on decision 1"):
+    with pytest.raises(DecisionError, match=r"decision 2 \(ben merged solar into .*\) builds on it"):
         store.undo(author="ana", id=1)
     assert store.undo(author="cleo").id == 2
     assert "solar" in store.review().names
@@ -166,9 +166,10 @@ def test_somebody_elses_decision_is_noticed(folder):
     store = ReviewStore(folder)
     first, second = new_names(folder)
     seen = store.version()
-    store.decide([Decision("accept", {"intent": first})], author="ana", expected_version=seen)
-    with pytest.raises(ConflictError, match="ana decided in the meantime"):
-        store.decide([Decision("accept", {"intent": second})], author="ben", expected_version=seen)
+    store.decide([Decision("rename", {"intent": first, "to": "solar"})], author="ana", expected_version=seen)
+    with pytest.raises(ConflictError, match=f"ana renamed {first} to solar in the meantime"):
+        store.decide([Decision("accept", {"intent": first})], author="ben", expected_version=seen)
+    store.decide([Decision("accept", {"intent": second})], author="ben", expected_version=seen)
 
 
 def test_many_writers_lose_nothing(folder, themed):
@@ -367,11 +368,14 @@ def test_what_is_refused_leaves_no_file_behind(folder):
 
 def test_a_conflict_names_who_undid(folder):
     store = ReviewStore(folder)
-    store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana")
+    name = store.names[-1]
+    store.decide([Decision("rename", {"intent": name, "to": "solar"})], author="ana")
     seen = store.version()
     store.undo(author="bo")
-    with pytest.raises(ConflictError, match=r"bo decided in the meantime \(undo"):
-        store.decide([Decision("accept", {"intent": store.names[-1]})], author="ana", expected_version=seen)
+    with pytest.raises(ConflictError, match=f"bo took back that ana renamed {name} to solar in the meantime"):
+        store.decide([Decision("accept", {"intent": "solar"})], author="ana", expected_version=seen)
+    with pytest.raises(ConflictError, match="bo has undone decision 1 already"):
+        store.undo(author="ana", id=1)
 
 
 def test_sqlite_supports_what_the_store_needs():

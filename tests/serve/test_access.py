@@ -241,6 +241,7 @@ def test_with_personal_tokens_the_author_is_the_owner_of_the_token(folder, tiny_
         for path, other in (
             ("/v1/review/undo", {"version": 0}),
             ("/v1/review/refit", {}),
+            ("/v1/review/serve", {}),
             ("/v1/update", {"logs": ["a"]}),
             ("/v1/discover", {"known": [{"text": "a", "label": "b"}], "logs": ["a"]}),
         ):
@@ -249,7 +250,7 @@ def test_with_personal_tokens_the_author_is_the_owner_of_the_token(folder, tiny_
 
         done = client.post("/v1/review/decisions", json=body, headers=bearer(ANA)).json()
         assert [entry["author"] for entry in done["entries"]] == ["Ana"]
-        client.post("/v1/review/undo", json={"author": "Bo", "version": done["version"]}, headers=bearer(BO))
+        client.post("/v1/review/undo", json={"author": "Bo", "version": 1, "id": 1}, headers=bearer(BO))
         (entry,) = client.get("/v1/review/log", headers=bearer(BO)).json()["entries"]
         assert (entry["author"], entry["undone_by"]) == ("Ana", "Bo")
         assert client.post("/v1/review/refit", json={}, headers=bearer(BO)).json()["author"] == "Bo"

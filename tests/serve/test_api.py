@@ -91,7 +91,9 @@ def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed
     assert described["moving"]["exemplars"]
     rasa = yaml.safe_load(client.get("/v1/export/rasa").content)
     assert {block["intent"] for block in rasa["nlu"]} == {"pay", "meter", "leak", "moving", second}
-    undone = client.post("/v1/review/undo", json={"author": "bo", "version": answer.json()["version"]})
+    body = {"author": "bo", "version": answer.json()["version"]}
+    assert client.post("/v1/review/undo", json=body).status_code == 422, "it is not bo's own"
+    undone = client.post("/v1/review/undo", json={**body, "id": answer.json()["entries"][-1]["id"]})
     assert undone.json()["undone"]["kind"] == "accept"
     log = client.get("/v1/review/log").json()["entries"]
     assert [(e["author"], e["undone_by"]) for e in log] == [("ana", None), ("ana", "bo")]
@@ -133,10 +135,12 @@ def test_answering_the_queue_lowers_the_expected_error(client):
 def test_two_reviewers_do_not_overwrite_each_other(client):
     first, second = new_names(client)
     assert decide(client, {"rename": {"intent": first, "to": "a_name"}}, version=0).status_code == 200
-    late = decide(client, {"rename": {"intent": second, "to": "b_name"}}, author="bo", version=0)
+    late = decide(client, {"rename": {"intent": first, "to": "b_name"}}, author="bo", version=0)
     assert late.status_code == 409
-    assert "ana decided in the meantime" in late.json()["detail"]
+    assert f"ana renamed {first} to a_name in the meantime" in late.json()["detail"]
     assert set(new_names(client)) == {"a_name", second}, "nothing of the refused decision was done"
+    other = decide(client, {"rename": {"intent": second, "to": "b_name"}}, author="bo", version=0)
+    assert other.status_code == 200, "a decision about something else is no conflict"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,23 +95,23 @@ def undo(
 ) -> None:
     """Undo a decision."""
     from newfound.review.store import ReviewStore
+    from newfound.review.words import in_words
 
     entry = ReviewStore(model).undo(author=author or _whoami(), id=id)
-    print(f"Took back decision {entry.id}: {entry.decision.kind} by {entry.author}")
+    print(f"Took back decision {entry.id}: {entry.author} {in_words(entry.decision)}")
 
 
 @app.command("log")
 def log(model: ModelArgument) -> None:
     """List the decisions: who decided what, and when."""
     from newfound.review.store import ReviewStore
+    from newfound.review.words import in_words
 
     rows = []
     for entry in ReviewStore(model).entries():
-        what = json.dumps(dict(entry.decision.arguments), ensure_ascii=False)
         undone = f"undone by {entry.undone_by}" if entry.undone_by else ""
-        shown = what if len(what) <= 80 else what[:79] + "…"
-        rows.append((str(entry.id), entry.at, entry.author, entry.decision.kind, shown, undone))
-    print_table(("", "when (UTC)", "who", "what", "", ""), rows)
+        rows.append((str(entry.id), entry.at[:19].replace("T", " "), entry.author, in_words(entry.decision), undone))
+    print_table(("", "when (UTC)", "who", "what", ""), rows)
 
 
 def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:

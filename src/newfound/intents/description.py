@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,11 +13,12 @@ from torch import Tensor
 from newfound.algorithms.neighbours import nearest
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
-from newfound.model.types import Intent, Overlap, Status
+from newfound.model.types import Intent, Overlap, Status, Utterance
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
 MIN_OVERLAP_SHOWN = 0.1
+MIN_OVERLAP_TO_SUGGEST = 0.25  # two intents with so many common neighbours may be the same
 MAX_OVERLAPS_SHOWN = 3
 
 
@@ -40,6 +41,17 @@ class AssignedUtterance:
     probability: float
     count: int = 1
     source: str = ""
+
+
+def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
+    """Return the expected share of the logs whose intent is wrong, by the probabilities of a model.
+
+    Args:
+        utterances: The training utterances; labelled ones do not count.
+    """
+    logs = [u for u in utterances if not u.labelled]
+    total = sum(u.count for u in logs)
+    return round(sum(u.count * (1 - u.probability) for u in logs) / total, 4) if total else 0.0
 
 
 def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
@@ -136,9 +148,7 @@ class IntentDescriber:
     @cached_property
     def expected_error(self) -> float:
         """The expected share of the logs whose intent is wrong, by the model's probabilities."""
-        logs = [u for u in self.utterances if not u.labelled]
-        total = sum(u.count for u in logs)
-        return round(sum(u.count * (1 - u.probability) for u in logs) / total, 4) if total else 0.0
+        return expected_error_of(self.utterances)
 
     def summary(self, intent: int) -> Intent:
         """Describe an intent without examples and overlaps, which take longer to compute."""
@@ -154,18 +164,25 @@ class IntentDescriber:
             certainty=self.certainty(intent),
         )
 
+    def exemplars(self, intent: int) -> tuple[str, ...]:
+        """Return central utterances of an intent that differ from one another."""
+        rows = self.rows(intent)
+        if not rows:
+            return ()
+        texts, x = [self.utterances[i].text for i in rows], self.vectors[rows]
+        return tuple(texts[i] for i in exemplars(x, F.normalize(x, dim=-1).mean(0), texts))
+
     def describe(self, intent: int) -> Intent:
         """Describe an intent in full."""
         rows, short = self.rows(intent), self.summary(intent)
         if not rows:
             return short
         texts = [self.utterances[i].text for i in rows]
-        x = self.vectors[rows]
         return Intent(
             short.name,
             short.known,
             short.size,
-            tuple(texts[i] for i in exemplars(x, F.normalize(x, dim=-1).mean(0), texts)),
+            self.exemplars(intent),
             short.keywords,
             tuple(texts[i] for i in border_cases(self.probabilities[rows], intent, texts)),
             short.accepted,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -41,6 +43,20 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
     return clipped
 
 
+def quick_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
+    """Return positions by PCA alone, [n, 2], between 0 and 1. It is quick, and shows less than `map_positions`.
+
+    Args:
+        x: Unit vectors, [n, d].
+        seed: Of the randomised PCA.
+    """
+    from sklearn.decomposition import PCA
+
+    if len(x) < 3:
+        return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
+    return _scaled(PCA(2, random_state=seed).fit_transform(x))
+
+
 def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
     """Project vectors to two dimensions by t-SNE, or by PCA if there are few, scaled to between 0 and 1."""
     from sklearn.decomposition import PCA
@@ -52,6 +68,10 @@ def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
     flat = low[:, :2]
     if len(x) > 30:
         flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
+    return _scaled(flat)
+
+
+def _scaled(flat: npt.NDArray[Any]) -> Positions:
     span = np.maximum(flat.max(0) - flat.min(0), 1e-9)
     scaled: Positions = (flat - flat.min(0)) / span
     return scaled

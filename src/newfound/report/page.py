@@ -6,6 +6,7 @@ It is one HTML file that loads nothing from elsewhere. All utterances and names 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -16,10 +17,12 @@ import torch.nn.functional as F
 
 from newfound.errors import DataError
 from newfound.files import write_atomically
-from newfound.intents.description import AssignedUtterance
+from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, AssignedUtterance, expected_error_of
 from newfound.intents.map import map_positions
 from newfound.review.reviewed import ReviewedModel
+from newfound.text import percent
 
+SHARED_SCRIPTS = ("format.js", "palette.js", "scatter.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
 
 
@@ -42,8 +45,11 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
         statuses={intent.name: intent.status for intent in intents},
         points=_points(reviewed, seed),
         names=list(reviewed.names),
+        numbers=[reviewed.review.numbers[name] for name in reviewed.names],
         known=sorted(reviewed.review.known),
-        about=_about(reviewed, [u for u in utterances if u.intent is not None]),
+        about=_about(reviewed, utterances),
+        min_overlap=MIN_OVERLAP_TO_SUGGEST,
+        scripts=_shared_scripts(),
     )
     write_atomically(path, page.encode())
 
@@ -66,14 +72,23 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     """Return the lines of the section about the model: name and value."""
     provenance = reviewed.provenance
     seconds = sum(provenance.get("timings", {}).values())
-    logs = [u for u in utterances if not u.labelled]
+    logs = [u for u in utterances if not u.labelled and u.intent is not None]
+    n_labelled = sum(u.labelled and u.intent is not None for u in utterances)
     n_known = sum(u.intent in reviewed.review.known for u in logs)
     return [
         ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
-        ("labelled utterances", f"{len(utterances) - len(logs):,}"),
+        ("expected error", f"{percent(expected_error_of(utterances))} of the logs, by the model's own probabilities"),
+        ("labelled utterances", f"{n_labelled:,}"),
         ("utterances from the logs", f"{len(logs):,}, of which {n_known:,} are of known intents"),
     ]
+
+
+def _shared_scripts() -> str:
+    """Return the scripts that the report shares with the review page, as one script instead of modules."""
+    folder = resources.files("newfound.report").joinpath("shared")
+    sources = [folder.joinpath(name).read_text("utf-8") for name in SHARED_SCRIPTS]
+    return "\n".join(re.sub(r"^export ", "", source, flags=re.MULTILINE) for source in sources)
 
 
 def _render(**content: Any) -> str:
@@ -83,5 +98,6 @@ def _render(**content: Any) -> str:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     # Browsers do not decode HTML escapes inside a script element, so the data is JSON in which `<` is escaped.
     environment.filters["script_json"] = lambda value: json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
+    environment.filters["percent"] = percent
     page: str = environment.from_string(template).render(**content)
     return page

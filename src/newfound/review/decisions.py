@@ -21,6 +21,7 @@ Slot = tuple[int, int]  # a column of the model, and a part of it
 MAX_NAME_LENGTH = 200  # characters
 MAX_PARTS = 20  # of one split
 MAX_DESCRIBING_TEXTS = 200  # of one part
+MAX_COMMENT_LENGTH = 2_000  # characters
 # Marks that change the direction of the text around them. A name that contains one can look like another name.
 DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
 INVISIBLE_AT_THE_ENDS = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
@@ -52,6 +53,10 @@ class Review:
         possible_parts: Utterances that a person assigned to an intent that was split later, with the parts that they
             may belong to.
         created: Intents that consist only of moved utterances.
+        numbers: A number for each intent, which stays with it when it is renamed. Colours are chosen by it.
+        issued: How many of these numbers were given away.
+        comments: The comments on each intent: the positions of the decisions among all comments that are in effect.
+        n_comments: How many comments there are.
     """
 
     slots: dict[Slot, str | None]
@@ -61,6 +66,10 @@ class Review:
     moved: dict[str, str | None] = field(default_factory=dict)
     possible_parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+    issued: int = 0
+    comments: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    n_comments: int = 0
 
     @classmethod
     def begin(cls, names: Sequence[str], known: Iterable[str]) -> Review:
@@ -70,7 +79,8 @@ class Review:
             names: The names of the model's columns.
             known: The names of the known intents.
         """
-        return cls({(column, WHOLE): name for column, name in enumerate(names)}, set(known))
+        slots: dict[Slot, str | None] = {(column, WHOLE): name for column, name in enumerate(names)}
+        return cls(slots, set(known), numbers={name: n for n, name in enumerate(names)}, issued=len(names))
 
     @property
     def names(self) -> list[str]:
@@ -152,8 +162,14 @@ class Review:
                 self.slots[slot[0], len(parts)] = name
                 parts.append(texts)
         self._divide_moved(intent, tuple(groups))
+        number, comments = self.numbers.pop(intent), self.comments.pop(intent, ())
         if intent not in groups:
             self._forget(intent)
+        heir = intent if intent in groups else next(iter(groups))
+        for name in groups:
+            self.numbers[name] = number if name == heir else self._next_number()
+            if comments:
+                self.comments[name] = comments
 
     def _divide_moved(self, intent: str, into: tuple[str, ...]) -> None:
         """Note that utterances which a person assigned to an intent belong to one of its parts after a split."""
@@ -185,6 +201,15 @@ class Review:
         if intent not in self.known:
             self.accepted.add(intent)
 
+    def _comment(self, arguments: dict[str, Any]) -> None:
+        """Note what somebody says about an intent. It changes nothing else."""
+        intent, text = _texts(arguments, "intent", "text")
+        self._check_exists(intent)
+        if not text.strip() or len(text) > MAX_COMMENT_LENGTH:
+            raise DecisionError(f"a comment needs 1 to {MAX_COMMENT_LENGTH} characters")
+        self.comments[intent] = (*self.comments.get(intent, ()), self.n_comments)
+        self.n_comments += 1
+
     def _move(self, arguments: dict[str, Any]) -> None:
         """Move utterances to an intent, to a new intent (`create: true`), or to no intent (`to: null`)."""
         texts = _list_of_texts(arguments, "texts")
@@ -200,6 +225,7 @@ class Review:
                 raise DecisionError(f"move: no intent {to!r}; add `create: true` to make it")
             self._check_free(to)
             self.created.add(to)
+            self.numbers[to] = self._next_number()
         self._assign(texts, to)
 
     def _assign(self, texts: Sequence[str], to: str | None) -> None:
@@ -214,14 +240,22 @@ class Review:
         self.slots = {slot: new if name == old else name for slot, name in self.slots.items()}
         self.moved = {text: new if name == old else name for text, name in self.moved.items()}
         self._replace_in_possible_parts(old, () if new is None else (new,))
+        number, comments = self.numbers.pop(old), self.comments.pop(old, ())
         if new is None:
             return
+        self.numbers.setdefault(new, number)
+        if comments:
+            self.comments[new] = tuple(sorted((*self.comments.get(new, ()), *comments)))
         if was_known:
             self.known.add(new)
         elif was_accepted and new not in self.known:
             self.accepted.add(new)
         if new not in self.slots.values():
             self.created.add(new)
+
+    def _next_number(self) -> int:
+        self.issued += 1
+        return self.issued - 1
 
     def _forget(self, name: str) -> None:
         for names in (self.known, self.accepted, self.created):
@@ -245,6 +279,7 @@ KINDS: dict[str, Callable[[Review, dict[str, Any]], None]] = {
     "reject": Review._reject,
     "accept": Review._accept,
     "move": Review._move,
+    "comment": Review._comment,
 }
 
 
@@ -294,6 +329,8 @@ def check_new(decision: Decision, texts: Collection[str]) -> None:
     arguments = decision.arguments
     for name in _new_names(decision):
         _check_visible(name)
+    if decision.kind == "comment" and isinstance(arguments.get("text"), str):
+        _check_comment(arguments["text"])
     if decision.kind == "split":
         into = arguments.get("into")
         if isinstance(into, dict) and len(into) > MAX_PARTS:
@@ -316,6 +353,13 @@ def _new_names(decision: Decision) -> list[str]:
         "split": list(into) if isinstance(into, dict) else [],
     }.get(decision.kind, [])
     return [name for name in names if isinstance(name, str)]
+
+
+def _check_comment(text: str) -> None:
+    """Refuse direction marks and control characters other than line breaks and tabs."""
+    for character in text:
+        if character in DIRECTION_MARKS or (unicodedata.category(character) == "Cc" and character not in "\n\t"):
+            raise DecisionError(f"a comment must not hold the invisible character U+{ord(character):04X}")
 
 
 def _check_visible(name: str) -> None:

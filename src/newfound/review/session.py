@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,39 +18,45 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.metrics import silhouette
 from newfound.algorithms.neighbours import nearest
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
-from newfound.intents.description import NEIGHBOURS, IntentDescriber
-from newfound.intents.examples import exemplars
-from newfound.intents.map import map_positions
-from newfound.intents.naming import name_intents
+from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, NEIGHBOURS, IntentDescriber
+from newfound.intents.map import map_positions, quick_positions
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
 from newfound.review.decisions import Decision, Review
+from newfound.review.entries import Entry, version_of
+from newfound.review.proposals import (
+    MIN_SEPARATION_TO_SUGGEST,
+    KeptByRows,
+    TwoParts,
+    confused_pairs,
+    merge_proposals,
+    split_proposal,
+    two_parts,
+)
 from newfound.review.reviewed import ReviewedModel, UtteranceVectors
-from newfound.review.store import Entry, ReviewStore, version_of
+from newfound.review.store import ReviewStore
 from newfound.review.views import (
     Candidate,
+    ConfusedPair,
     Explanation,
+    IntentDetails,
     IntentPage,
     ListedUtterance,
     LogMap,
-    MergeProposal,
     NearUtterance,
-    Part,
+    Page,
+    PairedUtterance,
     Progress,
     QueueItem,
     ReviewState,
     SplitProposal,
 )
 
-MAX_UTTERANCES_COMPARED = 400  # per intent, for the proposals to merge or split
-MAX_DESCRIBING_UTTERANCES = 12  # of a part of a proposed split
-MAX_EVIDENCE_PAIRS = 3  # per proposal to merge
-MIN_SIZE_TO_SPLIT = 8  # utterances
+MAX_EXAMPLES_IN_LIST = 3  # of each intent
+MAX_UTTERANCES_TO_WAIT_FOR = 200  # the final layout of so few is computed at once
 T = TypeVar("T")
 
 
@@ -71,6 +77,8 @@ class ReviewSession:
         self._view: ReviewView | None = None
         self._checked: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
+        self._computing_layout = False
+        self.kept = KeptByRows()
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
 
     def view(self) -> ReviewView:
@@ -81,11 +89,9 @@ class ReviewSession:
             if self._view is None or self._view.version != version:
                 review = self.store.replay(entries)
                 checked, self._checked = self._checked, None
-                if checked is not None and checked.reviewed.review == review:
-                    checked.version = version
-                    self._view = checked
-                else:
-                    self._view = self._view_of(review, version)
+                is_same = checked is not None and checked.reviewed.review == review
+                self._view = checked if checked is not None and is_same else self._view_of(review, version)
+                self._view.version, self._view.entries = version, entries
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
@@ -93,8 +99,10 @@ class ReviewSession:
         return self.store.decide(decisions, author=author, expected_version=expected_version, check=self._check)
 
     def undo(self, *, author: str, id: int | None = None, expected_version: int | None = None) -> Entry:
-        """Undo a decision, if a view can be made of the state without it (see `ReviewStore.undo`)."""
-        return self.store.undo(author=author, id=id, expected_version=expected_version, check=self._check)
+        """Undo a decision, by default the author's last one, if a view can be made of the state without it."""
+        return self.store.undo(
+            author=author, id=id, only_own=True, expected_version=expected_version, check=self._check
+        )
 
     def _check(self, review: Review) -> None:
         """Raise an error if no view can be made of a state."""
@@ -121,10 +129,28 @@ class ReviewSession:
         """The position of every utterance on the map, [n, 2]."""
         return self._compute_once("layout", lambda: np.round(map_positions(self.vectors.numpy()), 4).tolist())
 
+    def layout_now(self) -> tuple[list[list[float]], bool]:
+        """Return the positions, and whether they are final.
+
+        The final layout takes long for many utterances. While it is computed in the background, a simple one is
+        returned, so that nobody has to wait.
+        """
+        if "layout" in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR:
+            return self.layout, True
+        with self._lock:
+            is_first, self._computing_layout = not self._computing_layout, True
+        if is_first:
+            Thread(target=lambda: self.layout, daemon=True).start()
+        return self._compute_once(
+            "quick layout", lambda: quick_positions(self.vectors.numpy()).round(4).tolist()
+        ), False
+
     def warm_up(self) -> None:
         """Compute what takes long, so that no request has to wait for it."""
-        self.view().state()
-        _ = self.neighbours, self.layout
+        view = self.view()
+        view.state()
+        view.details()
+        _ = self.layout
 
     def _compute_once(self, name: str, compute: Callable[[], T]) -> T:
         """Return a stored value. The first thread computes it; others that need the same value wait."""
@@ -149,6 +175,7 @@ class ReviewView:
         """
         self.session = session
         self.version = version
+        self.entries: Sequence[Entry] = ()
         self.reviewed = reviewed
         self.names = list(reviewed.names)
 
@@ -174,8 +201,31 @@ class ReviewView:
             new=sum(not i.known for i in intents),
             checked=len(review.checked),
             expected_error=self.describer.expected_error,
+            without_intent=int((self.describer.label < 0).sum()),
         )
-        return ReviewState(self.version, tuple(intents), progress)
+        comments = {name: len(positions) for name, positions in review.comments.items()}
+        return ReviewState(self.version, tuple(intents), progress, dict(review.numbers), comments)
+
+    def details(self) -> list[IntentDetails]:
+        """Return what the list shows of each intent besides its summary: examples and proposals."""
+        return [self._details(intent) for intent in range(len(self.names))]
+
+    def _details(self, intent: int) -> IntentDetails:
+        name, rows = self.names[intent], self.describer.rows(intent)
+        examples = self.session.kept.get("examples", rows, lambda: self.describer.exemplars(intent))
+        if self.reviewed.review.status(name) == "known":
+            return IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
+        overlap = next(iter(self.describer.overlaps_of(intent)), None)
+        parts = self._two_parts(rows)
+        merge = overlap if overlap is not None and overlap.share >= MIN_OVERLAP_TO_SUGGEST else None
+        split = parts if parts is not None and parts.separation >= MIN_SEPARATION_TO_SUGGEST else None
+        return IntentDetails(
+            name,
+            examples[:MAX_EXAMPLES_IN_LIST],
+            None if merge is None else merge.name,
+            None if merge is None else merge.share,
+            None if split is None else split.separation,
+        )
 
     def intent(self, name: str, *, start: int = 0, count: int = 50) -> IntentPage:
         """Return one intent with some of its utterances.
@@ -190,51 +240,77 @@ class ReviewView:
         order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
         return IntentPage(
             self.describer.describe(number),
-            self._merges(number) if start == 0 else (),
+            merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             self._split(rows) if start == 0 else None,
             len(rows),
             tuple(self.utterance(i) for i in order[start : start + count]),
+            self._comments(name),
         )
+
+    def _comments(self, name: str) -> tuple[Entry, ...]:
+        recorded = [e for e in self.entries if e.undone_at is None and e.decision.kind == "comment"]
+        return tuple(recorded[i] for i in self.reviewed.review.comments.get(name, ()) if i < len(recorded))
+
+    def without_intent(self, *, start: int = 0, count: int = 50) -> Page:
+        """Return utterances that belong to no intent, those that a person put there first.
+
+        Args:
+            start: The number of utterances to skip.
+            count: The number of utterances to return at most.
+        """
+        checked = self.reviewed.review.checked
+        rows = (self.describer.label < 0).nonzero().squeeze(1).tolist()
+        rows.sort(key=lambda i: self.describer.utterances[i].text not in checked)
+        return Page(len(rows), tuple(self.utterance(i) for i in rows[start : start + count]))
+
+    def pairs(self, count: int = 30) -> list[ConfusedPair]:
+        """Return the pairs of intents that are most often mixed up.
+
+        Args:
+            count: The number of pairs at most.
+        """
+        return confused_pairs(self.describer, self._undecided, count)
+
+    def pair(self, first: str, second: str, count: int = 100) -> tuple[list[PairedUtterance], list[PairedUtterance]]:
+        """Return the unchecked utterances of two intents, those first that are closest to the other intent.
+
+        Args:
+            first: One intent.
+            second: The other one.
+            count: The number of utterances of each at most.
+        """
+        one, other = self.number(first), self.number(second)
+        return self._closest(one, other, count), self._closest(other, one, count)
+
+    def _closest(self, intent: int, other: int, count: int) -> list[PairedUtterance]:
+        undecided = set(self._undecided)
+        rows = [i for i in self.describer.rows(intent) if i in undecided]
+        of_other = self.describer.probabilities[rows, other]
+        order = of_other.argsort(descending=True, stable=True)[:count].tolist()
+        return [PairedUtterance(self.utterance(rows[i]), round(float(of_other[i]), 4)) for i in order]
+
+    @cached_property
+    def _undecided(self) -> list[int]:
+        """The utterances from the logs that nobody has assigned."""
+        decided = self.reviewed.review.moved
+        return [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
 
     def utterance(self, i: int) -> ListedUtterance:
         """Return one utterance by its number."""
         u = self.describer.utterances[i]
-        return ListedUtterance(i, u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source)
+        checked = u.text in self.reviewed.review.moved or u.text in self.reviewed.review.possible_parts
+        return ListedUtterance(i, u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source, checked)
 
-    def _merges(self, intent: int) -> tuple[MergeProposal, ...]:
-        """Propose to merge an intent with those it overlaps with."""
-        proposals = []
-        for overlap in self.describer.overlaps_of(intent):
-            rows = self.describer.rows(intent)[:MAX_UTTERANCES_COMPARED]
-            other_rows = self.describer.rows(self.number(overlap.name))[:MAX_UTTERANCES_COMPARED]
-            similarity = self.session.vectors[rows] @ self.session.vectors[other_rows].T
-            best = similarity.flatten().topk(min(MAX_EVIDENCE_PAIRS, similarity.numel())).indices.tolist()
-            utterances = self.describer.utterances
-            pairs = tuple(
-                (utterances[rows[i // len(other_rows)]].text, utterances[other_rows[i % len(other_rows)]].text)
-                for i in best
-            )
-            status = self.reviewed.review.status(overlap.name)
-            proposals.append(MergeProposal(overlap.name, status, overlap.share, pairs))
-        return tuple(proposals)
+    def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
+        return self.session.kept.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
 
     def _split(self, rows: Sequence[int]) -> SplitProposal | None:
-        """Propose to split an intent with these utterances by k-means; None if it is too small."""
-        if len(rows) < MIN_SIZE_TO_SPLIT:
+        """Propose to split an intent with these utterances; None if it is too small."""
+        parts = self._two_parts(rows)
+        if parts is None:
             return None
-        x = self.session.vectors[list(rows)]
-        label = kmeans(x, 2, restarts=5, seed=0).labels
-        groups = [(label == part).nonzero().squeeze(1) for part in (0, 1)]
-        if any(len(group) < 2 for group in groups):
-            return None
-        texts = [[self.describer.utterances[rows[i]].text for i in group.tolist()] for group in groups]
-        names = name_intents(texts, taken=self.names)
-        sample = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))[:MAX_UTTERANCES_COMPARED]
-        parts = []
-        for group, texts_of_part, name in zip(groups, texts, names, strict=True):
-            shown = exemplars(x[group], x[group].mean(0), texts_of_part, count=MAX_DESCRIBING_UTTERANCES)
-            parts.append(Part(name, len(texts_of_part), tuple(texts_of_part[i] for i in shown)))
-        return SplitProposal(round(silhouette(x[sample], label[sample]), 3), tuple(parts))
+        texts = [self.describer.utterances[i].text for i in rows]
+        return split_proposal(parts, self.session.vectors[list(rows)], texts, self.names)
 
     def queue(self, count: int = 20) -> list[QueueItem]:
         """Return the utterances from the logs that most need a check.
@@ -244,8 +320,7 @@ class ReviewView:
         Args:
             count: The number of utterances at most.
         """
-        decided = self.reviewed.review.moved
-        rows = [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
+        rows = self._undecided
         if not rows:
             return []
         p = self.describer.probabilities[rows].clamp(min=1e-9)
@@ -268,27 +343,32 @@ class ReviewView:
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
         return tuple(Candidate(self.names[c], round(value, 4)) for value, c in pairs)
 
-    def search(self, words: str, count: int = 100) -> list[ListedUtterance]:
-        """Return the first utterances that contain all words.
+    def search(self, words: str, count: int = 100) -> Page:
+        """Return the number of utterances that contain all words, and the first of them.
 
         Args:
             words: The words, separated by spaces; upper and lower case are the same.
             count: The number of utterances at most.
         """
         wanted = words.casefold().split()
-        matches = (i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted))
-        return [self.utterance(i) for i, _ in zip(matches, range(count), strict=False)]
+        rows = [i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted)]
+        return Page(len(rows), tuple(self.utterance(i) for i in rows[:count]))
 
     def points(self) -> LogMap:
         """Return the map of the logs, or of all utterances if there are no logs."""
         utterances = self.describer.utterances
         rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
-        label, layout = self.describer.label.tolist(), self.session.layout
+        layout, is_final = self.session.layout_now()
+        label, checked = self.describer.label.tolist(), self.reviewed.review.checked
         return LogMap(
             self.version,
             tuple(self.names),
             tuple(self.reviewed.review.status(name) for name in self.names),
-            tuple((layout[i][0], layout[i][1], label[i], i) for i in rows),
+            tuple(
+                (*layout[i], label[i], i, round(utterances[i].probability, 3), int(utterances[i].text in checked))
+                for i in rows
+            ),
+            is_final,
         )
 
     def explain(self, text: str) -> Explanation:

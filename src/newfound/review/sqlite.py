@@ -14,14 +14,15 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from newfound.errors import ConflictError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision
-from newfound.review.store import Entry, arguments_as_json
+from newfound.review.entries import Entry
+from newfound.review.store import arguments_as_json
 
 SCHEMA = """
 CREATE TABLE decisions (
@@ -133,13 +134,28 @@ class _Writer:
         return _entries(self._connection, self._path)
 
     def add(self, decisions: Sequence[Decision], author: str) -> None:
+        at = self._next_time()
         self._connection.executemany(
             "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
-            [(_now(), author, decision.kind, arguments_as_json(decision)) for decision in decisions],
+            [(at, author, decision.kind, arguments_as_json(decision)) for decision in decisions],
         )
 
     def mark_undone(self, id: int, author: str) -> None:
-        self._connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", (_now(), author, id))
+        undone = (self._next_time(), author, id)
+        self._connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", undone)
+
+    def _next_time(self) -> str:
+        """Return the time, and later than all before even if the clock was set back: it orders decisions and undos."""
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        times = self._connection.execute("SELECT MAX(at), MAX(undone_at) FROM decisions").fetchone()
+        last = max((at for at in times if at is not None), default="")
+        if now > last:
+            return now
+        try:
+            next_moment = datetime.fromisoformat(last) + timedelta(microseconds=1)
+        except (ValueError, OverflowError):
+            return now
+        return next_moment.isoformat(timespec="microseconds")
 
 
 @contextmanager
@@ -208,7 +224,3 @@ def _arguments(text: str, path: Path) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise ModelError(f"{path}: a decision in it is damaged; restore it from a copy")
     return arguments
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

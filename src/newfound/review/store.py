@@ -9,36 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from newfound.errors import ConflictError, DecisionError
 from newfound.model.about import describe, read_utterances
+from newfound.review.conflicts import check_conflicts
 from newfound.review.decisions import Decision, Review, check_new, replay
+from newfound.review.entries import Entry, version_of
+from newfound.review.words import in_words
 from newfound.text import has_half_character
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A recorded decision.
-
-    Attributes:
-        id: Its number.
-        at: When it was recorded (UTC, ISO 8601).
-        author: Who decided.
-        decision: The decision.
-        undone_at: When it was undone; None if it is in effect.
-        undone_by: Who undid it; None if it is in effect.
-    """
-
-    id: int
-    at: str
-    author: str
-    decision: Decision
-    undone_at: str | None
-    undone_by: str | None
 
 
 class LogWriter(Protocol):
@@ -120,7 +101,8 @@ class ReviewStore:
         Args:
             decisions: The decisions, in the order in which they apply.
             author: Who decides.
-            expected_version: The version on which the decisions are based; by default it is not checked.
+            expected_version: The version that the author saw; by default it is not checked. Decisions of others since
+                then are a conflict only if they are about the same intents or utterances.
             check: Called with the state after the decisions. If it raises, nothing is recorded.
 
         Returns:
@@ -128,7 +110,7 @@ class ReviewStore:
 
         Raises:
             DecisionError: A decision is not possible.
-            ConflictError: Somebody decided since `expected_version`.
+            ConflictError: Somebody decided something else about the same since `expected_version`.
         """
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
@@ -148,7 +130,7 @@ class ReviewStore:
         check: Callable[[Review], None] | None,
     ) -> None:
         """Raise an error if these decisions are not possible after the recorded ones."""
-        _check_version(entries, expected_version)
+        check_conflicts(entries, expected_version, decisions)
         review = self.replay(entries)
         for number, decision in enumerate(decisions, 1):
             try:
@@ -167,6 +149,7 @@ class ReviewStore:
         *,
         author: str,
         id: int | None = None,
+        only_own: bool = False,
         expected_version: int | None = None,
         check: Callable[[Review], None] | None = None,
     ) -> Entry:
@@ -175,7 +158,8 @@ class ReviewStore:
         Args:
             author: Who undoes it.
             id: The number of the decision; by default the last one that is in effect.
-            expected_version: The version on which this is based; by default it is not checked.
+            only_own: Whether the default is the last decision of this author instead of the last one of anybody.
+            expected_version: The version that the author saw; by default it is not checked.
             check: Called with the state without the decision. If it raises, nothing is undone.
 
         Returns:
@@ -183,31 +167,37 @@ class ReviewStore:
 
         Raises:
             DecisionError: There is no such decision, or later decisions build on it.
-            ConflictError: Somebody decided since `expected_version`.
+            ConflictError: Somebody else has undone it, or the review was begun anew since `expected_version`.
         """
         if not self.exists:
-            _check_version([], expected_version)
+            check_conflicts([], expected_version, [])
             raise DecisionError("there is no decision to undo")
         with self.log.writing() as log:
             entries = log.entries()
-            _check_version(entries, expected_version)
-            in_effect = [entry for entry in entries if entry.undone_at is None]
-            if not in_effect:
-                raise DecisionError("there is no decision to undo")
-            chosen = in_effect[-1] if id is None else next((e for e in in_effect if e.id == id), None)
-            if chosen is None:
-                raise DecisionError(f"there is no decision {id} that stands")
-            try:
-                review = self.replay([entry for entry in in_effect if entry.id != chosen.id])
-                review.check_consistent()
-            except DecisionError as error:
-                raise DecisionError(
-                    f"later decisions build on decision {chosen.id} ({error}); undo them first"
-                ) from None
+            check_conflicts(entries, expected_version, [])
+            chosen = _decision_to_undo(entries, author if only_own else None, id)
+            review = self._without(chosen, [entry for entry in entries if entry.undone_at is None])
             if check is not None:
                 check(review)
             log.mark_undone(chosen.id, author)
             return chosen
+
+    def _without(self, chosen: Entry, in_effect: Sequence[Entry]) -> Review:
+        """Return the state without a decision, or raise an error that names the first decision that builds on it."""
+        review = self.replay([])
+        for entry in in_effect:
+            if entry.id == chosen.id:
+                continue
+            try:
+                review.apply(entry.decision)
+            except DecisionError as error:
+                later = f"decision {entry.id} ({entry.author} {in_words(entry.decision)})"
+                raise DecisionError(f"{later} builds on it ({error}); undo that one first") from None
+        try:
+            review.check_consistent()
+        except DecisionError as error:
+            raise DecisionError(f"later decisions build on decision {chosen.id} ({error}); undo them first") from None
+        return review
 
     @cached_property
     def _texts(self) -> frozenset[str]:
@@ -226,17 +216,19 @@ def arguments_as_json(decision: Decision) -> str:
     return text
 
 
-def version_of(entries: Sequence[Entry]) -> int:
-    """Return the number of decisions and undos among the entries."""
-    return len(entries) + sum(entry.undone_at is not None for entry in entries)
-
-
-def _check_version(entries: Sequence[Entry], expected: int | None) -> None:
-    if expected is None or version_of(entries) == expected:
-        return
-    if not entries:
-        raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
-    decisions = [(entry.at, entry.author, entry.decision.kind) for entry in entries]
-    undos = [(e.undone_at, str(e.undone_by), "undo") for e in entries if e.undone_at is not None]
-    at, author, kind = max([*decisions, *undos], key=lambda change: (change[0], change[2] == "undo"))
-    raise ConflictError(f"{author} decided in the meantime ({kind}, {at}); look at it, then decide again")
+def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | None) -> Entry:
+    """Return the decision with a number, or the last one that is in effect: of an author, or of anybody."""
+    if id is not None:
+        chosen = next((entry for entry in entries if entry.id == id), None)
+        if chosen is None:
+            raise DecisionError(f"there is no decision {id}")
+        if chosen.undone_at is not None:
+            raise ConflictError(f"{chosen.undone_by} has undone decision {id} already")
+        return chosen
+    in_effect = [entry for entry in entries if entry.undone_at is None]
+    own = [entry for entry in in_effect if author is None or entry.author == author]
+    if not own and in_effect:
+        raise DecisionError(f"there is no decision of {author} to undo; those of others can be undone one by one")
+    if not own:
+        raise DecisionError("there is no decision to undo")
+    return own[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from newfound.model.types import Intent, Prediction, Status
+from newfound.review.entries import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class ListedUtterance:
         probability: The probability of its intent.
         count: How often it occurred.
         source: Where it came from.
+        checked: Whether a person assigned it in the review.
     """
 
     id: int
@@ -28,6 +30,7 @@ class ListedUtterance:
     probability: float
     count: int
     source: str
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +116,73 @@ class IntentPage:
         split: A proposal to split it.
         total: The number of its utterances.
         utterances: Some of them, the least certain first.
+        comments: What people said about it.
     """
 
     intent: Intent
     merges: tuple[MergeProposal, ...]
     split: SplitProposal | None
+    total: int
+    utterances: tuple[ListedUtterance, ...]
+    comments: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IntentDetails:
+    """What the list of intents shows besides the summary of an intent.
+
+    Attributes:
+        name: The intent.
+        examples: Some central utterances.
+        merge: The intent that it may be the same as; None if there is none.
+        overlap: The share of its utterances' neighbours that belong to that intent.
+        separation: The silhouette of its two parts, if it should perhaps be split; None otherwise.
+    """
+
+    name: str
+    examples: tuple[str, ...]
+    merge: str | None
+    overlap: float | None
+    separation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusedPair:
+    """Two intents that are mixed up.
+
+    Attributes:
+        first: One intent.
+        second: The other one.
+        expected: How many utterances of one are expected to belong to the other, by the model's probabilities.
+    """
+
+    first: str
+    second: str
+    expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedUtterance:
+    """An utterance of one intent, compared with another intent.
+
+    Attributes:
+        utterance: The utterance.
+        other: The probability of the other intent.
+    """
+
+    utterance: ListedUtterance
+    other: float
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some utterances out of many.
+
+    Attributes:
+        total: The number of all of them.
+        utterances: Some of them.
+    """
+
     total: int
     utterances: tuple[ListedUtterance, ...]
 
@@ -131,12 +196,14 @@ class Progress:
         new: The number of intents that are not known, accepted ones included.
         checked: The number of utterances that a person assigned.
         expected_error: The expected share of the logs whose intent is wrong.
+        without_intent: The number of utterances that belong to no intent.
     """
 
     accepted: int
     new: int
     checked: int
     expected_error: float
+    without_intent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +214,15 @@ class ReviewState:
         version: The version of the review.
         intents: The intents in brief, new ones first.
         progress: How far the review is.
+        numbers: For each intent a number that stays with it; its colour is chosen by it.
+        comments: The number of comments on each intent that has any.
     """
 
     version: int
     intents: tuple[Intent, ...]
     progress: Progress
+    numbers: dict[str, int]
+    comments: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +233,16 @@ class LogMap:
         version: The version of the review.
         names: The intents.
         statuses: Their statuses.
-        points: For each utterance x, y, the number of its intent (-1 for none) and its own number.
+        points: For each utterance x, y, the number of its intent (-1 for none), its own number, its probability,
+            and 1 if a person assigned it, otherwise 0.
+        is_final: Whether the layout is the final one. Until that is computed, a simpler one is shown.
     """
 
     version: int
     names: tuple[str, ...]
     statuses: tuple[Status, ...]
-    points: tuple[tuple[float, float, int, int], ...]
+    points: tuple[tuple[float, float, int, int, float, int], ...]
+    is_final: bool
 
 
 @dataclass(frozen=True, slots=True)

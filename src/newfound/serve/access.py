@@ -79,9 +79,16 @@ class Sessions:
         self._sessions[key] = identity, time.monotonic()
         return key
 
-    def use(self, key: str) -> Identity | None:
-        """Return whose session it is and keep it alive, or return None if there is no such session."""
+    def use(self, key: str, *, keep_alive: bool = True) -> Identity | None:
+        """Return whose session it is and keep it alive, or return None if there is no such session.
+
+        Args:
+            key: The secret key of the session.
+            keep_alive: Whether the session lasts longer for it. What a page asks on its own does not count.
+        """
         self._drop_expired()
+        if not keep_alive:
+            return self._sessions[key][0] if key in self._sessions else None
         session = self._sessions.pop(key, None)
         if session is None:
             return None

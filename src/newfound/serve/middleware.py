@@ -29,6 +29,7 @@ OnRequest = Callable[[str, int, float], None]  # path, status, seconds
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/static/app.css"})  # they show nothing of the model
+PATHS_A_PAGE_ASKS_ALONE = frozenset({"/v1/review/news"})  # an open page that nobody uses does not keep a session alive
 SECURITY_HEADERS = [
     (
         b"content-security-policy",
@@ -175,7 +176,7 @@ class GuardMiddleware:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.check_token(scope, secret.strip())
-        identity = self.sessions.use(self.session_key(scope))
+        identity = self.sessions.use(self.session_key(scope), keep_alive=scope["path"] not in PATHS_A_PAGE_ASKS_ALONE)
         if identity is not None:
             return identity
         if scope["path"] == "/" and scope["method"] == "GET":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
 from newfound.encoders.encoder import Encoder
-from newfound.errors import ModelError, NewfoundError
+from newfound.errors import ConflictError, ModelError, NewfoundError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import ABOUT_FILE
 from newfound.model.types import Prediction
@@ -50,6 +51,7 @@ class Service:
         self.batcher: Batcher[Prediction] | None = None
         self.stopping = False
         self._loaded = self._signature()
+        self._earlier: list[Path] = []
         self._lock = Lock()
 
     def warm_up(self) -> None:
@@ -89,6 +91,48 @@ class Service:
         else:
             self.refresh()
         self._loaded = signature
+
+    @property
+    def model_id(self) -> str:
+        """Identifies the served model, so that no decision about one model is recorded for another one."""
+        identity = repr((self.session.folder.name, self._loaded[0]))
+        return hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+
+    def check_model(self, model: str | None) -> None:
+        """Raise a `ConflictError` if a reviewer saw another model than the one that is served now."""
+        if model is not None and model != self.model_id:
+            raise ConflictError("another model is served now; look at it, then decide again")
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether another model was served before this one."""
+        return bool(self._earlier)
+
+    def serve_result(self) -> None:
+        """Serve the model that the last job has written. No request is dropped, and the earlier model stays."""
+        result = self.jobs.result
+        if result is None:
+            raise ConflictError("no job has written a model yet")
+        if result == self._folder:
+            raise ConflictError(f"{result.name} is served already")
+        earlier = self._folder
+        self._serve(result)
+        self._earlier.append(earlier)
+
+    def serve_earlier(self) -> None:
+        """Serve the model again that was served before."""
+        if not self._earlier:
+            raise ConflictError("no other model was served before")
+        self._serve(self._earlier[-1])
+        self._earlier.pop()
+
+    def _serve(self, folder: Path) -> None:
+        session = ReviewSession(folder, encoder=self._encoder or self.session.model.encoder)
+        view = session.view()
+        with self._lock:
+            self._folder, self.session, self.view = folder, session, view
+            self._loaded = self._signature()
+        Thread(target=self.warm_up, daemon=True).start()
 
     def _signature(self) -> tuple[object, object]:
         """Return what changes with the model, and what changes with the decisions."""

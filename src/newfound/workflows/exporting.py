@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
@@ -60,9 +61,19 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     return ExportResult(path, len(corpus), len(corpus.intents))
 
 
-def corpus_to_export(model: ReviewedModel, *, only_new: bool = False) -> Corpus:
-    """Return the utterances that an export holds, with their reviewed intents."""
+def corpus_to_export(
+    model: ReviewedModel, *, only_new: bool = False, only: Literal["accepted"] | None = None
+) -> Corpus:
+    """Return the utterances that an export holds, with their reviewed intents.
+
+    Args:
+        model: The model with its review.
+        only_new: Leave out intents that were known before.
+        only: "accepted" leaves out new intents that nobody has accepted.
+    """
     corpus = model.corpus()
+    if only == "accepted":
+        corpus = corpus.where(lambda label: label in model.review.known or label in model.review.accepted)
     if only_new:
         corpus = corpus.where(lambda label: label not in model.review.known)
     if not len(corpus):

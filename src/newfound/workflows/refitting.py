@@ -8,12 +8,18 @@ from pathlib import Path
 from newfound import defaults
 from newfound.encoders.encoder import Encoder
 from newfound.files import check_replaceable
+from newfound.intents.description import expected_error_of
 from newfound.methods.refit import Refit
 from newfound.model.classifier import IntentModel
+from newfound.review.reviewed import ReviewedModel
 from newfound.training.progress import Reporter, Silent
 from newfound.training.run import Run
 from newfound.workflows.fitting import fit, settings_of_effort, with_cache
 from newfound.workflows.models import ModelSource, opened
+
+COMPARING, WRITING = "comparing", "writing"
+STEPS_OF_A_REFIT = ("encoding", "training", COMPARING, WRITING)
+MAX_EXAMPLES_OF_MOVES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,48 @@ class RefitRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedUtterance:
+    """An utterance whose intent differs between two models; None is no intent."""
+
+    text: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RefitChanges:
+    """What a refit changed, compared with the reviewed model.
+
+    Attributes:
+        intents_before: The number of intents of the reviewed model.
+        intents_after: The number of intents of the trained one.
+        now_known: The accepted intents, which are known to the trained model.
+        gone: Intents that no utterance was left for.
+        expected_error_before: The expected share of the logs whose intent is wrong.
+        expected_error_after: The same of the trained model.
+        utterances: The number of utterances that were compared.
+        moved: The number of them whose intent differs.
+        examples: Some of these.
+    """
+
+    intents_before: int
+    intents_after: int
+    now_known: tuple[str, ...]
+    gone: tuple[str, ...]
+    expected_error_before: float
+    expected_error_after: float
+    utterances: int
+    moved: int
+    examples: tuple[MovedUtterance, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RefitResult:
-    """The trained model, and where it was written (None if it was not)."""
+    """The trained model, where it was written (None if it was not), and what changed."""
 
     model: IntentModel
     folder: Path | None
+    changes: RefitChanges
 
 
 def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitResult:
@@ -72,6 +115,35 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     )
     fit(method, reviewed.corpus(), Run(reporter=reporter))
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
+    with reporter.task(COMPARING, 1) as task:
+        changes = compare(reviewed, model)
+        task.advance()
     if out is not None:
-        model.save(out, overwrite=request.overwrite)
-    return RefitResult(model, out)
+        with reporter.task(WRITING, 1) as task:
+            model.save(out, overwrite=request.overwrite)
+            task.advance()
+    return RefitResult(model, out, changes)
+
+
+def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
+    """Return how a trained model differs from the reviewed model that it was trained from.
+
+    Args:
+        before: The reviewed model.
+        after: The trained model.
+    """
+    names = [intent.name for intent in after.intents]
+    intents = {u.text: names[u.intent] for u in after.utterances}
+    compared = [u for u in before.assigned if u.intent is not None]
+    moved = [MovedUtterance(u.text, u.intent, intents.get(u.text)) for u in compared if intents.get(u.text) != u.intent]
+    return RefitChanges(
+        intents_before=len(before.names),
+        intents_after=len(names),
+        now_known=tuple(sorted(before.review.accepted)),
+        gone=tuple(name for name in before.names if name not in names),
+        expected_error_before=expected_error_of(before.assigned),
+        expected_error_after=expected_error_of(after.utterances),
+        utterances=len(compared),
+        moved=len(moved),
+        examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),
+    )

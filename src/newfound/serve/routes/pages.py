@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -10,13 +11,13 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from newfound.exports.registry import EXPORTS
 from newfound.serve.middleware import GuardMiddleware, Refused
 from newfound.serve.service import Service
 
 MAX_LOGIN_BYTES = 4_096
 MAX_LOGIN_FIELDS = 10
-STATIC_FILES = {"app.js": "text/javascript", "map.js": "text/javascript", "app.css": "text/css"}
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
+STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  # the report is made of the second, too
 
 
 def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
@@ -28,10 +29,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         guard: The middleware, which knows tokens and sessions.
     """
     files = resources.files("newfound.serve")
-    static = {
-        name: (files.joinpath("static", name).read_bytes(), f"{media_type}; charset=utf-8")
-        for name, media_type in STATIC_FILES.items()
-    }
+    static = _static_files()
 
     def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
         from jinja2 import Environment
@@ -45,7 +43,6 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
             "page.html.jinja",
             title=service.session.folder.name,
             csrf=guard.csrf,
-            formats=tuple(EXPORTS),
             person=request.scope["state"]["person"],
             has_token=guard.tokens.required,
         )
@@ -89,6 +86,17 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         answer = JSONResponse({"status": "logged out"})
         answer.delete_cookie(guard.cookie, httponly=True, samesite="strict", secure=guard.is_over_tls(request.scope))
         return answer
+
+
+def _static_files() -> dict[str, tuple[bytes, str]]:
+    """Return content and media type of the page's scripts and style by name."""
+    found = {}
+    for package, folder in STATIC_FOLDERS:
+        for file in resources.files(package).joinpath(folder).iterdir():
+            media_type = MEDIA_TYPES.get(Path(file.name).suffix)
+            if media_type is not None:
+                found[file.name] = (file.read_bytes(), f"{media_type}; charset=utf-8")
+    return found
 
 
 def _token_in(body: bytes) -> str:

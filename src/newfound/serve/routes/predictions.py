@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import FastAPI, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from newfound import defaults
+from newfound.errors import DataError
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas.requests import ExportName, PredictBody
-from newfound.serve.schemas.responses import Health, IntentOut, Intents, Predicted, Predictions
+from newfound.serve.schemas.responses import (
+    CountsOut,
+    ExportOut,
+    Exports,
+    Health,
+    IntentOut,
+    Intents,
+    Predicted,
+    Predictions,
+)
 from newfound.serve.service import Service
 from newfound.workflows.exporting import corpus_to_export
 from newfound.workflows.prediction import without_outliers
@@ -42,17 +52,35 @@ def add_routes(app: FastAPI, service: Service) -> None:
         current = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
         return Intents(intents=[IntentOut.of(intent) for intent in current])
 
+    @app.get("/v1/export", tags=["export"])
+    async def exports() -> Exports:
+        """Return the formats, and how many intents and utterances an export holds."""
+
+        def counts(only: Literal["accepted"] | None) -> CountsOut:
+            try:
+                corpus = corpus_to_export(service.refresh().reviewed, only=only)
+            except DataError:
+                return CountsOut(intents=0, utterances=0)
+            return CountsOut(intents=len(corpus.intents), utterances=len(corpus))
+
+        formats = [ExportOut(name=name, title=f.title, suffix=f.suffix) for name, f in EXPORTS.items()]
+        every, accepted = await run_in_threadpool(lambda: (counts(None), counts("accepted")))
+        return Exports(formats=formats, all=every, accepted=accepted)
+
     @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
     async def export(
         format: ExportName,
         language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
         only_new: Annotated[bool, Query(description="Leave out intents that were known before")] = False,
+        only: Annotated[
+            Literal["accepted"] | None, Query(description="Leave out new intents that nobody has accepted")
+        ] = None,
     ) -> Response:
         """Return the reviewed intents and utterances in the format of a bot platform."""
         chosen, name = EXPORTS[format.value], service.session.folder.name
 
         def content() -> bytes:
-            corpus = corpus_to_export(service.refresh().reviewed, only_new=only_new)
+            corpus = corpus_to_export(service.refresh().reviewed, only_new=only_new, only=only)
             return chosen.content(corpus, name=name, language=language)
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"

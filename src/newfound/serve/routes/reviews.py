@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request
 from pydantic import Field
@@ -11,26 +11,38 @@ from starlette.concurrency import run_in_threadpool
 
 from newfound.errors import DecisionError
 from newfound.review.decisions import parse
+from newfound.review.entries import events
 from newfound.review.session import ReviewView
 from newfound.serve.routes.authors import author_of
 from newfound.serve.schemas.requests import DecisionsBody, TextBody, UndoBody
-from newfound.serve.schemas.responses import (
+from newfound.serve.schemas.reviews import (
+    AllDetails,
     Decided,
     EntryOut,
+    EventOut,
     ExplanationOut,
     IntentPageOut,
     Log,
     MapOut,
+    News,
+    PairOut,
+    PairPage,
+    Pairs,
     QueueItemOut,
     QueueOut,
     StateOut,
     Undone,
     UtteranceOut,
+    UtterancePage,
     Utterances,
 )
 from newfound.serve.service import Service
 
 T = TypeVar("T")
+MAX_EVENTS = 20  # in an answer
+CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {"description": "Somebody decided something else about the same since this version"}
+}
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -48,7 +60,47 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/state", tags=["review"])
     async def state() -> StateOut:
         """Return all intents, the progress, and the version to send with a decision."""
-        return StateOut.of(await read(ReviewView.state), service.jobs.state())
+        found = await read(ReviewView.state)
+        return StateOut.of(found, service.jobs.state(), model=service.model_id, name=service.session.folder.name)
+
+    @app.get("/v1/review/news", tags=["review"])
+    async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> News:
+        """Return what happened since a version. The page asks this every few seconds, so it reads nothing from disk."""
+        view = service.view
+        return News(
+            model=service.model_id,
+            name=service.session.folder.name,
+            version=view.version,
+            events=[
+                EventOut(at=event.at, author=event.author, words=event.words)
+                for event in events(view.entries)[since:][-MAX_EVENTS:]
+            ],
+            job=service.jobs.state().status,
+            can_go_back=service.can_go_back,
+        )
+
+    @app.get("/v1/review/details", tags=["review"])
+    async def details() -> AllDetails:
+        """Return examples of all intents, and which of them should perhaps be merged or split."""
+        return await read(lambda view: AllDetails.of(view.version, view.details()))
+
+    @app.get("/v1/review/without-intent", tags=["review"])
+    async def without_intent(start: Annotated[int, Query(ge=0, le=10**6)] = 0) -> UtterancePage:
+        """Return the utterances that belong to no intent."""
+        return await read(lambda view: UtterancePage.of(view.without_intent(start=start)))
+
+    @app.get("/v1/review/pairs", tags=["review"])
+    async def pairs() -> Pairs:
+        """Return the pairs of intents that are most often mixed up."""
+        found = await read(ReviewView.pairs)
+        return Pairs(pairs=[PairOut(first=p.first, second=p.second, expected=p.expected) for p in found])
+
+    @app.get("/v1/review/pair", tags=["review"])
+    async def pair(
+        first: Annotated[str, Query(max_length=200)], second: Annotated[str, Query(max_length=200)]
+    ) -> PairPage:
+        """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
+        return await read(lambda view: PairPage.of(view.pair(first, second)))
 
     @app.get("/v1/review/intent", tags=["review"])
     async def intent(
@@ -68,13 +120,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(make)
 
     @app.get("/v1/review/search", tags=["review"])
-    async def search(q: Annotated[str, Query(min_length=1, max_length=200)]) -> Utterances:
-        """Return the utterances that contain all the words."""
-        return await read(lambda view: Utterances(utterances=[UtteranceOut.of(u) for u in view.search(q)]))
+    async def search(q: Annotated[str, Query(min_length=1, max_length=200)]) -> UtterancePage:
+        """Return the utterances that contain all the words: their number, and the first of them."""
+        return await read(lambda view: UtterancePage.of(view.search(q)))
 
     @app.get("/v1/review/map", tags=["review"])
     async def points() -> MapOut:
-        """Return the logs in two dimensions: x, y, number of the intent, number of the utterance."""
+        """Return the logs in two dimensions."""
         return await read(lambda view: MapOut.of(view.points()))
 
     @app.get("/v1/review/utterances", tags=["review"])
@@ -98,27 +150,30 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/review/decisions",
         tags=["review"],
-        responses={409: {"description": "Somebody else decided since this version"}},
+        responses=CONFLICT,
     )
     async def decide(request: Request, body: DecisionsBody) -> Decided:
-        """Record decisions: all of them or none, and only if nobody else decided since `version`."""
+        """Record decisions: all of them or none.
+
+        They are refused if somebody decided something else about the same intents or utterances since `version`.
+        """
         author = author_of(request, body.author)
 
         def record() -> Decided:
+            service.check_model(body.model)
             decisions = [parse(entry) for entry in body.decisions]
             entries = service.session.decide(decisions, author=author, expected_version=body.version)
             return Decided(version=service.refresh().version, entries=[EntryOut.of(entry) for entry in entries])
 
         return await run_in_threadpool(record)
 
-    @app.post(
-        "/v1/review/undo", tags=["review"], responses={409: {"description": "Somebody else decided since this version"}}
-    )
+    @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT)
     async def undo(request: Request, body: UndoBody) -> Undone:
-        """Undo a decision: the last one, or the one with this number."""
+        """Undo a decision: the author's last one, or the one with this number."""
         author = author_of(request, body.author)
 
         def record() -> Undone:
+            service.check_model(body.model)
             entry = service.session.undo(author=author, id=body.id, expected_version=body.version)
             return Undone(version=service.refresh().version, undone=EntryOut.of(entry))
 

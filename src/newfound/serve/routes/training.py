@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,23 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 
 from newfound.serve.routes.authors import author_of
-from newfound.serve.schemas.requests import AuthorBody, DiscoverBody, EstimateBody, LabelledText, UpdateBody
-from newfound.serve.schemas.responses import EstimateOut, JobState
+from newfound.serve.schemas.requests import (
+    AuthorBody,
+    DiscoverBody,
+    EstimateBody,
+    LabelledText,
+    ServeBody,
+    UpdateBody,
+)
+from newfound.serve.schemas.responses import ChangesOut, EstimateOut, JobState, Served
 from newfound.serve.service import Service
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
-from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.refitting import STEPS_OF_A_REFIT, RefitRequest, refit
 from newfound.workflows.updating import UpdateRequest, update
 
+logger = logging.getLogger("newfound.serve")
 BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "A job is running already"}}
 
 
@@ -92,11 +101,20 @@ def add_routes(app: FastAPI, service: Service) -> None:
         author = author_of(request, body.author)
         view = await run_in_threadpool(service.refresh)
 
-        def run(out: Path, reporter: Reporter) -> None:
+        def run(out: Path, reporter: Reporter) -> ChangesOut:
             workflow_request = RefitRequest(view.reviewed, out, device=view.session.model.device.type)
-            refit(workflow_request, reporter=reporter)
+            return ChangesOut.of(refit(workflow_request, reporter=reporter).changes)
 
-        return service.jobs.start("refit", view.session.folder, run, author=author)
+        return service.jobs.start("refit", view.session.folder, run, author=author, steps=STEPS_OF_A_REFIT)
+
+    @app.post("/v1/review/serve", tags=["review", "train"], responses=BUSY)
+    async def serve(request: Request, body: ServeBody) -> Served:
+        """Serve the model that the last job has written, or the one that was served before it."""
+        author = author_of(request, body.author)
+        switch = service.serve_result if body.which == "result" else service.serve_earlier
+        await run_in_threadpool(switch)
+        logger.info("%s chose the model %s", author, service.session.folder.name)
+        return Served(model=service.model_id, name=service.session.folder.name)
 
     @app.get("/v1/review/refit", tags=["review", "train"])
     async def refit_state() -> JobState:

@@ -34,6 +34,9 @@ Author = Annotated[
     Name | None, Field(description="Who asks. It may be left out, and must not differ, if the token is a person's own.")
 ]
 Version = Annotated[int, Field(ge=0, lt=2**53, description="The version of the state that the reviewer saw")]
+Model = Annotated[
+    str | None, Field(max_length=100, description="The model that the reviewer saw; another one is a conflict")
+]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ExportName = Enum("ExportName", {name: name for name in EXPORTS}, type=str)  # type: ignore[misc]
 MethodName = Enum("MethodName", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
@@ -68,6 +71,7 @@ class DecisionsBody(Body):
 
     author: Author = None
     version: Version
+    model: Model = None
     decisions: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_DECISIONS_IN_A_REQUEST)]
     model_config = ConfigDict(
         extra="forbid",
@@ -84,8 +88,9 @@ class UndoBody(Body):
 
     author: Author = None
     version: Version
+    model: Model = None
     id: int | None = Field(
-        default=None, ge=0, lt=2**53, description="The number of the decision; without it, the last one"
+        default=None, ge=0, lt=2**53, description="The number of the decision; without it, the author's last one"
     )
 
 
@@ -93,6 +98,13 @@ class AuthorBody(Body):
     """Who asks."""
 
     author: Author = None
+
+
+class ServeBody(Body):
+    """Which model to serve: the one that the last job has written, or the one that was served before."""
+
+    author: Author = None
+    which: Literal["result", "earlier"] = "result"
 
 
 class LabelledText(Body):

@@ -1,4 +1,4 @@
-"""The bodies of answers, as the OpenAPI description shows them."""
+"""The bodies of answers, as the OpenAPI description shows them. Those about a review are in `reviews`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from pydantic import BaseModel, Field
 
 from newfound.algorithms.estimation import Estimate
 from newfound.model.types import Intent, Prediction, Status
-from newfound.review.store import Entry
-from newfound.review.views import (
-    Candidate,
-    Explanation,
-    IntentPage,
-    ListedUtterance,
-    LogMap,
-    QueueItem,
-    ReviewState,
-)
+from newfound.workflows.refitting import RefitChanges
 
 
 class Predicted(BaseModel):
@@ -82,36 +73,32 @@ class Intents(BaseModel):
     intents: list[IntentOut]
 
 
-class UtteranceOut(BaseModel):
-    """A training utterance and its intent after the review so far."""
+class MovedOut(BaseModel):
+    """An utterance whose intent differs after a refit."""
 
-    id: int
     text: str
-    intent: str | None
-    labelled: bool
-    probability: float
-    count: int
-    source: str
+    before: str | None
+    after: str | None
+
+
+class ChangesOut(BaseModel):
+    """What a refit changed, compared with the reviewed model."""
+
+    intents_before: int
+    intents_after: int
+    now_known: list[str]
+    gone: list[str]
+    expected_error_before: float
+    expected_error_after: float
+    utterances: int
+    moved: int
+    examples: list[MovedOut]
 
     @classmethod
-    def of(cls, utterance: ListedUtterance) -> Self:
-        """Return the body for an utterance."""
-        return cls(**_fields(utterance))
-
-
-class Utterances(BaseModel):
-    """Some training utterances."""
-
-    utterances: list[UtteranceOut]
-
-
-class ProgressOut(BaseModel):
-    """The progress of the review."""
-
-    accepted: int
-    new: int
-    checked: int = Field(description="Utterances that a person has assigned")
-    expected_error: float = Field(description="Share of the logs whose intent is expected to be wrong")
+    def of(cls, changes: RefitChanges) -> Self:
+        """Return the body for the changes of a refit."""
+        fields = {**fields_of(changes), "examples": [MovedOut(**fields_of(moved)) for moved in changes.examples]}
+        return cls(**fields)
 
 
 class JobState(BaseModel):
@@ -127,183 +114,39 @@ class JobState(BaseModel):
     folder: str | None = Field(
         default=None, description="The name of the folder that was written, beside the served one"
     )
+    steps: list[str] = Field(default=[], description="The titles of all steps, if they are known in advance")
+    seconds: float = Field(default=0.0, description="How long it has run")
+    changes: ChangesOut | None = Field(default=None, description="What a refit changed")
 
 
-class StateOut(BaseModel):
-    """All intents, the progress, and the version to send with a decision."""
-
-    version: int
-    intents: list[IntentOut]
-    progress: ProgressOut
-    refit: JobState
-
-    @classmethod
-    def of(cls, state: ReviewState, job: JobState) -> Self:
-        """Return the body for a state of the review."""
-        return cls(
-            version=state.version,
-            intents=[IntentOut.of(intent) for intent in state.intents],
-            progress=ProgressOut(**_fields(state.progress)),
-            refit=job,
-        )
-
-
-class MergeOut(BaseModel):
-    """Another intent that may mean the same, and pairs of close utterances as evidence."""
+class ExportOut(BaseModel):
+    """A format to export to."""
 
     name: str
-    status: Status
-    overlap: float
-    evidence: list[tuple[str, str]]
+    title: str
+    suffix: str
 
 
-class PartOut(BaseModel):
-    """One part of a proposed split."""
+class CountsOut(BaseModel):
+    """What an export holds."""
 
+    intents: int
+    utterances: int
+
+
+class Exports(BaseModel):
+    """The formats, and what an export holds as the review stands."""
+
+    formats: list[ExportOut]
+    all: CountsOut
+    accepted: CountsOut = Field(description="With `only=accepted`: known and accepted intents")
+
+
+class Served(BaseModel):
+    """The model that is served now."""
+
+    model: str
     name: str
-    size: int
-    utterances: list[str]
-
-
-class SplitOut(BaseModel):
-    """A proposal to split an intent in two."""
-
-    separation: float = Field(description="Silhouette coefficient of the two parts")
-    parts: list[PartOut]
-
-
-class IntentPageOut(IntentOut):
-    """One intent in detail, with some of its utterances, the least certain first."""
-
-    merges: list[MergeOut]
-    split: SplitOut | None
-    total: int
-    utterances: list[UtteranceOut]
-
-    @classmethod
-    def of_page(cls, page: IntentPage) -> Self:
-        """Return the body for the page of an intent."""
-        split = page.split
-        return cls(
-            **IntentOut.of(page.intent).model_dump(),
-            merges=[MergeOut(**_fields(merge)) for merge in page.merges],
-            split=None
-            if split is None
-            else SplitOut(separation=split.separation, parts=[PartOut(**_fields(part)) for part in split.parts]),
-            total=page.total,
-            utterances=[UtteranceOut.of(utterance) for utterance in page.utterances],
-        )
-
-
-class QueueItemOut(UtteranceOut):
-    """An utterance that should be checked."""
-
-    candidates: list[tuple[str, float]] = Field(description="Intents it may belong to, with their probability")
-    agreement: float = Field(description="Share of its neighbours that have its intent")
-
-    @classmethod
-    def of_item(cls, item: QueueItem) -> Self:
-        """Return the body for an item of the queue."""
-        return cls(**_fields(item.utterance), candidates=_pairs(item.candidates), agreement=item.agreement)
-
-
-class QueueOut(BaseModel):
-    """The utterances that should be checked first."""
-
-    version: int
-    items: list[QueueItemOut]
-    expected_error: float
-
-
-class MapOut(BaseModel):
-    """The logs in two dimensions."""
-
-    version: int
-    names: list[str]
-    status: list[Status]
-    points: list[tuple[float, float, int, int]] = Field(
-        description="x, y, number of the intent (-1 for none), number of the utterance"
-    )
-
-    @classmethod
-    def of(cls, log_map: LogMap) -> Self:
-        """Return the body for a map."""
-        return cls(
-            version=log_map.version,
-            names=list(log_map.names),
-            status=list(log_map.statuses),
-            points=list(log_map.points),
-        )
-
-
-class NearUtteranceOut(UtteranceOut):
-    """An utterance that is similar to a text."""
-
-    similarity: float
-
-
-class ExplanationOut(Predicted):
-    """The intent of one text, its likely intents, and the most similar utterances."""
-
-    intents: list[tuple[str, float]]
-    utterances: list[NearUtteranceOut]
-
-    @classmethod
-    def of_explanation(cls, explanation: Explanation) -> Self:
-        """Return the body for an explanation."""
-        return cls(
-            **Predicted.of(explanation.prediction).model_dump(),
-            intents=_pairs(explanation.intents),
-            utterances=[
-                NearUtteranceOut(**_fields(near.utterance), similarity=near.similarity)
-                for near in explanation.utterances
-            ],
-        )
-
-
-class EntryOut(BaseModel):
-    """A decision: who made it and when, and who undid it."""
-
-    id: int
-    at: str
-    author: str
-    kind: str
-    arguments: dict[str, Any]
-    undone_at: str | None
-    undone_by: str | None
-
-    @classmethod
-    def of(cls, entry: Entry) -> Self:
-        """Return the body for a recorded decision."""
-        return cls(
-            id=entry.id,
-            at=entry.at,
-            author=entry.author,
-            kind=entry.decision.kind,
-            arguments=dict(entry.decision.arguments),
-            undone_at=entry.undone_at,
-            undone_by=entry.undone_by,
-        )
-
-
-class Decided(BaseModel):
-    """The recorded decisions, and the version after them."""
-
-    version: int
-    entries: list[EntryOut]
-
-
-class Undone(BaseModel):
-    """The decision that was undone, and the version after it."""
-
-    version: int
-    undone: EntryOut
-
-
-class Log(BaseModel):
-    """All decisions, in their order."""
-
-    entries: list[EntryOut]
 
 
 class EstimateOut(BaseModel):
@@ -325,10 +168,6 @@ class Health(BaseModel):
     status: str
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def fields_of(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass by name. Unlike `asdict`, it leaves nested dataclasses as they are."""
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
-
-
-def _pairs(candidates: tuple[Candidate, ...]) -> list[tuple[str, float]]:
-    return [(candidate.name, candidate.probability) for candidate in candidates]

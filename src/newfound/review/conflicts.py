@@ -1,0 +1,100 @@
+"""Whether a decision contradicts what others decided since its author looked.
+
+Two decisions are in conflict only if they are about the same intent or the same utterance and do not go together. To
+accept an intent, to add utterances to it and to comment on it go together; two moves of different utterances do; two
+ways to change the same intent do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+from newfound.errors import ConflictError
+from newfound.review.decisions import Decision
+from newfound.review.entries import Entry, events
+
+
+class Effect(Enum):
+    """What a decision does to an intent."""
+
+    RENAME = "rename"
+    RESHAPE = "reshape"  # it is split, or merged into another one
+    REJECT = "reject"
+    ACCEPT = "accept"
+    GROW = "grow"  # another intent is merged into it
+    ADD = "add"  # utterances are moved into it
+    COMMENT = "comment"
+
+
+# After an unseen decision with the effect on the left, these effects on the same intent contradict it.
+_CONTRADICTIONS: dict[Effect, frozenset[Effect]] = {
+    Effect.RENAME: frozenset(Effect),  # there is no intent of that name any more
+    Effect.RESHAPE: frozenset(Effect),
+    Effect.REJECT: frozenset(Effect),
+    Effect.ACCEPT: frozenset({Effect.RESHAPE, Effect.REJECT}),
+    Effect.GROW: frozenset({Effect.RESHAPE, Effect.REJECT, Effect.ACCEPT}),
+    Effect.ADD: frozenset({Effect.REJECT}),
+    Effect.COMMENT: frozenset(),
+}
+
+
+def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Sequence[Decision]) -> None:
+    """Refuse decisions that contradict what was recorded since their author looked.
+
+    Args:
+        entries: All entries of the log.
+        seen: The version that the author saw; None if it is not to be checked.
+        decisions: The new decisions, which need not be valid.
+
+    Raises:
+        ConflictError: Somebody decided something else about the same intent or utterance.
+    """
+    if seen is None:
+        return
+    recorded = events(entries)
+    if seen > len(recorded):
+        raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
+    for event in recorded[seen:]:
+        if any(contradicts(event.entry.decision, decision) for decision in decisions):
+            raise ConflictError(f"{event.words} in the meantime; look at it, then decide again")
+
+
+def contradicts(first: Decision, second: Decision) -> bool:
+    """Return whether a decision contradicts an earlier one that its author had not seen.
+
+    Args:
+        first: The decision that was recorded.
+        second: The decision that was made without knowing it.
+    """
+    later = list(_effects(second))
+    for name, effect in _effects(first):
+        if any(name == other and of_later in _CONTRADICTIONS[effect] for other, of_later in later):
+            return True
+    if first.kind == second.kind == "move" and first.arguments.get("to") != second.arguments.get("to"):
+        return not set(_texts(first.arguments.get("texts"))).isdisjoint(_texts(second.arguments.get("texts")))
+    return False
+
+
+def _effects(decision: Decision) -> Iterator[tuple[str, Effect]]:
+    """Yield the intents that a decision is about, and what it does to each."""
+    get = decision.arguments.get
+    effects: dict[str, list[tuple[Any, Effect]]] = {
+        "rename": [([get("intent"), get("to")], Effect.RENAME)],
+        "merge": [(get("intents"), Effect.RESHAPE), ([get("into")], Effect.GROW)],
+        "split": [([get("intent")], Effect.RESHAPE), (get("into"), Effect.RESHAPE)],
+        "reject": [([get("intent")], Effect.REJECT)],
+        "accept": [([get("intent")], Effect.ACCEPT)],
+        "comment": [([get("intent")], Effect.COMMENT)],
+        "move": [([get("to")], Effect.ADD)],
+    }
+    for names, effect in effects.get(decision.kind, []):
+        for name in _texts(names):
+            if effect is not Effect.RESHAPE or name != get("into"):  # a merge may name its target among the others
+                yield name, effect
+
+
+def _texts(values: Any) -> Iterable[str]:
+    """Return the texts among values that come from a request or a file and may be anything."""
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list | dict) else []

@@ -1,0 +1,71 @@
+"""The entries of a review's log, and the order in which everything happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from newfound.review.decisions import Decision
+from newfound.review.words import in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A recorded decision.
+
+    Attributes:
+        id: Its number.
+        at: When it was recorded (UTC, ISO 8601).
+        author: Who decided.
+        decision: The decision.
+        undone_at: When it was undone; None if it is in effect.
+        undone_by: Who undid it; None if it is in effect.
+    """
+
+    id: int
+    at: str
+    author: str
+    decision: Decision
+    undone_at: str | None
+    undone_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that was recorded: a decision, or the undo of one.
+
+    Attributes:
+        at: When.
+        author: Who did it.
+        entry: The decision.
+        is_undo: Whether the decision was undone then.
+    """
+
+    at: str
+    author: str
+    entry: Entry
+    is_undo: bool
+
+    @property
+    def words(self) -> str:
+        """What happened, as a sentence without its full stop."""
+        done = in_words(self.entry.decision)
+        if not self.is_undo:
+            return f"{self.author} {done}"
+        return f"{self.author} took back that {self.entry.author} {done}"
+
+
+def events(entries: Sequence[Entry]) -> list[Event]:
+    """Return all that was recorded, in its order. The number of events is the version of the review.
+
+    Args:
+        entries: All entries of the log.
+    """
+    found = [Event(entry.at, entry.author, entry, False) for entry in entries]
+    found += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
+    return sorted(found, key=lambda event: (event.at, event.is_undo, event.entry.id))
+
+
+def version_of(entries: Sequence[Entry]) -> int:
+    """Return the number of decisions and undos among the entries."""
+    return len(entries) + sum(entry.undone_at is not None for entry in entries)

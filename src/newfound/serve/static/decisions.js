@@ -1,0 +1,96 @@
+// Decisions: recorded one after the other, undone, and what happens if one is refused.
+import { api, problem } from "./api.js";
+import { byId } from "./dom.js";
+import { say } from "./messages.js";
+import { current, go, show } from "./router.js";
+import { known, refresh, who } from "./store.js";
+
+let busy = false; // whether a decision is under way
+let handlingKeys = false;
+const waitingKeys = []; // keys that were pressed while a decision was under way, in their order
+
+export const move = (texts, to, create) => ({ move: create ? { texts, to, create: true } : { texts, to } });
+export const isBusy = () => busy || handlingKeys;
+export const dropKeys = () => { waitingKeys.length = 0; };
+
+export async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    dropKeys(); // they were meant for what came after a success
+    if (error.status === 409) {
+      await catchUp();
+      say(`Not done: ${error.message} This page now shows the latest state.`, { bad: true });
+    } else say(problem(error), { bad: true });
+  }
+}
+
+async function catchUp() {
+  try {
+    await refresh();
+    await show();
+  } catch { /* the next request says what is wrong */ }
+}
+
+export async function once(action) { // a second click does not repeat a decision that is under way
+  if (busy) return;
+  busy = true;
+  try {
+    await attempt(action);
+  } finally {
+    busy = false;
+  }
+  handleKeys();
+}
+
+export async function handleKeys(key) { // one after the other, each for what is then shown
+  if (key !== undefined) waitingKeys.push(key);
+  if (handlingKeys || busy) return;
+  handlingKeys = true;
+  try {
+    while (waitingKeys.length) await current.keys?.[waitingKeys.shift()]?.();
+  } finally {
+    handlingKeys = false;
+  }
+}
+
+// Record decisions, or throw. `decide` and the dialogs use it.
+export async function record(decisions) {
+  const { version, model } = known.state;
+  try {
+    const answer = await api("/v1/review/decisions", { author: who(), version, model, decisions });
+    await refresh();
+    return answer.entries;
+  } catch (error) {
+    if (error.status === 409) await refresh(); // so that the next attempt is about what there is now
+    throw error;
+  }
+}
+
+export async function settle(message, entries, next) {
+  const leaves = next !== undefined && location.hash !== next;
+  if (leaves) go(next); else await show();
+  const last = entries.at(-1);
+  say(message, { undo: () => undo(last.id), forNextView: leaves });
+  byId("view").focus({ preventScroll: true });
+}
+
+export async function decide(decisions, message, next) {
+  let isDone = false;
+  await once(async () => {
+    const entries = await record(decisions);
+    isDone = true;
+    await settle(message, entries, next);
+  });
+  return isDone;
+}
+
+export async function undo(id) {
+  await once(async () => {
+    const { version, model } = known.state;
+    const { undone } = await api("/v1/review/undo", { author: who(), version, model, id: id ?? null });
+    await refresh();
+    await show();
+    say(`Undone: ${undone.author} ${undone.words}.`);
+  });
+}

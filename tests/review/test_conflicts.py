@@ -1,0 +1,221 @@
+"""Two reviewers do not block each other: only decisions about the same intent or utterance are in conflict."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_any_decisions import decisions
+
+from newfound.errors import ConflictError, DecisionError
+from newfound.files import REVIEW_FILE
+from newfound.review.conflicts import contradicts
+from newfound.review.decisions import Decision, Review, check_new
+from newfound.review.entries import Entry, events
+from newfound.review.reviewed import load
+from newfound.review.session import ReviewSession
+from newfound.review.store import ReviewStore
+from newfound.review.words import in_words
+
+ACCEPT = Decision("accept", {"intent": "a"})
+RENAME = Decision("rename", {"intent": "a", "to": "z"})
+REJECT = Decision("reject", {"intent": "a"})
+MERGE_AWAY = Decision("merge", {"intents": ["a"], "into": "b"})
+MERGE_INTO = Decision("merge", {"intents": ["c"], "into": "a"})
+SPLIT = Decision("split", {"intent": "a", "into": {"x": ["1"], "y": ["2"]}})
+MOVE_IN = Decision("move", {"texts": ["t"], "to": "a"})
+MOVE_AWAY = Decision("move", {"texts": ["t"], "to": "b"})
+COMMENT = Decision("comment", {"intent": "a", "text": "?"})
+ELSEWHERE = Decision("rename", {"intent": "q", "to": "r"})
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_conflict"),
+    [
+        (ACCEPT, ELSEWHERE, False),
+        (ACCEPT, ACCEPT, False),
+        (ACCEPT, RENAME, False),
+        (ACCEPT, MOVE_IN, False),
+        (ACCEPT, REJECT, True),
+        (ACCEPT, MERGE_AWAY, True),
+        (ACCEPT, SPLIT, True),
+        (RENAME, ACCEPT, True),
+        (RENAME, RENAME, True),
+        (RENAME, MOVE_IN, True),
+        (RENAME, COMMENT, True),
+        (REJECT, MOVE_IN, True),
+        (MOVE_IN, REJECT, True),
+        (MOVE_IN, SPLIT, False),
+        (MOVE_IN, MOVE_IN, False),
+        (MOVE_IN, MOVE_AWAY, True),
+        (MOVE_IN, Decision("move", {"texts": ["t"], "to": None}), True),
+        (MOVE_IN, Decision("move", {"texts": ["another"], "to": "b"}), False),
+        (MERGE_INTO, Decision("merge", {"intents": ["d"], "into": "a"}), False),
+        (MERGE_INTO, ACCEPT, True),
+        (MERGE_INTO, MOVE_IN, False),
+        (SPLIT, Decision("move", {"texts": ["t"], "to": "x", "create": True}), True),
+        (COMMENT, REJECT, False),
+    ],
+)
+def test_what_goes_together_and_what_does_not(first, second, is_conflict):
+    assert contradicts(first, second) is is_conflict
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"texts": 3, "to": []}, {"intents": "a", "into": {"a": 1}}, {"intent": None}]
+)
+@pytest.mark.parametrize("kind", ["rename", "merge", "split", "reject", "accept", "move", "comment", "unheard of"])
+def test_malformed_decisions_contradict_nothing(kind, arguments):
+    """They are compared before they are checked, and must be refused as wrong, not break the server."""
+    contradicts(Decision(kind, arguments), Decision(kind, arguments))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(decisions(), max_size=8), st.lists(decisions(), max_size=8))
+def test_decisions_that_do_not_contradict_leave_a_consistent_review(earlier, later):
+    """What a reviewer decides on an old state is recorded only if it goes together with what others decided since."""
+    review = Review.begin(["leak", "meter", "pay", "new 1", "new 2"], ["leak", "meter", "pay"])
+    recorded = []
+    for decision in earlier:
+        try:
+            review.apply(decision)
+        except DecisionError:
+            continue
+        recorded.append(decision)
+    for decision in later:
+        if any(contradicts(one, decision) for one in recorded):
+            continue
+        try:
+            review.apply(decision)
+        except DecisionError:
+            continue
+        for one in recorded:
+            if one.kind == "accept" and one.arguments["intent"] in review.names:
+                assert (
+                    decision.kind not in ("reject", "split")
+                    or one.arguments["intent"] not in decision.arguments.values()
+                )
+        assert {name for name in review.moved.values() if name is not None} <= set(review.names)
+
+
+def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, monkeypatch):
+    """All happens within one second, or the clock is set back: the version still says what a reviewer has seen."""
+    store = ReviewStore(folder)
+    first, second = store.names[-2:]
+    store.decide([Decision("rename", {"intent": first, "to": "one"})], author="ana")
+    with sqlite3.connect(folder / REVIEW_FILE) as connection:
+        connection.execute("UPDATE decisions SET at = '2999-01-01T00:00:00+00:00'")
+    store.decide([Decision("rename", {"intent": second, "to": "two"})], author="bo")
+    seen = store.version()
+    store.undo(author="bo", id=1)
+    store.decide([Decision("accept", {"intent": "two"})], author="bo")
+    happened = events(store.entries())
+    assert [(e.author, e.is_undo, e.entry.id) for e in happened] == [
+        ("ana", False, 1),
+        ("bo", False, 2),
+        ("bo", True, 1),
+        ("bo", False, 3),
+    ]
+    with pytest.raises(ConflictError, match=f"bo took back that ana renamed {first} to one"):
+        store.decide([Decision("accept", {"intent": "one"})], author="ana", expected_version=seen)
+    store.decide([Decision("accept", {"intent": "two"})], author="ana", expected_version=seen)
+
+
+def test_eight_reviewers_at_once_are_hardly_ever_refused(folder, tiny_encoder):
+    """Eight people decide twelve times each about their own utterances, each on a state that is out of date."""
+    session = ReviewSession(folder, encoder=tiny_encoder)
+    texts = [u.text for u in session.model.utterances if not u.labelled]
+    names = session.store.names
+
+    def decide(reviewer):
+        refused = 0
+        for number in range(12):
+            text = texts[(reviewer + 8 * number) % len(texts)]
+            decision = Decision("move", {"texts": [text], "to": names[(reviewer + number) % len(names)]})
+            try:
+                session.decide([decision], author=f"reviewer {reviewer}", expected_version=0)
+            except ConflictError:
+                refused += 1
+        return refused
+
+    with ThreadPoolExecutor(8) as pool:
+        refused = sum(pool.map(decide, range(8)))
+    distinct = min(96, len(texts))
+    assert refused <= 96 - distinct, f"{refused} of 96 refused"
+    assert len(session.store.entries()) == 96 - refused
+    assert len(load(folder, encoder=tiny_encoder).review.moved) == distinct
+
+
+def test_undo_takes_back_ones_own_last_decision(folder, tiny_encoder):
+    session = ReviewSession(folder, encoder=tiny_encoder)
+    first, second = session.store.names[-2:]
+    session.decide([Decision("accept", {"intent": first})], author="ana")
+    session.decide([Decision("accept", {"intent": second})], author="bo")
+    assert session.undo(author="ana").decision.arguments["intent"] == first
+    assert session.store.review().accepted == {second}
+    with pytest.raises(DecisionError, match="no decision of ana to undo"):
+        session.undo(author="ana")
+    assert session.undo(author="ana", id=2).author == "bo"
+
+
+def test_comments_follow_their_intent(folder, tiny_encoder):
+    session = ReviewSession(folder, encoder=tiny_encoder)
+    first, second = session.store.names[-2:]
+    session.decide([Decision("comment", {"intent": first, "text": "same as the\nother one?"})], author="ana")
+    session.decide([Decision("comment", {"intent": second, "text": "keep"})], author="bo")
+    session.decide([Decision("rename", {"intent": first, "to": "house"})], author="bo")
+    (comment,) = session.view().intent("house").comments
+    assert (comment.author, comment.decision.arguments["text"]) == ("ana", "same as the\nother one?")
+    session.decide([Decision("merge", {"intents": ["house"], "into": second})], author="bo")
+    assert [c.author for c in session.view().intent(second).comments] == ["ana", "bo"]
+    assert session.view().state().comments == {second: 2}
+    session.undo(author="ana")
+    assert [c.decision.arguments["text"] for c in session.view().intent(second).comments] == ["keep"]
+    with pytest.raises(DecisionError, match="invisible character U\\+202E"):
+        check_new(Decision("comment", {"intent": second, "text": "a\u202eb"}), ())
+    with pytest.raises(DecisionError, match="1 to 2000 characters"):
+        session.decide([Decision("comment", {"intent": second, "text": " "})], author="ana")
+
+
+def test_colours_stay_with_an_intent(folder):
+    store = ReviewStore(folder)
+    last = store.names[-1]
+    number = store.review().numbers[last]
+    assert len(set(store.review().numbers.values())) == len(store.names)
+    store.decide([Decision("rename", {"intent": last, "to": "sun"})], author="ana")
+    assert store.review().numbers["sun"] == number
+    texts = sorted(store._texts)[:4]
+    store.decide([Decision("split", {"intent": "sun", "into": {"dawn": texts[:2], "dusk": texts[2:]}})], author="ana")
+    numbers = store.review().numbers
+    assert numbers["dawn"] == number
+    assert len(set(numbers.values())) == len(numbers)
+
+
+def test_decisions_in_words():
+    said = {
+        "accepted a": ACCEPT,
+        "renamed a to z": RENAME,
+        "rejected a": REJECT,
+        "merged a into b": MERGE_AWAY,
+        "split a into x and y": SPLIT,
+        "put “t” into a": MOVE_IN,
+        "put “t” into no intent": Decision("move", {"texts": ["t"], "to": None}),
+        "made the intent n of 2 utterances (“t”, …)": Decision(
+            "move", {"texts": ["t", "u"], "to": "n", "create": True}
+        ),
+        "commented on a: “?”": COMMENT,
+        "teleport": Decision("teleport", {}),
+        "rename": Decision("rename", {"intent": 1}),
+    }
+    assert {in_words(decision) for decision in said.values()} == set(said)
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", "ana", ACCEPT, "2026-01-01T00:00:01+00:00", "bo")
+    assert [event.words for event in events([entry])] == ["ana accepted a", "bo took back that ana accepted a"]

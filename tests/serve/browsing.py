@@ -1,0 +1,32 @@
+"""What a reviewer does again and again on the review page."""
+
+from __future__ import annotations
+
+
+def names(page):
+    page.goto(page.url.split("#")[0] + "#intents")
+    page.wait_for_selector("h2:has-text('Known intents')")
+    return page.locator("table").first.locator("tbody a.name").all_text_contents()
+
+
+def open_intent(page, name):
+    page.goto(page.url.split("#")[0] + f"#intent/{name}")
+    page.wait_for_selector(f"h2:has-text('{name}')")
+
+
+def said(page, text):
+    page.wait_for_selector(f"#said:has-text('{text}')")
+
+
+def answer_dialog(page, value):
+    page.fill("#ask-value", value)
+    page.keyboard.press("Enter")
+
+
+def to_view(page, view):
+    page.goto(page.url.split("#")[0] + f"#{view}")
+
+
+def decisions(page):
+    """What was decided, oldest first, as the API returns it."""
+    return page.evaluate("() => fetch('/v1/review/log').then((answer) => answer.json())")["entries"]

@@ -1,0 +1,333 @@
+"""The map, exports and refits on the review page, and what the page shares with the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from browsing import answer_dialog, decisions, names, open_intent, said, to_view
+from serving import QUIET, client_of
+
+import newfound.review.session as session_module
+from newfound.report.page import write_page
+from newfound.review.reviewed import load
+from newfound.text import percent
+
+pytest_plugins = ["browsing_fixtures"]
+
+
+def open_map(page, name=""):
+    to_view(page, f"map/{name}" if name else "map")
+    page.wait_for_selector("canvas")
+    page.wait_for_function("() => document.querySelector('canvas').map.shownNames > 0")
+
+
+def screen_point(page, index):
+    """Where the map shows a point, in the coordinates of the window."""
+    page.evaluate("() => document.querySelector('canvas').scrollIntoView({ block: 'center' })")
+    box = page.locator("canvas").bounding_box()
+    point = page.evaluate("() => fetch('/v1/review/map').then((a) => a.json())")["points"][index]
+    x, y = page.evaluate("(p) => document.querySelector('canvas').map.place(p)", point)
+    return box["x"] + x, box["y"] + y, point
+
+
+def colour_in_legend(page, name):
+    entry = page.locator(f"#legend .entry:has-text('{name}') .dot")
+    return entry.evaluate("(dot) => dot.style.background")
+
+
+def scale(page):
+    return page.evaluate("document.querySelector('canvas').map.camera.scale")
+
+
+def test_the_map_has_names_a_legend_and_hover(page):
+    first, second = names(page)
+    open_map(page)
+    assert page.evaluate("document.querySelector('canvas').map.shownNames") == 2
+    legend = page.locator("#legend li").all_text_contents()
+    assert {entry.split()[0] for entry in legend} >= {first, second}
+    x, y, point = screen_point(page, 3)
+    page.mouse.move(x, y)
+    page.wait_for_selector("#hover a.name")
+    texts = page.evaluate("(id) => fetch('/v1/review/utterances?id=' + id).then((a) => a.json())", point[3])
+    page.wait_for_function(
+        "(text) => document.querySelector('#hover').textContent.startsWith(text)", arg=texts["utterances"][0]["text"]
+    )
+    for by, entry in (("certainty", "95 % and more"), ("decision", "checked by a person")):
+        page.select_option("#colour-by", by)
+        page.wait_for_selector(f"#legend li:has-text('{entry}')")
+
+
+def test_the_map_zooms_and_does_not_swallow_scrolling(page):
+    page.set_viewport_size({"width": 900, "height": 500})
+    open_map(page)
+    x, y, _ = screen_point(page, 0)
+    page.mouse.move(x, y)
+    before = page.evaluate("scrollY")
+    page.mouse.wheel(0, 120)
+    page.wait_for_function("(before) => scrollY > before", arg=before)
+    assert scale(page) == 1, "the wheel alone scrolls the page"
+    assert page.locator("text=Hold Ctrl to zoom").is_visible()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -240)
+    page.keyboard.up("Control")
+    page.wait_for_function("() => document.querySelector('canvas').map.camera.scale > 1")
+    assert page.evaluate("getComputedStyle(document.querySelector('canvas')).touchAction") == "pan-y"
+    page.check("#lasso")
+    assert page.evaluate("getComputedStyle(document.querySelector('canvas')).touchAction") == "none"
+
+
+def test_the_map_works_by_keyboard(page):
+    open_map(page)
+    page.focus("canvas")
+    for key in ("+", "+", "ArrowRight", "-"):
+        page.keyboard.press(key)
+    assert scale(page) == pytest.approx(1.3)
+    for key in itertools.islice(itertools.cycle(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]), 40):
+        if page.locator("#hover a.name").count():
+            break
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#chosen strong:has-text('1 selected')")
+    page.keyboard.press("i")
+    page.wait_for_function("() => parseInt(document.querySelector('#chosen strong').textContent) > 1")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#chosen:has-text('Click a point')")
+    page.keyboard.press("0")
+    assert scale(page) == 1
+
+
+def test_two_fingers_zoom_and_one_is_left_to_the_page(page):
+    open_map(page)
+    fired = page.evaluate("""() => {
+      const canvas = document.querySelector('canvas'), box = canvas.getBoundingClientRect();
+      const fire = (type, pointerId, x, y) => canvas.dispatchEvent(new PointerEvent(type,
+        { pointerId, pointerType: 'touch', clientX: box.x + x, clientY: box.y + y, bubbles: true }));
+      canvas.setPointerCapture = () => {};
+      fire('pointerdown', 1, 100, 100); fire('pointermove', 1, 101, 130); fire('pointercancel', 1, 101, 130);
+      const afterOne = canvas.map.camera.scale;
+      fire('pointerdown', 1, 100, 100); fire('pointerdown', 2, 200, 100); fire('pointermove', 2, 300, 100);
+      fire('pointerup', 1, 100, 100); fire('pointerup', 2, 300, 100);
+      return [afterOne, canvas.map.camera.scale];
+    }""")
+    assert fired == [1, pytest.approx(2)]
+
+
+def test_a_lasso_makes_an_intent_and_colours_stay(page):
+    _, second = names(page)
+    open_map(page)
+    before = colour_in_legend(page, second)
+    page.check("#lasso")
+    x, y, _ = screen_point(page, 0)
+    page.mouse.move(x - 25, y - 25)
+    page.mouse.down()
+    for dx, dy in ((25, -25), (25, 25), (-25, 25), (-25, -25)):
+        page.mouse.move(x + dx, y + dy, steps=3)
+    page.mouse.up()
+    page.wait_for_selector("#chosen strong")
+    selected = int(page.locator("#chosen strong").text_content().split()[0])
+    page.click("#chosen button:has-text('New intent …')")
+    page.wait_for_selector("#ask[open]")
+    assert page.locator("#ask-quotes li").count() >= min(selected, 8)
+    answer_dialog(page, "from_the_map")
+    said(page, "Made from_the_map")
+    page.wait_for_selector("#legend li:has-text('from_the_map')")
+    (entry,) = decisions(page)
+    assert len(entry["arguments"]["texts"]) == selected
+    open_intent(page, second)
+    page.click("button:has-text('Rename')")
+    answer_dialog(page, "renamed")
+    said(page, "Renamed to renamed")
+    open_map(page)
+    after = colour_in_legend(page, "renamed")
+    assert after == before != ""
+
+
+def test_the_map_does_not_wait_for_the_final_layout(saved, tiny_encoder, monkeypatch):
+    """With many utterances t-SNE takes long; until it is done a simple layout is shown."""
+    go_on, original = threading.Event(), session_module.map_positions
+
+    def slow(x):
+        assert go_on.wait(30)
+        return original(x)
+
+    monkeypatch.setattr(session_module, "map_positions", slow)
+    monkeypatch.setattr(session_module, "MAX_UTTERANCES_TO_WAIT_FOR", 10)
+    with client_of(saved, tiny_encoder) as client:
+        first = client.get("/v1/review/map").json()
+        assert first["is_final"] is False
+        assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y, *_ in first["points"])
+        go_on.set()
+        deadline = time.monotonic() + 30
+        while not (last := client.get("/v1/review/map").json())["is_final"] and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert last["is_final"]
+    assert [p[2:] for p in last["points"]] == [p[2:] for p in first["points"]]
+    assert last["points"] != first["points"]
+
+
+def test_exports_are_named_counted_and_can_be_of_accepted_intents_only(page, tmp_path):
+    first, _ = names(page)
+    page.click(f"button[aria-label='Accept {first}']")
+    said(page, f"Accepted {first}")
+    to_view(page, "export")
+    page.wait_for_selector("#export-clu:has-text('Azure conversational language understanding')")
+    counts = page.locator("fieldset label").all_text_contents()
+    assert re.fullmatch(r" All 5 intents, \d+ utterances", counts[0]), counts
+    assert re.fullmatch(r" Known and accepted only 4 intents, \d+ utterances", counts[1]), counts
+    page.check("#only-accepted")
+    page.fill("#language", "pt-br")
+    assert page.locator("#export-rasa").get_attribute("href") == "/v1/export/rasa?language=pt-br&only=accepted"
+    with page.expect_download() as download:
+        page.click("#export-rasa")
+    download.value.save_as(tmp_path / "nlu.yml")
+    exported = {block["intent"] for block in yaml.safe_load((tmp_path / "nlu.yml").read_text("utf-8"))["nlu"]}
+    assert exported == {"pay", "meter", "leak", first}
+    page.fill("#language", "not a language")
+    page.wait_for_selector("text=A language code, for instance en or pt-br.")
+
+
+def test_a_refit_shows_its_steps_and_what_changed_and_is_served_with_one_click(page):
+    first, second = names(page)
+    page.click(f"button[aria-label='Accept {first}']")
+    said(page, f"Accepted {first}")
+    title = page.title()
+    to_view(page, "export")
+    page.click("#refit")
+    to_view(page, "map")  # it goes on while the page is away
+    page.wait_for_selector("canvas")
+    to_view(page, "export")
+    page.wait_for_selector("#changes")
+    facts = page.locator("#changes dl").inner_text()
+    assert "5 before, 5 now" in facts
+    assert first in facts
+    assert re.search(r"Expected error.*\n[\d.]+ % before, [\d.]+ % now", facts), facts
+    assert re.search(r"Moved utterances\n\d+ of \d+", facts), facts
+    page.click("#serve-result")
+    page.wait_for_selector("p:has-text('This server now serves model-refit-')")
+    assert "model-refit-" in page.title() != title
+    to_view(page, "intents")
+    page.wait_for_selector("h2:has-text('Known intents (4)')")  # what was accepted is known to it
+    page.click(f"button[aria-label='Accept {second}']")
+    said(page, f"Accepted {second}")
+    to_view(page, "export")
+    page.click("#serve-earlier")
+    page.wait_for_selector("h1:has-text('model'):not(:has-text('refit'))")
+    to_view(page, "intents")
+    page.wait_for_selector("h2:has-text('Known intents (3)')")
+
+
+def test_a_refit_that_cannot_be_written_is_refused_before_it_trains(saved, tiny_encoder, tmp_path, monkeypatch):
+    from newfound import files
+
+    def full(*args, **kwargs):
+        raise OSError(30, "Read-only file system")
+
+    with client_of(saved, tiny_encoder) as client:
+        monkeypatch.setattr(files.tempfile, "TemporaryDirectory", full)
+        answer = client.post("/v1/review/refit", json={"author": "ana"})
+        assert answer.status_code == 409
+        assert "cannot be written (Read-only file system)" in answer.json()["detail"]
+        assert client.get("/v1/jobs").json()["status"] == "idle"
+        refused = client.post("/v1/review/serve", json={"author": "ana"})
+        assert refused.status_code == 409
+        assert "no job has written a model" in refused.json()["detail"]
+
+
+def test_a_refit_reuses_the_vectors(saved, tiny_encoder, tmp_path, monkeypatch):
+    """Every text was encoded for the review; a refit encodes none again, and reports each of its steps."""
+    from newfound.encoders.encoder import Encoder
+
+    folder = shutil.copytree(saved, tmp_path / "model")
+    encoded = []
+    run_trunk = Encoder._run_trunk
+
+    def count(self, trunk, tokens, rows, **options):
+        encoded.append(len(rows))
+        return run_trunk(self, trunk, tokens, rows, **options)
+
+    with client_of(folder, tiny_encoder) as client:
+        client.get("/v1/review/details")
+        monkeypatch.setattr(Encoder, "_run_trunk", count)
+        client.post("/v1/review/refit", json={"author": "ana"})
+        steps = set()
+        deadline = time.monotonic() + 60
+        while (job := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
+            steps.add((job["step"], job["done"]))
+            time.sleep(0.005)
+    assert job["status"] == "done", job
+    assert encoded == []
+    assert job["steps"] == ["encoding", "training", "comparing", "writing"]
+    assert len({done for step, done in steps if step == "training"}) > 1, steps
+    assert job["seconds"] > 0
+
+
+def test_decisions_about_another_model_are_refused(saved, tiny_encoder, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    with client_of(folder, tiny_encoder) as client:
+        body = {"author": "ana", "version": 0, "decisions": [{"accept": {"intent": "pay"}}]}
+        answer = client.post("/v1/review/decisions", json={**body, "model": "another"})
+        assert answer.status_code == 409
+        assert "another model is served now" in answer.json()["detail"]
+        model = client.get("/v1/review/state").json()["model"]
+        assert client.post("/v1/review/decisions", json={**body, "model": model}).status_code == 200
+
+
+def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    settings = dataclasses.replace(QUIET, token="a-secret-of-24-characters", seconds_of_session=1.5)
+    with client_of(folder, tiny_encoder, settings) as client:
+        client.post("/login", data={"token": settings.token}, headers={"origin": "http://127.0.0.1"})
+        bearer = {"Authorization": f"Bearer {settings.token}"}
+        assert client.get("/v1/review/news").json()["events"] == []
+        decision = {"author": "bo", "version": 0, "decisions": [{"accept": {"intent": "pay"}}]}
+        assert client.post("/v1/review/decisions", json=decision, headers=bearer | {"cookie": ""}).status_code in (
+            200,
+            403,
+        )
+        for _ in range(4):
+            time.sleep(0.5)
+            answer = client.get("/v1/review/news?since=0")
+        assert answer.status_code == 401, "a page that only asks for news is logged out in the end"
+
+
+def test_the_report_and_the_page_show_the_same_numbers_and_colours(page, tmp_path, saved, tiny_encoder, browser):
+    shares = [i / 10_000 for i in range(10_001)] + [i / 997 for i in range(998)]
+    written = page.evaluate("(shares) => import('/static/format.js').then((m) => shares.map(m.percent))", shares)
+    assert written == [percent(share) for share in shares]
+    palette = page.evaluate("() => import('/static/palette.js').then((m) => m.PALETTE)")
+    assert len(set(palette)) == 12
+    rgb = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in palette]
+    nearest = min(
+        sum((a - b) ** 2 for a, b in zip(*pair, strict=True)) ** 0.5 for pair in itertools.combinations(rgb, 2)
+    )
+    assert nearest > 50, "no two of twelve colours look alike"
+
+    path = tmp_path / "report.html"
+    write_page(load(saved, encoder=tiny_encoder), path, title="report")
+    context = browser.new_context()
+    report = context.new_page()
+    problems = []
+    report.on("pageerror", lambda error: problems.append(str(error)))
+    report.goto(Path(path).as_uri())
+    shown = {}
+    for name in names(page):
+        row = page.locator(f"tr[data-intent='{name}']")
+        shown[name] = (
+            row.locator(".meter .value").text_content(),
+            row.locator(".dot").evaluate("(e) => e.style.background"),
+        )
+    for name, (certainty, colour) in shown.items():
+        card = report.locator(f"article[data-name='{name}']")
+        assert f"certainty {certainty}" in card.locator(".meta").first.text_content()
+        assert card.locator(".dot").evaluate("(e) => e.style.background") == colour
+    assert page.locator("#expected-error").text_content() in report.locator("dl").inner_text()
+    assert problems == []
+    context.close()
