@@ -28,7 +28,7 @@ from newfound.encoders.encoder import (
     whole_corpus,
 )
 from newfound.encoders.ragged import Batch
-from newfound.errors import DataError, NoGpu, SettingsError
+from newfound.errors import DataError, SettingsError
 from newfound.intents.description import AssignedUtterance, IntentDescriber
 from newfound.intents.naming import name_intents
 from newfound.methods.context import EncodedCorpus, FitContext, Watch
@@ -38,6 +38,7 @@ from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
+from newfound.training.devices import pick_device
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
@@ -337,16 +338,6 @@ def _count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int
     whole = sum(p.numel() for p in encoder.model.parameters())
     inference = sum(t.numel() for t in network.classifier_branch().values())
     return {"trainable": trainable, "total": whole - tail + trainable, "inference": inference}
-
-
-def pick_device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda"):
-        raise SettingsError(f"device={name!r} is not one of auto, cpu, cuda")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise NoGpu
-    return torch.device(name)
 
 
 def resolve_tune(tune: str, device: torch.device) -> str:

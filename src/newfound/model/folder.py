@@ -16,7 +16,7 @@ from torch import Tensor
 
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
-from newfound.errors import EncoderError, EncoderMismatch, ModelError
+from newfound.errors import EncoderError, EncoderMismatch, ModelError, OtherWeights
 from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.model.about import (
     ABOUT_FILE,
@@ -152,6 +152,8 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         raise damaged(folder / ABOUT_FILE, "no encoder in it")
     if isinstance(given, Encoder):
         encoder = given
+        if encoder.weights_hash() != described.get("weights"):
+            raise EncoderMismatch(folder, f"encoder {encoder.name!r} is not the one this model was fitted on")
     else:
         name = given or _encoder_name(folder, described)
         pooling, max_length = described.get("pooling"), described.get("max_length")
@@ -160,11 +162,12 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         if type(max_length) is not int or not MIN_TOKENS <= max_length <= MAX_TOKENS:
             raise damaged(folder / ABOUT_FILE, "its encoder")
         try:
-            encoder = load_encoder(name, pooling=pooling, max_length=max_length)
+            expected = str(described.get("weights"))
+            encoder = load_encoder(name, pooling=pooling, max_length=max_length, weights_hash=expected)
+        except OtherWeights:
+            raise EncoderMismatch(folder, f"encoder {name!r} is not the one this model was fitted on") from None
         except EncoderError as error:
             raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
-    if encoder.weights_hash() != described.get("weights"):
-        raise EncoderMismatch(folder, f"encoder {encoder.name!r} is not the one this model was fitted on")
     return encoder
 
 

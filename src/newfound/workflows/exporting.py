@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError
 from newfound.exports.registry import check_language, export_format, write_export
-from newfound.review.reviewed import ReviewedModel
 from newfound.training.progress import Reporter
 from newfound.workflows.models import ModelSource, name_of, opened
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.review.reviewed import ReviewedModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,19 @@ from itertools import chain
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.data.readers import Row
 from newfound.data.validation import ReadReport, stream_rows
-from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
 from newfound.model.types import Prediction
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
 
 MAX_TEXTS_AT_ONCE = 256
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from newfound import defaults
-from newfound.encoders.encoder import Encoder
 from newfound.files import check_replaceable
-from newfound.methods.refit import Refit
-from newfound.model.classifier import IntentModel
 from newfound.training.progress import Reporter, Silent
-from newfound.training.run import Run
-from newfound.workflows.fitting import fit, settings_of_effort, with_cache
+from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
 from newfound.workflows.models import ModelSource, opened
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.model.classifier import IntentModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
+    check_fit_options(request.effort, request.tune, request.device, request.seed)
+    from newfound.methods.refit import Refit
+    from newfound.training.run import Run
+
     reviewed = opened(request.model, request.encoder, request.device)
     method = Refit(
         encoder=with_cache(reviewed.encoder),
