@@ -40,9 +40,14 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
         return
     print()
     print_table(
-        ("new intent", "size", "central utterances"),
-        [(i.name, f"{i.size:,}", examples(i.exemplars, i.keywords)) for i in new],
+        ("new intent", "size", "certainty", "central utterances"),
+        [(i.name, f"{i.size:,}", certainty(i), examples(i.exemplars, i.keywords)) for i in new],
     )
+
+
+def certainty(intent: Intent) -> str:
+    """Return the certainty of an intent in percent; empty if it is not known."""
+    return "" if intent.certainty is None else f"{100 * intent.certainty:.0f} %"
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:

@@ -29,14 +29,14 @@ from newfound.encoders.encoder import (
 )
 from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, SettingsError
-from newfound.intents.description import AssignedUtterance, IntentDescriber
+from newfound.intents.description import IntentDescriber
 from newfound.intents.naming import name_intents
 from newfound.methods.context import EncodedCorpus, FitContext, Watch
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.types import Intent, Status, Utterance
+from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
 from newfound.training.run import Run

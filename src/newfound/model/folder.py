@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,6 +34,7 @@ from newfound.model.about import (
 )
 from newfound.model.classifier import IntentModel
 from newfound.model.network import IntentNetwork
+from newfound.model.types import Intent
 
 __all__ = ["describe", "load", "read_utterances", "save"]
 
@@ -57,7 +58,8 @@ def save(
         folder: The folder.
         overwrite: Whether an earlier model in the folder may be replaced.
         with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
-        with_utterances: Include the training utterances, which review, export and update need.
+        with_utterances: Include the training utterances, which review, export and update need. Without them, the
+            descriptions of the intents have no utterances either; names and keywords stay.
 
     Raises:
         TargetExists: There is something in the folder that may not be replaced.
@@ -84,7 +86,7 @@ def save(
         "dense": model.network.dense is not None,
         "temperature": model.temperature,
         "typical": list(model.typical),
-        "intents": [asdict(intent) for intent in model.intents],
+        "intents": [asdict(intent if with_utterances else _without_utterances(intent)) for intent in model.intents],
         "provenance": model.provenance,
     }
     with folder_atomically(folder) as target:
@@ -96,6 +98,10 @@ def save(
                     file.write(json.dumps(asdict(utterance), ensure_ascii=False) + "\n")
         if with_encoder:
             model.encoder.save(target / ENCODER_FOLDER)
+
+
+def _without_utterances(intent: Intent) -> Intent:
+    return replace(intent, exemplars=(), border=())
 
 
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:

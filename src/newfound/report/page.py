@@ -16,8 +16,8 @@ import torch.nn.functional as F
 
 from newfound.errors import DataError
 from newfound.files import write_atomically
-from newfound.intents.description import AssignedUtterance
 from newfound.intents.map import map_positions
+from newfound.model.types import AssignedUtterance
 from newfound.review.reviewed import ReviewedModel
 
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow

@@ -58,7 +58,8 @@ class DiscoverRequest:
         resume: Go on where a stopped run with the same `out` was.
         checkpoint_seconds: Least time between two checkpoints.
         with_encoder: Put the encoder into the model folder too.
-        keep_utterances: Keep the utterances in the model folder; review, export and update need them.
+        keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
+            the intents' names and keywords are kept.
         settings: More settings of the method, by name.
     """
 

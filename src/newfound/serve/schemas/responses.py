@@ -20,22 +20,35 @@ from newfound.review.views import (
 )
 
 
+class RankedOut(BaseModel):
+    """An intent that a text may belong to."""
+
+    intent: str
+    probability: float
+
+
 class Predicted(BaseModel):
     """The intent of one text."""
 
-    intent: str | None = Field(description="None if the text belongs to no intent, or is too unlike all of them")
+    intent: str | None = Field(
+        description="The fallback label if the text belongs to no intent, is too unlike all of them, or too unsure"
+    )
     known: bool
-    probability: float
+    status: Status | None = Field(description="None if the text belongs to no intent")
+    probability: float = Field(description="Of the most probable intent")
     outlier: float = Field(description="Share of labelled training utterances that lie closer to their intent")
+    top: list[RankedOut] = Field(description="The most probable intents, as many as were asked for")
 
     @classmethod
-    def of(cls, prediction: Prediction) -> Self:
-        """Return the body for a prediction."""
+    def of(cls, prediction: Prediction, *, top: int = 0) -> Self:
+        """Return the body for a prediction, with its `top` most probable intents."""
         return cls(
             intent=prediction.intent,
             known=prediction.known,
+            status=prediction.status,
             probability=prediction.probability,
             outlier=prediction.outlier,
+            top=[RankedOut(intent=r.intent, probability=r.probability) for r in prediction.top[:top]],
         )
 
 
