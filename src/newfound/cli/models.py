@@ -1,4 +1,4 @@
-"""The commands that use a model: predict, inspect, report, export, serve."""
+"""The commands that use a model: predict, evaluate, inspect, report, export, serve."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from newfound import defaults
 from newfound.cli.options import (
     DeviceOption,
     ExportFormatOption,
+    FileOptions,
     ModelArgument,
     ModelEncoderOption,
     PredictFileOptions,
@@ -23,14 +24,14 @@ from newfound.cli.options import (
 )
 from newfound.cli.parsing import share
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import certainty, examples, print_table, printable
+from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
 from newfound.data.readers import READERS
 from newfound.errors import SettingsError
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands of this module."""
-    for command in (predict, inspect, report, export, serve):
+    for command in (predict, evaluate, inspect, report, export, serve):
         app.command()(with_option_groups(command))
 
 
@@ -90,6 +91,42 @@ def predict(
         writer.write((answer.line, answer.prediction) for answer in batch)
     writer.close()
     sys.stdout.buffer.flush()
+
+
+def evaluate(
+    model: ModelArgument,
+    labelled: Annotated[Path, typer.Argument(help="A file of labelled utterances, with columns text and label.")],
+    files: FileOptions,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the result of each utterance to this CSV file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
+    worst: Annotated[int, typer.Option("--worst", min=0, help="How many confused pairs to show.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
+    encoder: ModelEncoderOption = None,
+    device: DeviceOption = defaults.DEVICE,
+) -> None:
+    """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
+    from newfound.workflows.evaluation import EvaluateRequest
+    from newfound.workflows.evaluation import evaluate as run_workflow
+    from newfound.workflows.sources import ReadOptions
+
+    request = EvaluateRequest(
+        model,
+        labelled,
+        out,
+        encoder=encoder,
+        device=device,
+        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
+        overwrite=force,
+    )
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    if as_json:
+        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+        return
+    print_evaluation(result, worst=worst)
+    if out is not None:
+        print(f"\nWrote the result of each utterance to {out}")
 
 
 def inspect(

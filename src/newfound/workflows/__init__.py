@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 _WORKFLOWS = {
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
+    "evaluate": ("evaluation", "EvaluateRequest"),
     "export": ("exporting", "ExportRequest"),
     "predict": ("prediction", "PredictRequest"),
     "refit": ("refitting", "RefitRequest"),
@@ -32,6 +33,7 @@ _WORKFLOWS = {
 _TYPES = {
     **{request: module for module, request in _WORKFLOWS.values()},
     "DiscoverResult": "discovery",
+    "Evaluation": "evaluation",
     "ExportResult": "exporting",
     "ReadOptions": "sources",
     "RefitResult": "refitting",
@@ -40,6 +42,8 @@ __all__ = [
     "DiscoverRequest",
     "DiscoverResult",
     "EstimateRequest",
+    "EvaluateRequest",
+    "Evaluation",
     "ExportRequest",
     "ExportResult",
     "PredictRequest",
@@ -49,6 +53,7 @@ __all__ = [
     "UpdateRequest",
     "discover",
     "estimate",
+    "evaluate",
     "export",
     "predict",
     "refit",
@@ -70,9 +75,10 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
 
 if TYPE_CHECKING:
-    from newfound.workflows import discovery, estimation, exporting, prediction, refitting, updating
+    from newfound.workflows import discovery, estimation, evaluation, exporting, prediction, refitting, updating
     from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
     from newfound.workflows.estimation import EstimateRequest
+    from newfound.workflows.evaluation import EvaluateRequest, Evaluation
     from newfound.workflows.exporting import ExportRequest, ExportResult
     from newfound.workflows.prediction import PredictRequest
     from newfound.workflows.refitting import RefitRequest, RefitResult
@@ -84,6 +90,7 @@ if TYPE_CHECKING:
     refit = _taking_fields(RefitRequest, refitting.refit)
     predict = _taking_fields(PredictRequest, prediction.predict)
     estimate = _taking_fields(EstimateRequest, estimation.estimate)
+    evaluate = _taking_fields(EvaluateRequest, evaluation.evaluate)
     export = _taking_fields(ExportRequest, exporting.export)
 else:
 

@@ -10,11 +10,13 @@ from fastapi import FastAPI, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from newfound import defaults
+from newfound.data.corpus import Corpus
 from newfound.exports.registry import LANGUAGE_CODE, export_format
 from newfound.serve.batching import QueueFull
-from newfound.serve.schemas.requests import ExportName, PredictBody
-from newfound.serve.schemas.responses import Health, IntentOut, Intents, Predicted, Predictions
+from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
+from newfound.serve.schemas.responses import EvaluationOut, Health, IntentOut, Intents, Predicted, Predictions
 from newfound.serve.service import Service
+from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.exporting import Only, checked_only, corpus_to_export
 from newfound.workflows.prediction import PredictionLimits
 
@@ -36,6 +38,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
             answers = await service.batcher.ask(body.texts)
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
         return Predictions(predictions=[Predicted.of(limits.applied(answer), top=body.top) for answer in answers])
+
+    @app.post("/v1/evaluate", tags=["predict"])
+    async def evaluate_labelled(body: EvaluateBody) -> EvaluationOut:
+        """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
+        pairs = [example.text for example in body.labelled], [example.label for example in body.labelled]
+
+        def run() -> EvaluationOut:
+            reviewed = service.refresh().reviewed
+            return EvaluationOut.of(evaluate(EvaluateRequest(reviewed, Corpus.of(*pairs))))
+
+        return await run_in_threadpool(run)
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> Intents:

@@ -102,10 +102,16 @@ class AuthorBody(Body):
 
 
 class LabelledText(Body):
-    """An utterance of a known intent."""
+    """An utterance and its intent."""
 
     text: Text
     label: Name
+
+
+class EvaluateBody(Body):
+    """Labelled utterances that predictions are compared with."""
+
+    labelled: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
 
 
 class EstimateBody(Body):

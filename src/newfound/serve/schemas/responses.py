@@ -18,6 +18,7 @@ from newfound.review.views import (
     QueueItem,
     ReviewState,
 )
+from newfound.workflows.evaluation import Evaluation
 
 
 class RankedOut(BaseModel):
@@ -56,6 +57,46 @@ class Predictions(BaseModel):
     """The intents of a batch of texts, in the order of the texts."""
 
     predictions: list[Predicted]
+
+
+class IntentMatchOut(BaseModel):
+    """A new intent of the model and the label it is matched to."""
+
+    intent: str
+    label: str | None
+    shared: int = Field(description="Utterances that have both")
+    of_intent: int = Field(description="Utterances that are predicted as the intent")
+    of_label: int = Field(description="Utterances that have the label")
+
+
+class ConfusionOut(BaseModel):
+    """A label and an intent that its utterances are mistaken for."""
+
+    label: str
+    intent: str | None
+    count: int
+    share: float = Field(description="Of all utterances that have the label")
+
+
+class EvaluationOut(BaseModel):
+    """How well the model does on labelled utterances. Scores are in percent."""
+
+    utterances: int
+    labels: int
+    labels_by_name: int = Field(description="Labels that are the name of an intent of the model")
+    accuracy: float
+    macro_f1: float
+    accuracy_by_name: float | None
+    accuracy_matched: float | None = Field(description="On utterances whose label the model does not know")
+    mean_confidence: float
+    calibration_error: float = Field(description="The expected calibration error")
+    matches: list[IntentMatchOut]
+    confusions: list[ConfusionOut]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Self:
+        """Return the body for an evaluation."""
+        return cls(**evaluation.as_dict())
 
 
 class OverlapOut(BaseModel):
