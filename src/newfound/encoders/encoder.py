@@ -72,6 +72,10 @@ class Encoder:
         if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
             raise EncoderError("pooling='padded-mean' is for BERT encoders; others number padding differently")
 
+    def __sklearn_clone__(self) -> Encoder:
+        """Return itself: clones of an estimator share the pretrained weights, which fits do not change."""
+        return self
+
     @property
     def device(self) -> torch.device:
         """The device of the weights."""

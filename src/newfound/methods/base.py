@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor
 
 from newfound import defaults
@@ -35,6 +35,7 @@ from newfound.methods.context import EncodedCorpus, FitContext, Watch
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
 from newfound.model.classifier import IntentModel, stamped
+from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
@@ -48,7 +49,7 @@ SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Discoverer(BaseEstimator):  # type: ignore[misc]
+class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the methods: settings that all share, and the way from texts to a fitted `IntentModel`.
 
     Training is SGD with momentum, with linear warm-up and cosine decay from `lr` to `min_lr`.
@@ -73,6 +74,9 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         momentum: Of the optimiser.
         weight_decay: Of the optimiser.
         batch_size: Utterances per step.
+
+    After `fit`, `model_` is the fitted model, `classes_` has the intents in the order of the columns of
+    `predict_proba`, and `labels_` the intent of each training text.
     """
 
     n_new: Count | Literal["auto"] = "auto"
@@ -134,7 +138,30 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         self.model_ = self._model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
+        self.classes_, self.labels_ = self.model_.classes_, self.model_.labels_
         return self
+
+    def fit_predict(self, texts: Sequence[str], labels: Sequence[str | None], **more: Any) -> Names:
+        """Fit, and return the intent of each text, [n]: its label, or what was discovered.
+
+        Args:
+            texts: The utterances.
+            labels: Their intents; None for an unlabelled one.
+            **more: Further arguments of `fit`.
+        """
+        return self.fit(texts, labels, **more).labels_
+
+    def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:
+        """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
+
+        Args:
+            texts: The texts.
+            labels: Their intents; None for a text that does not count.
+        """
+        return self._fitted().score(texts, labels)
+
+    def __sklearn_tags__(self) -> Any:
+        return text_classifier_tags(super().__sklearn_tags__())
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         """The method itself: a trained network, and the temperature of its softmax."""

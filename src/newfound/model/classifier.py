@@ -20,6 +20,7 @@ from torch import Tensor
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, whole_corpus
 from newfound.errors import SettingsError
+from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
 from newfound.model.types import Intent, Prediction, RankedIntent, Utterance
 from newfound.paths import feature_cache_dir
@@ -29,7 +30,7 @@ TEXTS_PER_BATCH = 1_024
 UTTERANCES_PER_BATCH = 20_000  # training utterances; their features are mostly in the cache, so larger batches pay off
 
 
-class IntentModel:
+class IntentModel(FittedClassifier):
     """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one."""
 
     def __init__(
@@ -82,6 +83,16 @@ class IntentModel:
             for batch in _batches([u.text for u in self.utterances], UTTERANCES_PER_BATCH)
         ]
         return torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
+
+    @property
+    def classes_(self) -> Names:
+        """The names of the intents in the order of the columns of `predict_proba`, [intents]."""
+        return array_of_names([intent.name for intent in self.intents])
+
+    @property
+    def labels_(self) -> Names:
+        """The intent of each training utterance, [n]: its label, or what was discovered."""
+        return array_of_names([self.intents[u.intent].name for u in self.utterances])
 
     @property
     def n_known(self) -> int:

@@ -18,6 +18,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
 from newfound.model.classifier import IntentModel, ranked_intents
+from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent, Prediction
 from newfound.review.decisions import WHOLE, Review
@@ -27,7 +28,7 @@ from newfound.review.stored import described_without_network
 VectorsOf = Callable[[Sequence[str]], Tensor]
 
 
-class ReviewedModel:
+class ReviewedModel(FittedClassifier):
     """A model with its review decisions applied. It has the interface of `IntentModel`.
 
     The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
@@ -51,6 +52,16 @@ class ReviewedModel:
 
     def __repr__(self) -> str:
         return f"ReviewedModel({len(self.review.known)} known of {len(self.names)} intents, of {self.model!r})"
+
+    @property
+    def classes_(self) -> Names:
+        """The names of the intents after the review, in the order of the columns of `predict_proba`, [intents]."""
+        return array_of_names(self.names)
+
+    @property
+    def labels_(self) -> Names:
+        """The intent of each training utterance after the review, [n]; None for no intent."""
+        return array_of_names([u.intent for u in self.assigned])
 
     @property
     def encoder(self) -> Encoder:
