@@ -77,6 +77,8 @@ def test_a_light_encoder_is_saved_whole(tmp_path, tiny_folder, tiny_encoder):
         ("config.json", {"model_type": "distilbert"}),
         ("config.json", {"position_embedding_type": "relative_key"}),
         ("config.json", {"num_hidden_layers": 2}),
+        ("config.json", {"num_hidden_layers": 10**12}),
+        ("config.json", {"vocab_size": 10**15}),
         ("config.json", {"hidden_size": "wide"}),
         ("tokenizer_config.json", {"truncation_side": "left"}),
         ("tokenizer_config.json", {"pad_token": None}),

@@ -240,6 +240,9 @@ class LightEncoder(nn.Module):
         tokenizer, tokenizer_most = _read_tokenizer(folder, config)
         weights = {name: t.float() for name, t in load_file(folder / WEIGHTS_FILE).items()}
         weights.pop("embeddings.position_ids", None)
+        layers = {name.split(".")[2] for name in weights if name.startswith("encoder.layer.")}
+        if len(layers) != config.num_hidden_layers:  # before any layer is made: the number may be huge
+            raise NotSupported("its weights have another number of layers")
         transformer = LightTransformer(config, has_pooler="pooler.dense.weight" in weights)
         if set(transformer.model.state_dict()) != set(weights):
             raise NotSupported("its weights have other names")
