@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from newfound.review.reviewed import load as load
     from newfound.workflows import discover as discover
     from newfound.workflows import estimate as estimate
+    from newfound.workflows import evaluate as evaluate
     from newfound.workflows import export as export
     from newfound.workflows import predict as predict
     from newfound.workflows import refit as refit
@@ -41,6 +42,7 @@ _HOME = {
     "KMeans": "newfound.methods.kmeans",
     "discover": "newfound.workflows",
     "estimate": "newfound.workflows",
+    "evaluate": "newfound.workflows",
     "export": "newfound.workflows",
     "load": "newfound.review.reviewed",
     "load_encoder": "newfound.encoders.encoder",
@@ -62,6 +64,7 @@ __all__ = [
     "__version__",
     "discover",
     "estimate",
+    "evaluate",
     "export",
     "load",
     "load_encoder",

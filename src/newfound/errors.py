@@ -100,6 +100,14 @@ class EncoderError(NewfoundError):
     """An encoder cannot be found, verified or split."""
 
 
+class OtherWeights(EncoderError):
+    """An encoder was found, but it is not the one that was expected: weights, tokenizer or pooling differ."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"encoder {name!r} has other weights, another tokenizer or another pooling than expected")
+
+
 class NotSplittable(EncoderError):
     """An encoder's family has no known layers, so that only heads on its vectors can be trained."""
 

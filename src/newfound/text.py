@@ -1,9 +1,16 @@
-"""Splitting text into words, and how shares are written."""
+"""Splitting text into words, what a mistyped word may mean, and how shares are written."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+MAX_NAMES_COMPARED = 20_000
+MAX_LENGTH_COMPARED = 300  # characters
+MIN_LIKENESS = 0.6  # from 0 to 1, as difflib measures it
 
 # Words that carry no meaning of their own in a request. Short on purpose: other languages pass through unharmed.
 FILLERS = frozenset(
@@ -24,6 +31,13 @@ def words_of(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """The words of a text that are not fillers."""
     return [word for word in words_of(text) if word not in FILLERS and (len(word) > 1 or not word.isascii())]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ` (did you mean 'a' or 'b'?)` with what looks most like a word; an empty text if nothing does."""
+    by_folded = {name.casefold(): name for name in islice(known, MAX_NAMES_COMPARED)}
+    close = get_close_matches(word.casefold()[:MAX_LENGTH_COMPARED], by_folded, n=2, cutoff=MIN_LIKENESS)
+    return f" (did you mean {' or '.join(repr(by_folded[name][:80]) for name in close)}?)" if close else ""
 
 
 def has_half_character(text: str) -> bool:

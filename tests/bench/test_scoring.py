@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from newfound.algorithms.metrics import strict_scores
-from newfound.bench.scoring import calibration_error, score_ids, score_predictor, strictly_correct
+from newfound.algorithms.metrics import calibration_error, strict_scores
+from newfound.bench.scoring import score_ids, score_predictor, strictly_correct
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 

@@ -75,7 +75,7 @@ def test_predict_reads_a_file_or_stdin_and_writes_json_lines(model):
     lines = [json.loads(line) for line in piped.stdout.splitlines()]
     assert [line["text"] for line in lines] == ["pay my bill money", "leak <b>water</b> é smell"]
     assert [line["line"] for line in lines] == [1, 3], "an empty line is skipped, and the numbers say so"
-    assert all(set(line) == {"line", "text", "intent", "known", "probability", "outlier"} for line in lines)
+    assert all(set(line) == {"line", "text", "intent", "known", "probability", "outlier", "status"} for line in lines)
     assert "1 row empty, skipped" in piped.stderr
     from_file = newfound("predict", folder, folder.parent / "logs.csv")
     assert len(from_file.stdout.splitlines()) == 16

@@ -72,4 +72,4 @@ def test_minilm_is_the_official_release_and_matches_sentence_transformers():
     texts = ["where is my second card?", "ok", "The engineer never came, and I waited in all day for nothing!"]
     ours = encoder.features(texts, encoder.tune("heads")).data.flat.numpy()
     assert (encoder.depth, encoder.width, encoder.pooling, encoder.normalize) == (6, 384, "mean", True)
-    np.testing.assert_allclose(ours, encoder._st.encode(texts), atol=1e-5)
+    np.testing.assert_allclose(ours, load_encoder("minilm", whole=True)._st.encode(texts), atol=1e-5)

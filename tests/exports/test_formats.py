@@ -13,11 +13,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import Corpus, Origin
 from newfound.data.validation import read_known
-from newfound.errors import DataError, SettingsError
+from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.exports.common import by_intent
-from newfound.exports.registry import EXPORTS, write_export
+from newfound.exports.registry import EXPORTS, export_format, renamed_intents, write_export
 
 CORPUS = Corpus.of(
     [
@@ -32,7 +32,7 @@ CORPUS = Corpus.of(
     ],
     ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
 )
-READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets", "csv-safe")]
+READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets", "csv-safe", "label-studio")]
 
 
 @pytest.mark.parametrize("format", READABLE)
@@ -45,6 +45,7 @@ def test_what_was_exported_is_imported_again(format, tmp_path):
         assert list(map(sorted, found.values())) == list(map(sorted, expected.values()))
     elif format == "rasa":  # a bracket that would mark an entity is taken apart
         expected["pay bill/now"][0] = 'she said "pay", then: left, [twice] (really) #1'
+        expected["pay bill_now"] = expected.pop("pay bill/now")  # Rasa would read the intent `pay bill`
         assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in expected.items()}
     else:
         assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in expected.items()}
@@ -267,6 +268,97 @@ def test_a_dataset_folder_names_its_labels(tmp_path):
     assert len(rows) == len(CORPUS)
     with pytest.raises(SettingsError, match="exists"):
         write_export(CORPUS, "datasets", tmp_path / "set")
+
+
+def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
+    intents = ["party 🎉", "naïve: 'x'", "日本", "a\x7fb", "line\u2028end"]
+    write_export(Corpus.of(["a", "b", "c", "d", "e"], intents), "hf", tmp_path / "set")
+    card = yaml.safe_load((tmp_path / "set" / "README.md").read_text("utf-8").split("---\n")[1])
+    names = card["dataset_info"]["features"][1]["dtype"]["class_label"]["names"]
+    assert sorted(names.values()) == sorted(intents)
+    rows = [json.loads(line) for line in (tmp_path / "set" / "train.jsonl").read_bytes().splitlines()]
+    assert {row["label"] for row in rows} == set(intents)
+
+
+def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
+    intents = ["faq/hours", "faq_hours", "faq/hours/now", "plain"]
+    corpus = Corpus.of(list("abcd"), intents)
+    names = [block["intent"] for block in yaml.safe_load(EXPORTS["rasa"].content(corpus))["nlu"]]
+    assert len(set(names)) == 4
+    assert not any("/" in name for name in names)
+    assert {"faq_hours", "faq_hours_now", "plain"} < set(names)
+    renamed = renamed_intents(EXPORTS["rasa"], corpus)
+    assert set(renamed) == {"faq/hours", "faq/hours/now"}
+    assert set(renamed.values()) <= set(names)
+
+
+def test_other_names_of_formats(tmp_path):
+    assert export_format("hf") is EXPORTS["datasets"]
+    assert export_format("dialogflow") is EXPORTS["dialogflow-es"]
+    assert export_format("dialogflow", tmp_path / "agent.zip") is EXPORTS["dialogflow-es"]
+    assert export_format("dialogflow", tmp_path / "intents.json") is EXPORTS["dialogflow-cx"]
+
+
+# labelstud.io, "Label Studio Task Format" and "Import pre-annotated data": a list of tasks with `data`, and results of
+# type `choices` in `annotations` or `predictions`.
+LABEL_STUDIO_RESULT = _object(
+    {
+        "from_name": TEXT,
+        "to_name": TEXT,
+        "type": {"const": "choices"},
+        "value": _object({"choices": _list(TEXT, 1)}),
+    },
+    id=TEXT,
+)
+LABEL_STUDIO = _list(
+    _object(
+        {"data": _object({"text": TEXT})},
+        annotations=_list(_object({"result": _list(LABEL_STUDIO_RESULT, 1)}), 1),
+        predictions=_list(
+            _object({"result": _list(LABEL_STUDIO_RESULT, 1)}, model_version=TEXT, score={"type": "number"}), 1
+        ),
+    ),
+    1,
+)
+
+
+def test_label_studio_gets_annotations_and_predictions():
+    jsonschema = pytest.importorskip("jsonschema")
+    origins = [Origin(labelled=i < 3) for i in range(len(CORPUS))]
+    corpus = Corpus.of(CORPUS.texts, CORPUS.labels, origins)
+    tasks = json.loads(EXPORTS["label-studio"].content(corpus, name="bot"))
+    jsonschema.validate(tasks, LABEL_STUDIO)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate([{**tasks[0], "stray": 1}], LABEL_STUDIO)
+    assert ["annotations" in task for task in tasks] == [True] * 3 + [False] * (len(tasks) - 3)
+    assert ["predictions" in task for task in tasks] == [False] * 3 + [True] * (len(tasks) - 3)
+    for task, label in zip(tasks, corpus.labels, strict=True):
+        (marked,) = task.get("annotations") or task["predictions"]
+        assert marked["result"][0]["value"]["choices"] == [label]
+    assert tasks[5]["data"]["text"] == "two lines"
+
+
+@pytest.mark.parametrize("format", ["csv", "datasets"])
+def test_an_export_is_replaced_only_when_asked(format, tmp_path):
+    path = tmp_path / "out"
+    write_export(CORPUS, format, path)
+    with pytest.raises(TargetExists, match="allow it to be replaced"):
+        write_export(CORPUS, format, path)
+    write_export(Corpus.of(["a"], ["b"]), format, path, overwrite=True)
+    content = (path if path.is_file() else path / "train.jsonl").read_text()
+    assert len(content.splitlines()) == (2 if format == "csv" else 1)
+
+
+def test_nothing_but_an_export_is_ever_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "precious").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for format in ("csv", "datasets"):
+        with pytest.raises(TargetExists, match="holds something else"):
+            write_export(CORPUS, format, tmp_path / "folder", overwrite=True)
+    with pytest.raises(TargetExists, match="this format is a folder"):
+        write_export(CORPUS, "datasets", tmp_path / "file", overwrite=True)
+    assert (tmp_path / "folder" / "precious").read_text() == (tmp_path / "file").read_text() == "mine"
 
 
 def test_bad_requests(tmp_path):

@@ -113,7 +113,7 @@ def test_what_cannot_be_decided_changes_nothing(review, kind, arguments, message
 def test_decisions_as_a_file_writes_them():
     assert parse({"accept": "solar"}) == Decision("accept", {"intent": "solar"})
     for wrong in ("accept", {"accept": "a", "reject": "b"}, {"accept": ["a"]}, {"burn": {}}, {1: {}}):
-        with pytest.raises(DecisionError, match="a decision is one of"):
+        with pytest.raises(DecisionError, match=r"a decision is one of|no decision 'burn'; one of"):
             parse(wrong)
 
 
@@ -157,7 +157,7 @@ def test_a_batch_is_recorded_whole_or_not_at_all(folder):
     store = ReviewStore(folder)
     first, _ = new_names(folder)
     batch = [Decision("accept", {"intent": first}), Decision("accept", {"intent": "nope"})]
-    with pytest.raises(DecisionError, match=r"decision 2 \(accept\): no intent 'nope'"):
+    with pytest.raises(DecisionError, match=r"decision 2, accept: .*: no intent 'nope'"):
         store.decide(batch, author="ana")
     assert store.entries() == []
 

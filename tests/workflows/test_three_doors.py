@@ -147,6 +147,41 @@ def test_predictions_heed_decisions_and_limit_outliers_behind_every_door(
         assert [a["probability"] for a in answers] == pytest.approx([p.probability for p in expected], abs=1e-4)
 
 
+def test_limits_of_predictions_are_the_same_behind_every_door(reviewed, themed, tiny_folder, tiny_encoder, tmp_path):
+    texts = [*themed.texts[::7], "zzz qqq"]
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    limits = {"top": 2, "threshold": 0.6, "fallback": "to_human"}
+    expected = newfound.predict(reviewed, texts, encoder=tiny_encoder, device="cpu", **limits)
+    assert {"to_human", "moving"} < {p.intent for p in expected}
+    assert {p.status for p in expected} == {"known", "accepted", None}
+    options = [part for name, value in limits.items() for part in (f"--{name}", value)]
+    printed = command("predict", reviewed, tmp_path / "texts.txt", "--encoder", tiny_folder, *options).stdout
+    lines = [json.loads(line) for line in printed.splitlines()]
+    with serving.client_of(reviewed, tiny_encoder) as client:
+        answers = client.post("/v1/predict", json={"texts": texts, **limits}).json()["predictions"]
+        plain = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
+    assert all(answer["top"] == [] for answer in plain)
+    for found in (lines, answers):
+        assert [(one["intent"], one["status"], one["known"]) for one in found] == [
+            (p.intent, p.status, p.known) for p in expected
+        ]
+        assert [[r["intent"] for r in one["top"]] for one in found] == [[r.intent for r in p.top] for p in expected]
+
+
+def test_exports_are_narrowed_alike_behind_every_door(reviewed, tiny_encoder, tmp_path):
+    narrowed = {"only": "accepted", "min_probability": 0.5}
+    newfound.export(reviewed, "jsonl", tmp_path / "a.jsonl", encoder=tiny_encoder, **narrowed)
+    options = ("--only", "accepted", "--min-probability", 0.5)
+    assert command("export", reviewed, "--to", "jsonl", "--out", tmp_path / "b.jsonl", *options).returncode == 0
+    with serving.client_of(reviewed, tiny_encoder) as client:
+        by_http = client.get("/v1/export/jsonl", params=narrowed)
+        assert client.get("/v1/export/hf").status_code == client.get("/v1/export/dialogflow").status_code == 200
+        assert client.get("/v1/export/jsonl", params={"only": "some"}).status_code == 422
+    content = (tmp_path / "a.jsonl").read_bytes()
+    assert content == (tmp_path / "b.jsonl").read_bytes() == by_http.content
+    assert {json.loads(line)["label"] for line in content.splitlines()} == {"moving"}
+
+
 def test_descriptions_are_the_same(reviewed, tiny_folder, tiny_encoder):
     intents = {i.name: i for i in newfound.load(reviewed, encoder=tiny_encoder).intents}
     printed = json.loads(command("inspect", reviewed, "--json", "--encoder", tiny_folder).stdout)["intents"]

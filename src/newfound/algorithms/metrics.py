@@ -19,6 +19,8 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
+CALIBRATION_BINS = 10
+
 Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
@@ -75,6 +77,27 @@ def weighted_f1(true: Ids, predicted: Ids) -> float:
 
     classes = np.unique(true)
     return 100.0 * float(f1_score(true, predicted, labels=classes, average="weighted", zero_division=0))
+
+
+def macro_f1(true: Ids, predicted: Ids) -> float:
+    """F1 per true class, averaged over the classes; percent."""
+    if not len(true):
+        return float("nan")
+    from sklearn.metrics import f1_score
+
+    return 100.0 * float(f1_score(true, predicted, labels=np.unique(true), average="macro", zero_division=0))
+
+
+def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.NDArray[np.bool_]) -> float:
+    """Return the expected calibration error in percent, over ten bins of equal width.
+
+    Args:
+        probability: Probability of each prediction, [n].
+        correct: Whether each prediction is correct, [n].
+    """
+    bins = np.minimum((probability * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+    gaps = [abs(float((probability - correct)[bins == b].sum())) for b in range(CALIBRATION_BINS)]
+    return 100 * sum(gaps) / len(correct)
 
 
 def _check(true: Ids, predicted: Ids, n_known: int) -> None:

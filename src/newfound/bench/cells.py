@@ -23,10 +23,11 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
 from newfound.files import to_json, write_atomically
-from newfound.methods.base import Discoverer, pick_device, resolve_tune
+from newfound.methods.base import Discoverer, resolve_tune
 from newfound.methods.context import Snapshot, Watch
 from newfound.methods.registry import method_entry, method_named
 from newfound.model import versions
+from newfound.training.devices import pick_device
 from newfound.training.run import Run
 
 MAP_DIMENSIONS = 12  # of the points in a result file, before they are projected to two

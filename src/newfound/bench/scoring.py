@@ -11,8 +11,6 @@ import numpy.typing as npt
 from newfound.algorithms.metrics import Ids, auroc, both_protocols, clustering_scores, match_clusters
 from newfound.data.task import DiscoveryTask
 
-CALIBRATION_BINS = 10
-
 
 class Predictor(Protocol):
     """A classifier that can be scored: an `IntentModel`, or any other over known and new intents."""
@@ -86,18 +84,6 @@ def strictly_correct(gold: Ids, predicted: Ids, n_known: int) -> npt.NDArray[np.
     meaning = [p if p < n_known else intent_of.get(p, -1) for p in predicted.tolist()]
     correct: npt.NDArray[np.bool_] = np.array(meaning) == gold
     return correct
-
-
-def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.NDArray[np.bool_]) -> float:
-    """Return the expected calibration error in percent, over ten bins of equal width.
-
-    Args:
-        probability: Probability of each prediction, [n].
-        correct: Whether each prediction is correct, [n].
-    """
-    bins = np.minimum((probability * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
-    gaps = [abs(float((probability - correct)[bins == b].sum())) for b in range(CALIBRATION_BINS)]
-    return 100 * sum(gaps) / len(correct)
 
 
 def rounded(values: dict[str, float]) -> dict[str, float | None]:

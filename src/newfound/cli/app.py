@@ -11,6 +11,7 @@ import typer
 from newfound.cli import bench, data, discover, models, review
 from newfound.cli.errors import message_with_flags
 from newfound.errors import Interrupted, NewfoundError
+from newfound.threads import settle_threads
 from newfound.version import __version__
 
 app = typer.Typer(
@@ -46,6 +47,7 @@ app.add_typer(bench.app, name="bench")
 
 def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
+    settle_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         code = app(arguments, standalone_mode=False)

@@ -127,11 +127,13 @@ def speed(
     from newfound.data.benchmarks import load_benchmark
     from newfound.encoders.cache import FeatureCache
     from newfound.encoders.encoder import load_encoder
-    from newfound.methods.base import pick_device, resolve_tune
+    from newfound.methods.base import resolve_tune
     from newfound.paths import feature_cache_dir
+    from newfound.training.devices import pick_device
 
     task = load_benchmark(benchmark)
-    loaded = load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))
+    # The plain loop, which it is compared with, runs the whole encoder of transformers.
+    loaded = load_encoder(encoder, cache=FeatureCache(feature_cache_dir()), whole=True)
     tune = resolve_tune(tune, pick_device(device))
     result = measure(method, task, loaded, tune=tune, device=device, epochs=epochs, trunk_dropout=trunk_dropout)
     if as_json:

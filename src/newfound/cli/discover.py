@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -32,6 +32,9 @@ from newfound.cli.parsing import one_of, whole_number_or_auto
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table
 from newfound.defaults import LogsHold
+
+if TYPE_CHECKING:
+    from newfound.algorithms.estimation import Strategy
 
 
 def add_to(app: typer.Typer) -> None:
@@ -148,15 +151,16 @@ def estimate(
     seed: SeedOption = defaults.SEED,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    from newfound.algorithms.estimation import Strategy
+    chosen = cast("Strategy", one_of(strategy, "--strategy", "resolution", "height", "drop"))
+    logs_hold = _logs_hold(holds)
     from newfound.workflows import EstimateRequest, ReadOptions
     from newfound.workflows.estimation import estimate as run_workflow
 
     request = EstimateRequest(
         known,
         logs,
-        strategy=cast(Strategy, one_of(strategy, "--strategy", "resolution", "height", "drop")),
-        logs_hold=_logs_hold(holds),
+        strategy=chosen,
+        logs_hold=logs_hold,
         expected=expected,
         encoder=encoder,
         seed=seed,

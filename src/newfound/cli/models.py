@@ -1,11 +1,11 @@
-"""The commands that use a model: predict, inspect, report, export, serve."""
+"""The commands that use a model: predict, evaluate, inspect, report, export, serve."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
-from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -15,27 +15,29 @@ from newfound import defaults
 from newfound.cli.options import (
     DeviceOption,
     ExportFormatOption,
-    LogOptions,
+    FileOptions,
     ModelArgument,
     ModelEncoderOption,
+    PredictFileOptions,
     ServerOptions,
     with_option_groups,
 )
 from newfound.cli.parsing import share
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import examples, print_table
+from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
+from newfound.data.readers import READERS
 from newfound.errors import SettingsError
 
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands of this module."""
-    for command in (predict, inspect, report, export, serve):
+    for command in (predict, evaluate, inspect, report, export, serve):
         app.command()(with_option_groups(command))
 
 
 def predict(
     model: ModelArgument,
-    files: LogOptions,
+    files: PredictFileOptions,
     file: Annotated[str, typer.Argument(help="A file of utterances, or - for standard input, one a line.")] = "-",
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
@@ -47,23 +49,84 @@ def predict(
             "e.g. `5%`.",
         ),
     ] = None,
+    top: Annotated[int, typer.Option("--top", min=0, help="Add the K most probable intents.", metavar="K")] = 0,
+    threshold: Annotated[
+        str | None,
+        typer.Option("--threshold", help="Return no intent if the most probable one is less probable, e.g. `0.4`."),
+    ] = None,
+    fallback: Annotated[
+        str | None,
+        typer.Option("--fallback", help="The label of texts of no intent, for instance below --threshold."),
+    ] = None,
+    format: Annotated[
+        str, typer.Option("--format", help="How predictions are written: jsonl, csv or parquet.")
+    ] = "jsonl",
 ) -> None:
-    """Classify utterances. Prints one JSON line per utterance; review decisions are applied."""
+    """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
+    from newfound.exports.predictions import WRITERS, check_writer
     from newfound.workflows.prediction import PredictRequest, stream_predictions
     from newfound.workflows.sources import ReadOptions
 
+    if format in READERS and format not in WRITERS:
+        raise SettingsError(f"--format {format}: one of {', '.join(WRITERS)}; the file's format is --input-format")
+    check_writer(format)
+    if format == "parquet" and sys.stdout.isatty():
+        raise SettingsError("--format parquet: the terminal cannot show it; redirect the output to a file")
     request = PredictRequest(
         model,
         file,
         max_outliers=None if max_outliers is None else share(max_outliers, "--max-outliers"),
         encoder=encoder,
         device=device,
-        read=ReadOptions(files.text_column, format=files.format, encoding=files.encoding),
+        read=ReadOptions(files.text_column, format=files.input_format, encoding=files.encoding),
+        top=top,
+        threshold=None if threshold is None else share(threshold, "--threshold"),
+        fallback=fallback,
     )
-    for batch in stream_predictions(request, reporter=reporter_for_terminal()):
-        for answer in batch:
-            print(json.dumps({"line": answer.line, **asdict(answer.prediction)}, ensure_ascii=False))
-        sys.stdout.flush()
+    # The file and the model are looked at before the first byte is written.
+    batches = stream_predictions(request, reporter=reporter_for_terminal())
+    first = next(batches, None)
+    writer = WRITERS[format](sys.stdout.buffer, top)
+    for batch in chain([] if first is None else [first], batches):
+        writer.write((answer.line, answer.prediction) for answer in batch)
+    writer.close()
+    sys.stdout.buffer.flush()
+
+
+def evaluate(
+    model: ModelArgument,
+    labelled: Annotated[Path, typer.Argument(help="A file of labelled utterances, with columns text and label.")],
+    files: FileOptions,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the result of each utterance to this CSV file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
+    worst: Annotated[int, typer.Option("--worst", min=0, help="How many confused pairs to show.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
+    encoder: ModelEncoderOption = None,
+    device: DeviceOption = defaults.DEVICE,
+) -> None:
+    """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
+    from newfound.workflows.evaluation import EvaluateRequest
+    from newfound.workflows.evaluation import evaluate as run_workflow
+    from newfound.workflows.sources import ReadOptions
+
+    request = EvaluateRequest(
+        model,
+        labelled,
+        out,
+        encoder=encoder,
+        device=device,
+        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
+        overwrite=force,
+    )
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    if as_json:
+        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+        return
+    print_evaluation(result, worst=worst)
+    if out is not None:
+        print(f"\nWrote the result of each utterance to {out}")
 
 
 def inspect(
@@ -75,13 +138,18 @@ def inspect(
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe, read_intents
     from newfound.review.store import ReviewStore
+    from newfound.review.stored import described_without_network
 
     about = describe(model)
     intents = read_intents(model, about)
-    if ReviewStore(model).exists:
-        from newfound.review.reviewed import load
+    store = ReviewStore(model)
+    if store.exists:
+        reviewed = described_without_network(store.review(), intents)
+        if reviewed is None:
+            from newfound.review.reviewed import load
 
-        intents = list(load(model, encoder=encoder).intents)
+            reviewed = load(model, encoder=encoder).intents
+        intents = list(reviewed)
     intents = sorted((i for i in intents if not (new and i.known)), key=lambda i: (not i.known, -i.size))
     if as_json:
         print(json.dumps({**about, "intents": [i.as_dict() for i in intents]}, indent=2, ensure_ascii=False))
@@ -95,7 +163,7 @@ def inspect(
                 i.name,
                 i.status,
                 f"{i.size:,}",
-                "" if i.certainty is None else f"{100 * i.certainty:.0f} %",
+                certainty(i),
                 examples(i.exemplars, i.keywords),
             )
             for i in intents
@@ -123,20 +191,38 @@ def export(
     to: ExportFormatOption,
     out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
-    new: Annotated[bool, typer.Option("--new", help="Export only intents that were not known before.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", help="new: only intents that were not known before; accepted: only accepted ones."),
+    ] = None,
+    min_probability: Annotated[
+        str,
+        typer.Option(
+            "--min-probability", help="Leave out utterances of the logs whose intent is less probable, e.g. `0.8`."
+        ),
+    ] = "0",
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write the intents after the review, with their utterances, as training data for a bot platform."""
-    from newfound.exports.registry import check_language, export_format
-
-    # Wrong options are reported before the model is loaded.
-    export_format(to)
-    check_language(language)
-    from newfound.workflows.exporting import ExportRequest
+    from newfound.workflows.exporting import ExportRequest, checked_only
     from newfound.workflows.exporting import export as run_workflow
 
-    result = run_workflow(ExportRequest(model, to, out, language=language, only_new=new, encoder=encoder))
+    request = ExportRequest(
+        model,
+        to,
+        out,
+        language=language,
+        only=checked_only(only, new),
+        min_probability=share(min_probability, "--min-probability"),
+        overwrite=force,
+        encoder=encoder,
+    )
+    result = run_workflow(request)
     print(f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}")
+    for intent, name in result.renamed.items():
+        print(f"{printable(intent)} is called {printable(name)} there")
 
 
 def serve(

@@ -14,7 +14,7 @@ import typer
 from newfound import defaults
 from newfound.data.readers import READERS
 from newfound.encoders.registry import RELEASES
-from newfound.exports.registry import EXPORTS
+from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
 
 Result = TypeVar("Result")
@@ -95,7 +95,7 @@ RedactOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
-ExportFormatOption = Annotated[str, typer.Option("--to", help=f"The format: {_listed(EXPORTS)}.")]
+ExportFormatOption = Annotated[str, typer.Option("--to", help=f"The format: {_listed([*EXPORTS, *ALIASES])}.")]
 
 TextColumnOption = Annotated[str, typer.Option("--text-column", help="The column that holds the utterance.")]
 FormatOption = Annotated[
@@ -110,6 +110,20 @@ class LogOptions:
 
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     format: FormatOption = None
+    encoding: EncodingOption = defaults.ENCODING
+
+
+@dataclass(frozen=True, slots=True)
+class PredictFileOptions:
+    """How utterances to be classified are read; `--format` is the format of the predictions."""
+
+    text_column: TextColumnOption = defaults.TEXT_COLUMN
+    input_format: Annotated[
+        str | None,
+        typer.Option(
+            "--input-format", help=f"The file's format: {_listed(READERS)}. By default, its extension decides."
+        ),
+    ] = None
     encoding: EncodingOption = defaults.ENCODING
 
 
@@ -157,7 +171,8 @@ class FolderOptions:
         bool,
         typer.Option(
             "--keep-utterances/--no-keep-utterances",
-            help="Store the utterances in the model folder. Review, export and update need them.",
+            help="Store utterances in the model folder. Review, export and update need them. Without them, only the "
+            "intents' names and keywords are stored.",
         ),
     ] = True
 

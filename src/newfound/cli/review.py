@@ -21,7 +21,7 @@ from newfound.cli.options import (
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table
-from newfound.errors import DataError, SettingsError
+from newfound.errors import DataError, DecisionError, SettingsError
 
 if TYPE_CHECKING:
     from newfound.review.decisions import Decision
@@ -69,6 +69,7 @@ def apply(
 ) -> None:
     """Record the decisions of a file (rename, merge, split, reject, accept, move): all of them, or none."""
     from newfound.files import check_replaceable
+    from newfound.review.decisions import shown
     from newfound.review.store import ReviewStore
 
     if refit and out is None:
@@ -76,7 +77,12 @@ def apply(
     if out is not None:
         check_replaceable(out, False)
     author_of_file, taken = _read_decisions(decisions)
-    entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
+    try:
+        entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
+    except DecisionError as error:
+        # With several decisions, the store says which one it is.
+        which = f"decision 1, {shown(taken[0])}: " if len(taken) == 1 else ""
+        raise DecisionError(f"{decisions}, {which}{error}; nothing was recorded") from None
     print(f"Recorded {len(entries)} decisions, which apply at once. Undo the last one: newfound review undo {model}")
     if refit and out is not None:
         from newfound.workflows.refitting import RefitRequest
@@ -133,7 +139,13 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
     entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:
         raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
-    return (str(author) if author else None), [parse(entry) for entry in entries]
+    taken = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            taken.append(parse(entry))
+        except DecisionError as error:
+            raise DecisionError(f"{path}, decision {number}: {error}; nothing was recorded") from None
+    return (str(author) if author else None), taken
 
 
 def _whoami() -> str:

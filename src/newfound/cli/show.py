@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent
+    from newfound.workflows.evaluation import Evaluation
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -40,9 +41,48 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
         return
     print()
     print_table(
-        ("new intent", "size", "central utterances"),
-        [(i.name, f"{i.size:,}", examples(i.exemplars, i.keywords)) for i in new],
+        ("new intent", "size", "certainty", "central utterances"),
+        [(i.name, f"{i.size:,}", certainty(i), examples(i.exemplars, i.keywords)) for i in new],
     )
+
+
+def certainty(intent: Intent) -> str:
+    """Return the certainty of an intent in percent; empty if it is not known."""
+    return "" if intent.certainty is None else f"{100 * intent.certainty:.0f} %"
+
+
+def print_evaluation(result: Evaluation, *, worst: int) -> None:
+    """Print an evaluation in at most 80 columns.
+
+    Args:
+        result: The evaluation.
+        worst: The number of confused pairs to show.
+    """
+    others = result.labels - result.labels_by_name
+    print(f"{result.utterances:,} utterances of {result.labels} labels.")
+    print(f"The model has intents with {result.labels_by_name} of these names; {others} are new to it.\n")
+    parts = {"on labels that the model has": result.accuracy_by_name, "on the others": result.accuracy_matched}
+    shown = [f"{value:.1f} % {name}" for name, value in parts.items() if value is not None]
+    print(f"accuracy     {result.accuracy:.1f} %" + (f" ({', '.join(shown)})" if len(shown) == 2 else ""))
+    print(f"macro-F1     {result.macro_f1:.1f} %")
+    print(
+        f"calibration  mean confidence {result.mean_confidence:.1f} %, accuracy {result.accuracy:.1f} %, "
+        f"expected error {result.calibration_error:.1f} %"
+    )
+    if result.matches:
+        print("\nNew intents and the labels they match best, one to one:\n")
+        rows = [
+            (m.intent, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", f"{m.of_label:,}" if m.label else "")
+            for m in result.matches
+        ]
+        print_table(("new intent", "label", "both", "of intent", "of label"), rows)
+    if result.confusions and worst:
+        print("\nThe worst confused pairs:\n")
+        pairs = [
+            (c.label, c.intent or "no intent", f"{c.count:,}", f"{100 * c.share:.0f} %")
+            for c in result.confusions[:worst]
+        ]
+        print_table(("label", "predicted as", "count", "of label"), pairs)
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:

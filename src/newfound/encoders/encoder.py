@@ -1,6 +1,7 @@
 """`Encoder` turns text into vectors, and is divided into a frozen trunk and a trainable tail.
 
-An encoder is loaded through sentence-transformers, with its own pooling. The setting `tune` says what trains:
+An encoder is loaded with its own pooling: through sentence-transformers, or where that makes no difference without it,
+which is quicker (`newfound.encoders.light`). The setting `tune` says what trains:
 
     heads    nothing of the encoder; features are pooled vectors
     last     the last layer (the paper's setting); features are the hidden states below it
@@ -24,14 +25,15 @@ from torch import Tensor
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.families import family_of
 from newfound.encoders.layers import Stack
+from newfound.encoders.light import LightEncoder, NotSupported
 from newfound.encoders.ragged import Batch, Ragged, pack
-from newfound.encoders.registry import locate
+from newfound.encoders.registry import RELEASES, locate
 from newfound.encoders.tail import Features as Features
 from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
 from newfound.encoders.tail import Tune as Tune
 from newfound.encoders.tail import attention_keys, pooled
-from newfound.errors import EncoderError, NotSplittable
+from newfound.errors import EncoderError, NotSplittable, OtherWeights
 
 MAX_LENGTH = 128  # tokens of one text; the rest is cut off
 TOKENS_PER_BATCH = {"cpu": 4_096, "cuda": 131_072}
@@ -53,7 +55,7 @@ class Encoder:
 
         Args:
             name: What the encoder is called in results and saved models.
-            sentence_transformer: The loaded SentenceTransformer.
+            sentence_transformer: The loaded SentenceTransformer or `LightEncoder`.
             pooling: Overrides the model's own pooling.
             max_length: Maximum number of tokens of a text; the model may have a lower maximum of its own.
             cache: Where features of the frozen trunk are stored.
@@ -70,6 +72,10 @@ class Encoder:
         self.width = int(self.model.config.hidden_size)
         if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
             raise EncoderError("pooling='padded-mean' is for BERT encoders; others number padding differently")
+
+    def __sklearn_clone__(self) -> Encoder:
+        """Return itself: clones of an estimator share the pretrained weights, which fits do not change."""
+        return self
 
     @property
     def device(self) -> torch.device:
@@ -295,6 +301,8 @@ def load_encoder(
     pooling: Pooling | None = None,
     max_length: int = MAX_LENGTH,
     cache: FeatureCache | None = None,
+    weights_hash: str | None = None,
+    whole: bool = False,
 ) -> Encoder:
     """Load a pretrained encoder.
 
@@ -303,14 +311,21 @@ def load_encoder(
         pooling: Overrides the encoder's own pooling.
         max_length: Maximum number of tokens of a text.
         cache: Where features of the frozen trunk are stored.
+        weights_hash: The hash (`Encoder.weights_hash`) that the encoder must have; None accepts any.
+        whole: Load it through sentence-transformers in any case.
 
     Raises:
         EncoderError: There is no such encoder, or it cannot be loaded.
+        OtherWeights: Its hash is not the expected one.
     """
-    from newfound.encoders.quiet import quietly
-
     folder = locate(name)
     _check_modules(folder)
+    if not whole:
+        light = _load_light(name, folder, weights_hash, pooling, max_length, cache)
+        if light is not None:
+            return light
+    from newfound.encoders.quiet import quietly
+
     with quietly():
         from sentence_transformers import SentenceTransformer
 
@@ -318,7 +333,28 @@ def load_encoder(
             st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         except Exception as error:  # A damaged folder raises different types, depending on the file.
             raise EncoderError(f"{folder}: cannot be loaded as an encoder ({_first_line(error)})") from None
-    return Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache)
+    encoder = Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache)
+    if weights_hash is not None and weights_hash != encoder.weights_hash():
+        raise OtherWeights(name)
+    return encoder
+
+
+def _load_light(
+    name: str,
+    folder: Path,
+    weights_hash: str | None,
+    pooling: Pooling | None,
+    max_length: int,
+    cache: FeatureCache | None,
+) -> Encoder | None:
+    """Return an encoder without sentence-transformers; None if it is not sure that the two are the same."""
+    if weights_hash is None and not (name in RELEASES and RELEASES[name].is_light):
+        return None
+    try:
+        encoder = Encoder(name, LightEncoder.load(folder), pooling=pooling, max_length=max_length, cache=cache)
+    except NotSupported:
+        return None
+    return encoder if weights_hash is None or weights_hash == encoder.weights_hash() else None
 
 
 def _check_modules(folder: Path) -> None:

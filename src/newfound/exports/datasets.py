@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import yaml
 
 from newfound.data.corpus import Corpus
 from newfound.exports.common import zipped
@@ -11,12 +11,18 @@ from newfound.exports.tables import to_jsonl
 
 def dataset_files(corpus: Corpus) -> dict[str, bytes]:
     """Return the files of a dataset folder, by name: the utterances and a dataset card."""
-    names = "".join(f"\n            '{i}': {json.dumps(intent)}" for i, intent in enumerate(corpus.intents))
-    card = (
-        "---\nconfigs:\n- config_name: default\n  data_files: train.jsonl\ndataset_info:\n  features:\n"
-        "  - name: text\n    dtype: string\n  - name: label\n    dtype:\n      class_label:\n        names:"
-        f"{names}\n---\n\nIntents and utterances, exported by newfound.\n"
-    )
+    names = {str(i): intent for i, intent in enumerate(corpus.intents)}
+    about = {
+        "configs": [{"config_name": "default", "data_files": "train.jsonl"}],
+        "dataset_info": {
+            "features": [
+                {"name": "text", "dtype": "string"},
+                {"name": "label", "dtype": {"class_label": {"names": names}}},
+            ]
+        },
+    }
+    front_matter = yaml.safe_dump(about, allow_unicode=True, sort_keys=False)
+    card = f"---\n{front_matter}---\n\nIntents and utterances, exported by newfound.\n"
     return {"train.jsonl": to_jsonl(corpus.labelled(), "", ""), "README.md": card.encode()}
 
 

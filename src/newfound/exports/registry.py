@@ -30,12 +30,14 @@ class ExportFormat:
         home: Module and function that makes the file's bytes.
         suffix: Of the file.
         folder: Module and function that makes the files of a folder, where the format is a folder on disk.
+        names: Module and function that says which intents the platform needs other names for.
     """
 
     title: str
     home: str
     suffix: str
     folder: str = ""
+    names: str = ""
 
     def content(self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE) -> bytes:
         """Return the exported file's bytes; of a folder, a zip of it."""
@@ -44,7 +46,9 @@ class ExportFormat:
 
 
 EXPORTS: dict[str, ExportFormat] = {
-    "rasa": ExportFormat("Rasa", "newfound.exports.rasa:to_rasa", ".yml"),
+    "rasa": ExportFormat(
+        "Rasa", "newfound.exports.rasa:to_rasa", ".yml", names="newfound.exports.rasa:names_without_slash"
+    ),
     "dialogflow-es": ExportFormat("Dialogflow ES", "newfound.exports.dialogflow:to_dialogflow_es", ".zip"),
     "dialogflow-cx": ExportFormat("Dialogflow CX", "newfound.exports.dialogflow:to_dialogflow_cx", ".json"),
     "clu": ExportFormat("Azure conversational language understanding", "newfound.exports.clu:to_clu", ".json"),
@@ -59,7 +63,11 @@ EXPORTS: dict[str, ExportFormat] = {
         ".zip",
         folder="newfound.exports.datasets:dataset_files",
     ),
+    "label-studio": ExportFormat("Label Studio", "newfound.exports.label_studio:to_label_studio", ".json"),
 }
+ALIASES: dict[str, str] = {"hf": "datasets", "dialogflow": "dialogflow-es"}
+"""Other names of formats. `dialogflow` is `dialogflow-cx` if the file's name ends in .json."""
+DATASET_FILES = frozenset({"train.jsonl", "README.md"})
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
@@ -68,11 +76,18 @@ def _function(home: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def export_format(name: str) -> ExportFormat:
-    """Return a format, or raise a `SettingsError` that lists the names."""
-    if name not in EXPORTS:
-        raise SettingsError(f"no format {name!r}; one of {', '.join(EXPORTS)}")
-    return EXPORTS[name]
+def export_format(name: str, path: Path | None = None) -> ExportFormat:
+    """Return a format, or raise a `SettingsError` that lists the names.
+
+    Args:
+        name: One of `EXPORTS` or `ALIASES`.
+        path: The file to be written, whose ending tells the two formats of Dialogflow apart.
+    """
+    if name == "dialogflow" and path is not None and path.suffix.lower() == ".json":
+        return EXPORTS["dialogflow-cx"]
+    if name not in EXPORTS and name not in ALIASES:
+        raise SettingsError(f"no format {name!r}; one of {', '.join([*EXPORTS, *ALIASES])}")
+    return EXPORTS[ALIASES.get(name, name)]
 
 
 def check_language(language: str) -> None:
@@ -80,23 +95,61 @@ def check_language(language: str) -> None:
         raise SettingsError(f"language {language!r}: give a language code, for instance en or pt-br")
 
 
-def write_export(corpus: Corpus, format: str, path: Path, *, name: str = "newfound", language: str = LANGUAGE) -> None:
-    """Write a labelled corpus; a file is replaced whole or not at all, an existing folder is refused.
+def renamed_intents(format: ExportFormat, corpus: Corpus) -> dict[str, str]:
+    """Return the intents that have another name in a format, with that name."""
+    if not format.names:
+        return {}
+    names: dict[str, str] = _function(format.names)(corpus.intents)
+    return {intent: name for intent, name in names.items() if name != intent}
+
+
+def check_target(format: ExportFormat, path: Path, *, overwrite: bool) -> None:
+    """Check that an export may be written.
+
+    Args:
+        format: The format.
+        path: Where to write.
+        overwrite: Whether an earlier export there may be replaced.
+
+    Raises:
+        TargetExists: There is something that is not to be replaced, or that is no export of this kind.
+    """
+    if path.is_dir() and not (format.folder and {inside.name for inside in path.iterdir()} <= DATASET_FILES):
+        raise TargetExists(path, "is a folder and holds something else", replaceable=False)
+    if format.folder and path.is_file():
+        raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
+    if path.exists() and not overwrite:
+        raise TargetExists(path)
+
+
+def write_export(
+    corpus: Corpus,
+    format: str,
+    path: Path,
+    *,
+    name: str = "newfound",
+    language: str = LANGUAGE,
+    overwrite: bool = False,
+) -> None:
+    """Write a labelled corpus: all of it, or nothing.
 
     Args:
         corpus: The utterances with their intents.
-        format: One of `EXPORTS`.
+        format: One of `EXPORTS` or `ALIASES`.
         path: Where to write.
         name: What the project is called on the platform.
         language: The utterances' language code.
+        overwrite: Replace an earlier export there.
+
+    Raises:
+        TargetExists: There is something that is not to be replaced.
     """
-    chosen = export_format(format)
+    chosen = export_format(format, path)
     check_language(language)
+    check_target(chosen, path, overwrite=overwrite)
     if not chosen.folder:
         write_atomically(path, chosen.content(corpus, name=name, language=language))
         return
-    if path.exists():
-        raise TargetExists(path, replaceable=False)
     files: FolderWriter = _function(chosen.folder)
     with folder_atomically(path) as target:
         for inner, content in files(corpus).items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -13,34 +12,13 @@ from torch import Tensor
 from newfound.algorithms.neighbours import nearest
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
-from newfound.model.types import Intent, Overlap, Status, Utterance
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
 MIN_OVERLAP_SHOWN = 0.1
 MIN_OVERLAP_TO_SUGGEST = 0.25  # two intents with so many common neighbours may be the same
 MAX_OVERLAPS_SHOWN = 3
-
-
-@dataclass(frozen=True, slots=True)
-class AssignedUtterance:
-    """A training utterance with the intent it has now.
-
-    Attributes:
-        text: The utterance.
-        intent: The name of its intent; None if it belongs to no intent.
-        labelled: Whether a person labelled it.
-        probability: The probability of its intent; 1 if a person labelled it.
-        count: How often it occurred.
-        source: Where it came from.
-    """
-
-    text: str
-    intent: str | None
-    labelled: bool
-    probability: float
-    count: int = 1
-    source: str = ""
 
 
 def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor
 
 from newfound import defaults
@@ -28,16 +28,18 @@ from newfound.encoders.encoder import (
     whole_corpus,
 )
 from newfound.encoders.ragged import Batch
-from newfound.errors import DataError, NoGpu, SettingsError
-from newfound.intents.description import AssignedUtterance, IntentDescriber
+from newfound.errors import DataError, SettingsError
+from newfound.intents.description import IntentDescriber
 from newfound.intents.naming import name_intents
 from newfound.methods.context import EncodedCorpus, FitContext, Watch
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
 from newfound.model.classifier import IntentModel, stamped
+from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.types import Intent, Status, Utterance
+from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
+from newfound.training.devices import pick_device
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
@@ -47,7 +49,7 @@ SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Discoverer(BaseEstimator):  # type: ignore[misc]
+class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the methods: settings that all share, and the way from texts to a fitted `IntentModel`.
 
     Training is SGD with momentum, with linear warm-up and cosine decay from `lr` to `min_lr`.
@@ -73,6 +75,9 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         weight_decay: Of the optimiser.
         batch_size: Utterances per step.
         pretrain_batch_size: Utterances per step of the pre-training; None is `batch_size`.
+
+    After `fit`, `model_` is the fitted model, `classes_` has the intents in the order of the columns of
+    `predict_proba`, and `labels_` the intent of each training text.
     """
 
     n_new: Count | Literal["auto"] = "auto"
@@ -168,7 +173,30 @@ class Discoverer(BaseEstimator):  # type: ignore[misc]
         self.model_ = self._model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
+        self.classes_, self.labels_ = self.model_.classes_, self.model_.labels_
         return self
+
+    def fit_predict(self, texts: Sequence[str], labels: Sequence[str | None], **more: Any) -> Names:
+        """Fit, and return the intent of each text, [n]: its label, or what was discovered.
+
+        Args:
+            texts: The utterances.
+            labels: Their intents; None for an unlabelled one.
+            **more: Further arguments of `fit`.
+        """
+        return self.fit(texts, labels, **more).labels_
+
+    def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:
+        """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
+
+        Args:
+            texts: The texts.
+            labels: Their intents; None for a text that does not count.
+        """
+        return self._fitted().score(texts, labels)
+
+    def __sklearn_tags__(self) -> Any:
+        return text_classifier_tags(super().__sklearn_tags__())
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         """The method itself: a trained network, and the temperature of its softmax."""
@@ -378,16 +406,6 @@ def _count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int
     whole = sum(p.numel() for p in encoder.model.parameters())
     inference = sum(t.numel() for t in network.classifier_branch().values())
     return {"trainable": trainable, "total": whole - tail + trainable, "inference": inference}
-
-
-def pick_device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda"):
-        raise SettingsError(f"device={name!r} is not one of auto, cpu, cuda")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise NoGpu
-    return torch.device(name)
 
 
 def resolve_tune(tune: str, device: torch.device) -> str:

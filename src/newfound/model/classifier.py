@@ -20,8 +20,9 @@ from torch import Tensor
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, whole_corpus
 from newfound.errors import SettingsError
+from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
-from newfound.model.types import Intent, Prediction, Utterance
+from newfound.model.types import Intent, Prediction, RankedIntent, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
@@ -29,7 +30,7 @@ TEXTS_PER_BATCH = 1_024
 UTTERANCES_PER_BATCH = 20_000  # training utterances; their features are mostly in the cache, so larger batches pay off
 
 
-class IntentModel:
+class IntentModel(FittedClassifier):
     """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one."""
 
     def __init__(
@@ -82,6 +83,16 @@ class IntentModel:
             for batch in _batches([u.text for u in self.utterances], UTTERANCES_PER_BATCH)
         ]
         return torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
+
+    @property
+    def classes_(self) -> Names:
+        """The names of the intents in the order of the columns of `predict_proba`, [intents]."""
+        return array_of_names([intent.name for intent in self.intents])
+
+    @property
+    def labels_(self) -> Names:
+        """The intent of each training utterance, [n]: its label, or what was discovered."""
+        return array_of_names([self.intents[u.intent].name for u in self.utterances])
 
     @property
     def n_known(self) -> int:
@@ -159,14 +170,23 @@ class IntentModel:
         """Return the name of the most probable intent of each text."""
         return [self.intents[i].name for i in self.predict_ids(texts)]
 
-    def classify(self, texts: Sequence[str]) -> list[Prediction]:
-        """Return one prediction per text, with its probability and its outlier score."""
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text, with its probability and its outlier score.
+
+        Args:
+            texts: The texts.
+            top: How many of the most probable intents each prediction holds.
+        """
         vectors = torch.from_numpy(self.transform(texts))
-        probability, best = self.probabilities_of(vectors).max(1)
+        probabilities = self.probabilities_of(vectors).cpu()
+        probability, best = probabilities.max(1)
         outlier = self.outliers_of(vectors)
+        ranked = ranked_intents(probabilities, [intent.name for intent in self.intents], top)
         return [
-            Prediction(text, self.intents[i].name, self.intents[i].known, p, o)
-            for text, i, p, o in zip(texts, best.tolist(), probability.tolist(), outlier.tolist(), strict=True)
+            Prediction(text, self.intents[i].name, self.intents[i].known, p, o, self.intents[i].status, r)
+            for text, i, p, o, r in zip(
+                texts, best.tolist(), probability.tolist(), outlier.tolist(), ranked, strict=True
+            )
         ]
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -216,7 +236,8 @@ class IntentModel:
             folder: The folder.
             overwrite: Whether an earlier model in the folder may be replaced.
             with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
-            with_utterances: Include the training utterances, which review, export and update need.
+            with_utterances: Include the training utterances, which review, export and update need. Without them, the
+                descriptions of the intents have no utterances either; names and keywords stay.
 
         Raises:
             TargetExists: There is something in the folder that may not be replaced.
@@ -224,6 +245,21 @@ class IntentModel:
         from newfound.model.folder import save
 
         save(self, Path(folder), overwrite=overwrite, with_encoder=with_encoder, with_utterances=with_utterances)
+
+
+def ranked_intents(probabilities: Tensor, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
+    """Return the most probable intents of each row, the best first.
+
+    Args:
+        probabilities: Of the intents, [n, intents].
+        names: The intents.
+        top: How many to return at most.
+    """
+    value, index = probabilities.topk(min(top, len(names)), dim=1)
+    return [
+        tuple(RankedIntent(names[i], round(min(max(p, 0.0), 1.0), 6)) for i, p in zip(row, values, strict=True))
+        for row, values in zip(index.tolist(), value.tolist(), strict=True)
+    ]
 
 
 def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
-from newfound.errors import EncoderError, EncoderMismatch, ModelError
+from newfound.errors import EncoderError, EncoderMismatch, ModelError, OtherWeights
 from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.model.about import (
     ABOUT_FILE,
@@ -34,6 +34,7 @@ from newfound.model.about import (
 )
 from newfound.model.classifier import IntentModel
 from newfound.model.network import IntentNetwork
+from newfound.model.types import Intent
 
 __all__ = ["describe", "load", "read_utterances", "save"]
 
@@ -57,7 +58,8 @@ def save(
         folder: The folder.
         overwrite: Whether an earlier model in the folder may be replaced.
         with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
-        with_utterances: Include the training utterances, which review, export and update need.
+        with_utterances: Include the training utterances, which review, export and update need. Without them, the
+            descriptions of the intents have no utterances either; names and keywords stay.
 
     Raises:
         TargetExists: There is something in the folder that may not be replaced.
@@ -84,7 +86,7 @@ def save(
         "dense": model.network.dense is not None,
         "temperature": model.temperature,
         "typical": list(model.typical),
-        "intents": [asdict(intent) for intent in model.intents],
+        "intents": [asdict(intent if with_utterances else _without_utterances(intent)) for intent in model.intents],
         "provenance": model.provenance,
     }
     with folder_atomically(folder) as target:
@@ -96,6 +98,10 @@ def save(
                     file.write(json.dumps(asdict(utterance), ensure_ascii=False) + "\n")
         if with_encoder:
             model.encoder.save(target / ENCODER_FOLDER)
+
+
+def _without_utterances(intent: Intent) -> Intent:
+    return replace(intent, exemplars=(), border=())
 
 
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
@@ -152,6 +158,8 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         raise damaged(folder / ABOUT_FILE, "no encoder in it")
     if isinstance(given, Encoder):
         encoder = given
+        if encoder.weights_hash() != described.get("weights"):
+            raise EncoderMismatch(folder, f"encoder {encoder.name!r} is not the one this model was fitted on")
     else:
         name = given or _encoder_name(folder, described)
         pooling, max_length = described.get("pooling"), described.get("max_length")
@@ -160,11 +168,12 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
         if type(max_length) is not int or not MIN_TOKENS <= max_length <= MAX_TOKENS:
             raise damaged(folder / ABOUT_FILE, "its encoder")
         try:
-            encoder = load_encoder(name, pooling=pooling, max_length=max_length)
+            expected = str(described.get("weights"))
+            encoder = load_encoder(name, pooling=pooling, max_length=max_length, weights_hash=expected)
+        except OtherWeights:
+            raise EncoderMismatch(folder, f"encoder {name!r} is not the one this model was fitted on") from None
         except EncoderError as error:
             raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
-    if encoder.weights_hash() != described.get("weights"):
-        raise EncoderMismatch(folder, f"encoder {encoder.name!r} is not the one this model was fitted on")
     return encoder
 
 

@@ -88,6 +88,35 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
+class AssignedUtterance:
+    """A training utterance with the intent it has after the review.
+
+    Attributes:
+        text: The utterance.
+        intent: The name of its intent; None if it belongs to no intent.
+        labelled: Whether a person labelled it.
+        probability: The probability of its intent; 1 if a person labelled it.
+        count: How often it occurred.
+        source: Where it came from.
+    """
+
+    text: str
+    intent: str | None
+    labelled: bool
+    probability: float
+    count: int = 1
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedIntent:
+    """An intent that a text may belong to, with its probability."""
+
+    intent: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The classification of one text.
 
@@ -98,6 +127,8 @@ class Prediction:
         probability: The probability of the intent.
         outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1. A text
             with a score close to 1 is unlike all intents.
+        status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
+        top: The most probable intents, as many as were asked for, the best first.
     """
 
     text: str
@@ -105,3 +136,5 @@ class Prediction:
     known: bool
     probability: float
     outlier: float
+    status: Status | None = None
+    top: tuple[RankedIntent, ...] = ()

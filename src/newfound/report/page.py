@@ -17,8 +17,9 @@ import torch.nn.functional as F
 
 from newfound.errors import DataError
 from newfound.files import write_atomically
-from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, AssignedUtterance, expected_error_of
+from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
 from newfound.intents.map import map_positions
+from newfound.model.types import AssignedUtterance
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent
 

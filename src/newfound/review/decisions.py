@@ -8,6 +8,7 @@ the utterance belongs to one of the parts.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 
 from newfound.errors import DecisionError
 from newfound.model.types import Status
+from newfound.text import did_you_mean
 
 WHOLE = -1  # in place of the number of a part, for a column that was never split
 Slot = tuple[int, int]  # a column of the model, and a part of it
@@ -222,7 +224,8 @@ class Review:
             raise DecisionError("move: `create` is true or false")
         if to not in self.names:
             if arguments.get("create") is not True:
-                raise DecisionError(f"move: no intent {to!r}; add `create: true` to make it")
+                meant = did_you_mean(to, self.names)
+                raise DecisionError(f"move: no intent {to!r}{meant}; add `create: true` to make it")
             self._check_free(to)
             self.created.add(to)
             self.numbers[to] = self._next_number()
@@ -263,7 +266,7 @@ class Review:
 
     def _check_exists(self, name: str) -> None:
         if name not in self.names:
-            raise DecisionError(f"no intent {name!r}")
+            raise DecisionError(f"no intent {name!r}{did_you_mean(name, self.names)}")
 
     def _check_free(self, name: str) -> None:
         if not name.strip() or len(name) > MAX_NAME_LENGTH:
@@ -309,11 +312,19 @@ def parse(entry: Any) -> Decision:
     if not isinstance(entry, dict) or len(entry) != 1:
         raise DecisionError(f"a decision is one of {', '.join(KINDS)} with its arguments, not {str(entry)[:60]!r}")
     ((kind, arguments),) = entry.items()
+    if isinstance(kind, str) and kind not in KINDS:
+        raise DecisionError(f"no decision {kind[:60]!r}{did_you_mean(kind, KINDS)}; one of {', '.join(KINDS)}")
     if isinstance(arguments, str) and kind in ("accept", "reject"):
         arguments = {"intent": arguments}
     if not isinstance(kind, str) or kind not in KINDS or not isinstance(arguments, dict):
         raise DecisionError(f"a decision is one of {', '.join(KINDS)} with its arguments, not {str(entry)[:60]!r}")
     return Decision(kind, arguments)
+
+
+def shown(decision: Decision, width: int = 100) -> str:
+    """Return a decision on one line, as it is written in a file of decisions, for error messages."""
+    text = f"{decision.kind}: {json.dumps(dict(decision.arguments), ensure_ascii=False, default=str)}"
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def check_new(decision: Decision, texts: Collection[str]) -> None:
@@ -340,7 +351,8 @@ def check_new(decision: Decision, texts: Collection[str]) -> None:
     if decision.kind == "move" and texts:
         unknown = [text for text in _list_of_texts(arguments, "texts") if text not in texts]
         if unknown:
-            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model")
+            meant = did_you_mean(unknown[0], texts)
+            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model{meant}")
 
 
 def _new_names(decision: Decision) -> list[str]:
@@ -378,7 +390,9 @@ def _texts(arguments: dict[str, Any], *names: str, other_arguments: Sequence[str
     expected = (*names, *other_arguments)
     unknown = set(arguments) - set(expected)
     if unknown:
-        raise DecisionError(f"unknown argument {sorted(map(str, unknown))[0]!r}; expected {', '.join(expected)}")
+        name = sorted(map(str, unknown))[0]
+        meant = did_you_mean(name, expected)
+        raise DecisionError(f"unknown argument {name[:60]!r}{meant}; expected {', '.join(expected)}")
     for name in names:
         if not isinstance(arguments.get(name), str) or not arguments[name]:
             raise DecisionError(f"the argument {name!r} is missing or not a text")

@@ -16,17 +16,19 @@ from torch import Tensor
 from newfound.data.corpus import Corpus, Origin
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
-from newfound.intents.description import AssignedUtterance, IntentDescriber
-from newfound.model.classifier import IntentModel
+from newfound.intents.description import IntentDescriber
+from newfound.model.classifier import IntentModel, ranked_intents
+from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
-from newfound.model.types import Intent, Prediction
+from newfound.model.types import AssignedUtterance, Intent, Prediction
 from newfound.review.decisions import WHOLE, Review
 from newfound.review.store import ReviewStore
+from newfound.review.stored import described_without_network
 
 VectorsOf = Callable[[Sequence[str]], Tensor]
 
 
-class ReviewedModel:
+class ReviewedModel(FittedClassifier):
     """A model with its review decisions applied. It has the interface of `IntentModel`.
 
     The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
@@ -50,6 +52,16 @@ class ReviewedModel:
 
     def __repr__(self) -> str:
         return f"ReviewedModel({len(self.review.known)} known of {len(self.names)} intents, of {self.model!r})"
+
+    @property
+    def classes_(self) -> Names:
+        """The names of the intents after the review, in the order of the columns of `predict_proba`, [intents]."""
+        return array_of_names(self.names)
+
+    @property
+    def labels_(self) -> Names:
+        """The intent of each training utterance after the review, [n]; None for no intent."""
+        return array_of_names([u.intent for u in self.assigned])
 
     @property
     def encoder(self) -> Encoder:
@@ -85,15 +97,22 @@ class ReviewedModel:
         """Return the name of the most probable intent of each text; None for no intent."""
         return [prediction.intent for prediction in self.classify(texts)]
 
-    def classify(self, texts: Sequence[str]) -> list[Prediction]:
-        """Return one prediction per text, with its probability and its outlier score."""
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text, with its probability and its outlier score.
+
+        Args:
+            texts: The texts.
+            top: How many of the most probable intents each prediction holds.
+        """
         vectors = torch.from_numpy(self.model.transform(texts))
         named, outlier = self.probabilities_of(texts, vectors), self.model.outliers_of(vectors)
         value, best = self._best(named)
+        ranked = ranked_intents(named, self.names, top)
         predictions = []
-        for text, i, p, o in zip(texts, best.tolist(), value.tolist(), outlier.tolist(), strict=True):
+        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outlier.tolist(), ranked, strict=True):
             name = self.names[i] if i < len(self.names) else None
-            predictions.append(Prediction(text, name, name in self.review.known, _probability(p), o))
+            status = None if name is None else self.review.status(name)
+            predictions.append(Prediction(text, name, status == "known", _probability(p), o, status, r))
         return predictions
 
     @staticmethod
@@ -152,11 +171,9 @@ class ReviewedModel:
 
     @cached_property
     def intents(self) -> tuple[Intent, ...]:
-        """The intents after the review; without any decision, as the model describes them."""
-        untouched = self.review.names == [intent.name for intent in self.model.intents] and not (
-            self.review.checked or self.review.accepted or self.review.parts
-        )
-        return self.model.intents if untouched else tuple(self.describer().describe_all())
+        """The intents after the review; the model's own description where their utterances are the same."""
+        same = described_without_network(self.review, self.model.intents)
+        return tuple(self.describer().describe_all()) if same is None else same
 
     def corpus(self) -> Corpus:
         """Return the training utterances with their intents after the review; those of no intent are left out.

@@ -16,7 +16,7 @@ from typing import Protocol
 from newfound.errors import ConflictError, DecisionError
 from newfound.model.about import describe, read_utterances
 from newfound.review.conflicts import check_conflicts
-from newfound.review.decisions import Decision, Review, check_new, replay
+from newfound.review.decisions import Decision, Review, check_new, replay, shown
 from newfound.review.entries import Entry, version_of
 from newfound.review.words import in_words
 from newfound.text import has_half_character
@@ -139,7 +139,7 @@ class ReviewStore:
                 review.apply(decision)
                 review.check_consistent()
             except DecisionError as error:
-                where = f"decision {number} ({decision.kind}): " if len(decisions) > 1 else ""
+                where = f"decision {number}, {shown(decision)}: " if len(decisions) > 1 else ""
                 raise DecisionError(f"{where}{error}") from None
         if check is not None:
             check(review)

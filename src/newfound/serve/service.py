@@ -17,6 +17,7 @@ from newfound.review.session import ReviewSession, ReviewView
 from newfound.serve.batching import Batcher
 from newfound.serve.jobs import BackgroundJobs
 from newfound.serve.metrics import ServerMetrics
+from newfound.serve.schemas.requests import MAX_TOP
 from newfound.serve.settings import ServeSettings
 
 logger = logging.getLogger("newfound.serve")
@@ -60,8 +61,8 @@ class Service:
             self.session.warm_up()
 
     def classify(self, texts: list[str]) -> list[Prediction]:
-        """Return one prediction for each text."""
-        return self.view.reviewed.classify(texts)
+        """Return one prediction for each text; with more intents than a request asks for, as it holds several."""
+        return self.view.reviewed.classify(texts, top=MAX_TOP)
 
     def refresh(self) -> ReviewView:
         """Return the model with all decisions so far, including those of other processes."""

@@ -1,34 +1,49 @@
-"""What newfound does, as functions: discover, update, refit, predict, estimate, export.
+"""What newfound does, as functions: discover, update, refit, predict, evaluate, estimate, export.
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
 
     newfound.discover("known.csv", "logs.csv", out="my-bot")
     newfound.discover(DiscoverRequest("known.csv", "logs.csv", out="my-bot"))
+
+Names are imported on first use, and workflows import torch only when they need it, so that wrong options and files are
+refused at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
-
-from newfound.workflows import discovery, estimation, exporting, prediction, refitting, updating
-from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
-from newfound.workflows.estimation import EstimateRequest
-from newfound.workflows.exporting import ExportRequest, ExportResult
-from newfound.workflows.prediction import PredictRequest
-from newfound.workflows.refitting import RefitRequest, RefitResult
-from newfound.workflows.sources import ReadOptions
-from newfound.workflows.updating import UpdateRequest
+from functools import cache, wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
+# Module, request and function of each workflow; the function has the workflow's name.
+_WORKFLOWS = {
+    "discover": ("discovery", "DiscoverRequest"),
+    "estimate": ("estimation", "EstimateRequest"),
+    "evaluate": ("evaluation", "EvaluateRequest"),
+    "export": ("exporting", "ExportRequest"),
+    "predict": ("prediction", "PredictRequest"),
+    "refit": ("refitting", "RefitRequest"),
+    "update": ("updating", "UpdateRequest"),
+}
+_TYPES = {
+    **{request: module for module, request in _WORKFLOWS.values()},
+    "DiscoverResult": "discovery",
+    "Evaluation": "evaluation",
+    "ExportResult": "exporting",
+    "ReadOptions": "sources",
+    "RefitResult": "refitting",
+}
 __all__ = [
     "DiscoverRequest",
     "DiscoverResult",
     "EstimateRequest",
+    "EvaluateRequest",
+    "Evaluation",
     "ExportRequest",
     "ExportResult",
     "PredictRequest",
@@ -38,6 +53,7 @@ __all__ = [
     "UpdateRequest",
     "discover",
     "estimate",
+    "evaluate",
     "export",
     "predict",
     "refit",
@@ -58,9 +74,32 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
     return call
 
 
-discover = _taking_fields(DiscoverRequest, discovery.discover)
-update = _taking_fields(UpdateRequest, updating.update)
-refit = _taking_fields(RefitRequest, refitting.refit)
-predict = _taking_fields(PredictRequest, prediction.predict)
-estimate = _taking_fields(EstimateRequest, estimation.estimate)
-export = _taking_fields(ExportRequest, exporting.export)
+if TYPE_CHECKING:
+    from newfound.workflows import discovery, estimation, evaluation, exporting, prediction, refitting, updating
+    from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
+    from newfound.workflows.estimation import EstimateRequest
+    from newfound.workflows.evaluation import EvaluateRequest, Evaluation
+    from newfound.workflows.exporting import ExportRequest, ExportResult
+    from newfound.workflows.prediction import PredictRequest
+    from newfound.workflows.refitting import RefitRequest, RefitResult
+    from newfound.workflows.sources import ReadOptions
+    from newfound.workflows.updating import UpdateRequest
+
+    discover = _taking_fields(DiscoverRequest, discovery.discover)
+    update = _taking_fields(UpdateRequest, updating.update)
+    refit = _taking_fields(RefitRequest, refitting.refit)
+    predict = _taking_fields(PredictRequest, prediction.predict)
+    estimate = _taking_fields(EstimateRequest, estimation.estimate)
+    evaluate = _taking_fields(EvaluateRequest, evaluation.evaluate)
+    export = _taking_fields(ExportRequest, exporting.export)
+else:
+
+    @cache
+    def __getattr__(name: str) -> Any:
+        if name in _WORKFLOWS:
+            module, request = _WORKFLOWS[name]
+            home = import_module(f"{__name__}.{module}")
+            return _taking_fields(getattr(home, request), getattr(home, name))
+        if name in _TYPES:
+            return getattr(import_module(f"{__name__}.{_TYPES[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

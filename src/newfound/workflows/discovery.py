@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.defaults import LogsHold
-from newfound.encoders.encoder import Encoder
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
 from newfound.intents.namers import NamerSettings, namer_for
-from newfound.methods.base import Discoverer
 from newfound.methods.registry import method_entry
-from newfound.model.classifier import IntentModel
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import fit, run_beside, settings_of_effort, with_cache
+from newfound.workflows.fitting import check_fit_options, fit, run_beside, settings_of_effort, with_cache
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -30,6 +27,11 @@ from newfound.workflows.sources import (
     logs_corpus,
     redacted,
 )
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.methods.base import Discoverer
+    from newfound.model.classifier import IntentModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class DiscoverRequest:
         resume: Go on where a stopped run with the same `out` was.
         checkpoint_seconds: Least time between two checkpoints.
         with_encoder: Put the encoder into the model folder too.
-        keep_utterances: Keep the utterances in the model folder; review, export and update need them.
+        keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
+            the intents' names and keywords are kept.
         settings: More settings of the method, by name.
     """
 
@@ -119,6 +122,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     entry = method_entry(request.method)
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
+    check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     known = known_corpus(request.known, request.read, reporter)
     logs = logs_corpus(request.logs, request.read_logs or request.read, reporter)
     if request.redact:

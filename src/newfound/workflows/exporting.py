@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
-from newfound.data.corpus import Corpus
-from newfound.encoders.encoder import Encoder
-from newfound.errors import DataError
-from newfound.exports.registry import check_language, export_format, write_export
-from newfound.review.reviewed import ReviewedModel
+from newfound.data.corpus import Corpus, Origin
+from newfound.errors import DataError, ModelError, SettingsError
+from newfound.exports.registry import check_language, check_target, export_format, renamed_intents, write_export
+from newfound.model.about import read_utterances
+from newfound.model.types import AssignedUtterance
+from newfound.review.decisions import Review
+from newfound.review.store import ReviewStore
+from newfound.review.stored import assigned_without_network
 from newfound.training.progress import Reporter
 from newfound.workflows.models import ModelSource, name_of, opened
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+
+Only = Literal["new", "accepted"]
+"""Which intents are exported: those that were not known before, or of these the accepted ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +32,15 @@ class ExportRequest:
 
     Attributes:
         model: A model folder, or a loaded model.
-        to: One of `newfound.exports.registry.EXPORTS`.
+        to: One of `newfound.exports.registry.EXPORTS`, or another name of one (`ALIASES`).
         out: The file to write; a folder for datasets.
         language: The utterances' language code.
-        only_new: Leave out intents that were known before.
+        only_new: The same as only="new".
         encoder: Where the model's encoder lies, if it cannot be found.
+        only: "new" leaves out intents that were known before, "accepted" also those that nobody accepted.
+        min_probability: Leave out utterances of the logs whose intent is less probable. What a person labelled or
+            assigned is never left out for this.
+        overwrite: Replace what is at `out`.
     """
 
     model: ModelSource
@@ -35,15 +49,26 @@ class ExportRequest:
     language: str = defaults.LANGUAGE
     only_new: bool = False
     encoder: str | Encoder | None = None
+    only: Only | None = None
+    min_probability: float = 0.0
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What was written where."""
+    """What was written where.
+
+    Attributes:
+        path: The file or folder.
+        utterances: The number of utterances in it.
+        intents: The number of intents in it.
+        renamed: Intents that have another name in it, because the platform does not allow theirs.
+    """
 
     path: Path
     utterances: int
     intents: int
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 def export(request: ExportRequest, *, reporter: Reporter | None = None) -> ExportResult:
@@ -52,30 +77,77 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     Args:
         request: Which model to export, where to, and in which format.
         reporter: Not used yet; every workflow takes one.
+
+    Raises:
+        TargetExists: There is something at `out`, and it is not to be replaced.
     """
-    export_format(request.to)
-    check_language(request.language)
-    corpus = corpus_to_export(opened(request.model, request.encoder, "cpu"), only_new=request.only_new)
     path = Path(request.out)
-    write_export(corpus, request.to, path, name=name_of(request.model), language=request.language)
-    return ExportResult(path, len(corpus), len(corpus.intents))
+    format = export_format(request.to, path)
+    check_language(request.language)
+    only = checked_only(request.only, request.only_new)
+    check_min_probability(request.min_probability)
+    check_target(format, path, overwrite=request.overwrite)
+    assigned, review = _assigned(request)
+    corpus = corpus_to_export(assigned, review, only=only, min_probability=request.min_probability)
+    write_export(
+        corpus,
+        request.to,
+        path,
+        name=name_of(request.model),
+        language=request.language,
+        overwrite=request.overwrite,
+    )
+    return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus))
+
+
+def checked_only(only: str | None, only_new: bool = False) -> Only | None:
+    """Return which intents are exported; refuse an unknown choice."""
+    if only not in (None, "new", "accepted"):
+        raise SettingsError(f"only={only!r} is not one of new, accepted")
+    return "accepted" if only == "accepted" else "new" if only == "new" or only_new else None
+
+
+def check_min_probability(value: float) -> None:
+    """Refuse what is not a probability."""
+    if not 0 <= value <= 1:
+        raise SettingsError(f"min_probability={value} must lie between 0 and 1")
+
+
+def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Review]:
+    """Return the utterances with their reviewed intents; the network is loaded only if it is needed."""
+    if isinstance(request.model, str | Path):
+        store = ReviewStore(request.model)
+        review = store.review()
+        utterances = read_utterances(request.model, len(store.names))
+        if not utterances:
+            raise ModelError("the model was saved without its utterances; discover again to export it")
+        assigned = assigned_without_network(review, utterances)
+        if assigned is not None:
+            return assigned, review
+    reviewed = opened(request.model, request.encoder, "cpu")
+    return reviewed.assigned, reviewed.review
 
 
 def corpus_to_export(
-    model: ReviewedModel, *, only_new: bool = False, only: Literal["accepted"] | None = None
+    assigned: Sequence[AssignedUtterance], review: Review, *, only: Only | None = None, min_probability: float = 0.0
 ) -> Corpus:
     """Return the utterances that an export holds, with their reviewed intents.
 
     Args:
-        model: The model with its review.
-        only_new: Leave out intents that were known before.
-        only: "accepted" leaves out new intents that nobody has accepted.
+        assigned: The training utterances with their reviewed intents.
+        review: The state of the review.
+        only: Which intents to keep.
+        min_probability: The least probability of utterances of the logs.
     """
-    corpus = model.corpus()
-    if only == "accepted":
-        corpus = corpus.where(lambda label: label in model.review.known or label in model.review.accepted)
-    if only_new:
-        corpus = corpus.where(lambda label: label not in model.review.known)
-    if not len(corpus):
+    checked = review.checked
+    kept = [u for u in assigned if u.intent is not None and u.probability >= min_probability]
+    if only == "new":
+        kept = [u for u in kept if u.intent not in review.known]
+    elif only == "accepted":
+        kept = [u for u in kept if u.intent in review.accepted]
+        if not kept and not review.accepted:
+            raise DataError("no intent was accepted yet; accept some in the review, or export all of them")
+    if not kept:
         raise DataError("there is no intent to export")
-    return corpus
+    origins = [Origin(u.labelled or u.text in checked, u.source, u.count) for u in kept]
+    return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newfound.data.corpus import Corpus
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder
 from newfound.errors import Interrupted, SettingsError
-from newfound.methods.base import Discoverer, pick_device
 from newfound.paths import feature_cache_dir
+from newfound.training.devices import check_device, pick_device
 from newfound.training.progress import Reporter
-from newfound.training.run import Run
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.methods.base import Discoverer
+    from newfound.training.run import Run
+
+EFFORTS = ("auto", "quick", "standard", "best")
+TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|layers|all")
 
 # Times of BANKING77 (9,003 utterances) with MiniLM, where docs/recipe.md has the measurements.
 DEFAULT_EFFORT_NOTES = {
@@ -28,10 +34,28 @@ DEFAULT_EFFORT_NOTES = {
 }
 
 
+def check_fit_options(effort: str, tune: str, device: str, seed: int, n_new: object = "auto") -> None:
+    """Refuse options that no method and no encoder can work with, before torch is loaded.
+
+    What depends on the method, the encoder or the data is checked by the fit.
+    """
+    if effort not in EFFORTS:
+        raise SettingsError(f"effort={effort!r} is not one of {', '.join(EFFORTS)}")
+    if not isinstance(tune, str) or not TUNE.fullmatch(tune):
+        raise SettingsError(f"tune={tune!r} is not one of heads, last, last:K, layers, all, auto")
+    check_device(device)
+    if type(seed) is not int or seed < 0:
+        raise SettingsError(f"seed={seed!r} must be a whole number from 0")
+    if n_new != "auto" and (type(n_new) is not int or n_new < 1):
+        raise SettingsError(f"n_new={n_new!r} must be a whole number from 1, or 'auto'")
+
+
 def with_cache(encoder: str | Encoder) -> str | Encoder:
     """Return the encoder with the user's feature cache, so that what was encoded before is not encoded again."""
     if isinstance(encoder, str) or encoder.cache is not None:
         return encoder
+    from newfound.encoders.cache import FeatureCache
+
     cached = copy(encoder)  # the weights are shared; predictions go on without a cache
     cached.cache = FeatureCache(feature_cache_dir())
     return cached
@@ -64,6 +88,8 @@ def run_beside(
     out: Path | None, reporter: Reporter, *, resume: bool = False, anew: bool = False, checkpoint_seconds: float = 5.0
 ) -> Run:
     """Return the run of a fit; its checkpoints lie beside the model to be, where there is a place for it."""
+    from newfound.training.run import Run
+
     return Run(
         reporter=reporter,
         folder=None if out is None else out.with_name(out.name + ".run"),

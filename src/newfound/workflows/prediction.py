@@ -8,16 +8,20 @@ from itertools import chain
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.data.readers import Row
 from newfound.data.validation import ReadReport, stream_rows
-from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
 from newfound.model.types import Prediction
+from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
 
 MAX_TEXTS_AT_ONCE = 256
 
@@ -34,6 +38,9 @@ class PredictRequest:
         encoder: Where the model's encoder lies, if it cannot be found.
         device: auto, cpu or cuda.
         read: How a file is read.
+        top: How many of the most probable intents each prediction holds.
+        threshold: Return no intent for texts whose most probable intent is less probable than this.
+        fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
     """
 
     model: ModelSource
@@ -42,6 +49,44 @@ class PredictRequest:
     encoder: str | Encoder | None = None
     device: str = defaults.DEVICE
     read: ReadOptions = DEFAULT_READ_OPTIONS
+    top: int = 0
+    threshold: float | None = None
+    fallback: str | None = None
+
+    @property
+    def limits(self) -> PredictionLimits:
+        return PredictionLimits(self.max_outliers, self.threshold, self.fallback)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionLimits:
+    """Which predictions are not to be trusted, and what they become.
+
+    Attributes:
+        max_outliers: As in `PredictRequest`.
+        threshold: As in `PredictRequest`.
+        fallback: As in `PredictRequest`.
+    """
+
+    max_outliers: float | None = None
+    threshold: float | None = None
+    fallback: str | None = None
+
+    def check(self) -> None:
+        """Refuse limits that are no shares, and an empty label."""
+        for name, value in (("max_outliers", self.max_outliers), ("threshold", self.threshold)):
+            if value is not None and not 0 <= value <= 1:
+                raise SettingsError(f"{name}={value} must lie between 0 and 1")
+        if self.fallback is not None and not self.fallback.strip():
+            raise SettingsError("the fallback label is empty; give it a name, or leave it out")
+
+    def applied(self, prediction: Prediction) -> Prediction:
+        """Return the prediction, with the fallback label if it is not to be trusted."""
+        is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
+        is_unsure = self.threshold is not None and prediction.probability < self.threshold
+        if prediction.intent is not None and not is_outlier and not is_unsure:
+            return prediction
+        return replace(prediction, intent=self.fallback, known=False, status=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +111,11 @@ def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> lis
 def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = None) -> Iterator[list[LinePrediction]]:
     """Yield predictions as utterances arrive, in batches: a slow pipe is answered line by line, a file in full ones."""
     reporter = reporter or Silent()
-    check_share(request.max_outliers)
+    limits = request.limits
+    limits.check()
+    if type(request.top) is not int or request.top < 0:
+        raise SettingsError(f"top={request.top!r} must be a whole number from 0")
+    check_device(request.device)
     if isinstance(request.texts, str | Path):
         name = "standard input" if str(request.texts) == "-" else str(request.texts)
         report = ReadReport(name)
@@ -84,26 +133,10 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     model = opened(request.model, request.encoder, request.device)
     for batch in _ready_batches(chain([first], rows), MAX_TEXTS_AT_ONCE):
-        answers = model.classify([row.text for row in batch])
-        yield [
-            LinePrediction(row.line, without_outliers(answer, request.max_outliers))
-            for row, answer in zip(batch, answers, strict=True)
-        ]
+        answers = model.classify([row.text for row in batch], top=request.top)
+        yield [LinePrediction(row.line, limits.applied(answer)) for row, answer in zip(batch, answers, strict=True)]
     for warning in report.warnings():
         reporter.warn(warning)
-
-
-def check_share(max_outliers: float | None) -> None:
-    """Refuse what is not a share of the labelled data."""
-    if max_outliers is not None and not 0 <= max_outliers <= 1:
-        raise SettingsError(f"max_outliers={max_outliers} must lie between 0 and 1")
-
-
-def without_outliers(prediction: Prediction, max_outliers: float | None) -> Prediction:
-    """Return the prediction, with no intent if the text is less typical than `max_outliers` allows."""
-    if max_outliers is None or prediction.outlier <= 1 - max_outliers:
-        return prediction
-    return replace(prediction, intent=None, known=False)
 
 
 def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:

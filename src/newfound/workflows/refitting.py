@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from newfound import defaults
-from newfound.encoders.encoder import Encoder
 from newfound.files import check_replaceable
-from newfound.intents.description import expected_error_of
-from newfound.methods.refit import Refit
-from newfound.model.classifier import IntentModel
-from newfound.review.reviewed import ReviewedModel
 from newfound.training.progress import Reporter, Silent
-from newfound.training.run import Run
-from newfound.workflows.fitting import fit, settings_of_effort, with_cache
+from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
 from newfound.workflows.models import ModelSource, opened
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.model.classifier import IntentModel
+    from newfound.review.reviewed import ReviewedModel
 
 COMPARING, WRITING = "comparing", "writing"
 STEPS_OF_A_REFIT = ("encoding", "training", COMPARING, WRITING)
@@ -106,6 +106,10 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
+    check_fit_options(request.effort, request.tune, request.device, request.seed)
+    from newfound.methods.refit import Refit
+    from newfound.training.run import Run
+
     reviewed = opened(request.model, request.encoder, request.device)
     method = Refit(
         encoder=with_cache(reviewed.encoder),
@@ -132,6 +136,8 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         before: The reviewed model.
         after: The trained model.
     """
+    from newfound.intents.description import expected_error_of
+
     names = [intent.name for intent in after.intents]
     intents = {u.text: names[u.intent] for u in after.utterances}
     compared = [u for u in before.assigned if u.intent is not None]

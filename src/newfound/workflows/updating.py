@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
-from newfound.encoders.encoder import Encoder
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
-from newfound.methods.consensus import Consensus
-from newfound.review.reviewed import ReviewedModel
 from newfound.training.progress import Reporter, Silent
-from newfound.training.run import Run
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import fit, settings_of_effort, with_cache
+from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
@@ -31,6 +27,10 @@ from newfound.workflows.sources import (
     logs_corpus,
     redacted,
 )
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.review.reviewed import ReviewedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,14 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
+    check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     logs = logs_corpus(request.logs, request.read, reporter)
     if request.redact:
         logs = redacted(logs, reporter)
     logs = distinct_logs(logs, reporter)
+    from newfound.methods.consensus import Consensus
+    from newfound.training.run import Run
+
     reviewed = opened(request.model, request.encoder, "cpu")
     earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all), logs)
     method = Consensus(

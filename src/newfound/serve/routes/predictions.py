@@ -10,12 +10,14 @@ from fastapi import FastAPI, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from newfound import defaults
+from newfound.data.corpus import Corpus
 from newfound.errors import DataError
-from newfound.exports.registry import EXPORTS, LANGUAGE_CODE
+from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
 from newfound.serve.batching import QueueFull
-from newfound.serve.schemas.requests import ExportName, PredictBody
+from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
 from newfound.serve.schemas.responses import (
     CountsOut,
+    EvaluationOut,
     ExportOut,
     Exports,
     Health,
@@ -25,8 +27,9 @@ from newfound.serve.schemas.responses import (
     Predictions,
 )
 from newfound.serve.service import Service
-from newfound.workflows.exporting import corpus_to_export
-from newfound.workflows.prediction import without_outliers
+from newfound.workflows.evaluation import EvaluateRequest, evaluate
+from newfound.workflows.exporting import Only, checked_only, corpus_to_export
+from newfound.workflows.prediction import PredictionLimits
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -44,7 +47,19 @@ def add_routes(app: FastAPI, service: Service) -> None:
             raise QueueFull
         async with asyncio.timeout(service.settings.seconds_to_answer):
             answers = await service.batcher.ask(body.texts)
-        return Predictions(predictions=[Predicted.of(without_outliers(a, body.max_outliers)) for a in answers])
+        limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
+        return Predictions(predictions=[Predicted.of(limits.applied(answer), top=body.top) for answer in answers])
+
+    @app.post("/v1/evaluate", tags=["predict"])
+    async def evaluate_labelled(body: EvaluateBody) -> EvaluationOut:
+        """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
+        pairs = [example.text for example in body.labelled], [example.label for example in body.labelled]
+
+        def run() -> EvaluationOut:
+            reviewed = service.refresh().reviewed
+            return EvaluationOut.of(evaluate(EvaluateRequest(reviewed, Corpus.of(*pairs))))
+
+        return await run_in_threadpool(run)
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> Intents:
@@ -58,7 +73,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def counts(only: Literal["accepted"] | None) -> CountsOut:
             try:
-                corpus = corpus_to_export(service.refresh().reviewed, only=only)
+                reviewed = service.refresh().reviewed
+                corpus = corpus_to_export(reviewed.assigned, reviewed.review, only=only)
             except DataError:
                 return CountsOut(intents=0, utterances=0)
             return CountsOut(intents=len(corpus.intents), utterances=len(corpus))
@@ -71,16 +87,25 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def export(
         format: ExportName,
         language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
-        only_new: Annotated[bool, Query(description="Leave out intents that were known before")] = False,
+        only_new: Annotated[bool, Query(description="The same as only=new")] = False,
         only: Annotated[
-            Literal["accepted"] | None, Query(description="Leave out new intents that nobody has accepted")
+            Only | None, Query(description="Only intents that were not known before, or only accepted ones")
         ] = None,
+        min_probability: Annotated[
+            float, Query(ge=0, le=1, description="Leave out utterances of the logs whose intent is less probable")
+        ] = 0.0,
     ) -> Response:
         """Return the reviewed intents and utterances in the format of a bot platform."""
-        chosen, name = EXPORTS[format.value], service.session.folder.name
+        chosen, name = export_format(format.value), service.session.folder.name
 
         def content() -> bytes:
-            corpus = corpus_to_export(service.refresh().reviewed, only_new=only_new, only=only)
+            reviewed = service.refresh().reviewed
+            corpus = corpus_to_export(
+                reviewed.assigned,
+                reviewed.review,
+                only=checked_only(only, only_new),
+                min_probability=min_probability,
+            )
             return chosen.content(corpus, name=name, language=language)
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"

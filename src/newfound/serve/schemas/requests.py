@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from newfound import defaults
 from newfound.algorithms.estimation import Strategy
 from newfound.defaults import LogsHold
-from newfound.exports.registry import EXPORTS
+from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.text import has_half_character
@@ -20,6 +20,7 @@ MAX_TEXTS_TO_LEARN_FROM = 1_000_000
 MAX_TEXT_LENGTH = 10_000
 MAX_DECISIONS_IN_A_REQUEST = 1_000
 MAX_NEW_INTENTS = 100_000
+MAX_TOP = 20  # intents of one prediction
 
 
 def _no_half_characters(text: str) -> str:
@@ -38,7 +39,7 @@ Model = Annotated[
     str | None, Field(max_length=100, description="The model that the reviewer saw; another one is a conflict")
 ]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-ExportName = Enum("ExportName", {name: name for name in EXPORTS}, type=str)  # type: ignore[misc]
+ExportName = Enum("ExportName", {name: name for name in (*EXPORTS, *ALIASES)}, type=str)  # type: ignore[misc]
 MethodName = Enum("MethodName", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
 
 
@@ -56,6 +57,11 @@ class PredictBody(Body):
         default=None,
         description="Return no intent for texts less typical than all but this share of the labelled data",
     )
+    top: int = Field(default=0, ge=0, le=MAX_TOP, description="How many of the most probable intents to return")
+    threshold: Share | None = Field(
+        default=None, description="Return no intent for texts whose most probable intent is less probable"
+    )
+    fallback: Name | None = Field(default=None, description="The label of texts of no intent; null by default")
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"texts": ["where is my card?"]}]})
 
 
@@ -108,10 +114,16 @@ class ServeBody(Body):
 
 
 class LabelledText(Body):
-    """An utterance of a known intent."""
+    """An utterance and its intent."""
 
     text: Text
     label: Name
+
+
+class EvaluateBody(Body):
+    """Labelled utterances that predictions are compared with."""
+
+    labelled: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
 
 
 class EstimateBody(Body):

@@ -8,25 +8,39 @@ from pydantic import BaseModel, Field
 
 from newfound.algorithms.estimation import Estimate
 from newfound.model.types import Intent, Prediction, Status
+from newfound.workflows.evaluation import Evaluation
 from newfound.workflows.refitting import RefitChanges
+
+
+class RankedOut(BaseModel):
+    """An intent that a text may belong to."""
+
+    intent: str
+    probability: float
 
 
 class Predicted(BaseModel):
     """The intent of one text."""
 
-    intent: str | None = Field(description="None if the text belongs to no intent, or is too unlike all of them")
+    intent: str | None = Field(
+        description="The fallback label if the text belongs to no intent, is too unlike all of them, or too unsure"
+    )
     known: bool
-    probability: float
+    status: Status | None = Field(description="None if the text belongs to no intent")
+    probability: float = Field(description="Of the most probable intent")
     outlier: float = Field(description="Share of labelled training utterances that lie closer to their intent")
+    top: list[RankedOut] = Field(description="The most probable intents, as many as were asked for")
 
     @classmethod
-    def of(cls, prediction: Prediction) -> Self:
-        """Return the body for a prediction."""
+    def of(cls, prediction: Prediction, *, top: int = 0) -> Self:
+        """Return the body for a prediction, with its `top` most probable intents."""
         return cls(
             intent=prediction.intent,
             known=prediction.known,
+            status=prediction.status,
             probability=prediction.probability,
             outlier=prediction.outlier,
+            top=[RankedOut(intent=r.intent, probability=r.probability) for r in prediction.top[:top]],
         )
 
 
@@ -34,6 +48,46 @@ class Predictions(BaseModel):
     """The intents of a batch of texts, in the order of the texts."""
 
     predictions: list[Predicted]
+
+
+class IntentMatchOut(BaseModel):
+    """A new intent of the model and the label it is matched to."""
+
+    intent: str
+    label: str | None
+    shared: int = Field(description="Utterances that have both")
+    of_intent: int = Field(description="Utterances that are predicted as the intent")
+    of_label: int = Field(description="Utterances that have the label")
+
+
+class ConfusionOut(BaseModel):
+    """A label and an intent that its utterances are mistaken for."""
+
+    label: str
+    intent: str | None
+    count: int
+    share: float = Field(description="Of all utterances that have the label")
+
+
+class EvaluationOut(BaseModel):
+    """How well the model does on labelled utterances. Scores are in percent."""
+
+    utterances: int
+    labels: int
+    labels_by_name: int = Field(description="Labels that are the name of an intent of the model")
+    accuracy: float
+    macro_f1: float
+    accuracy_by_name: float | None
+    accuracy_matched: float | None = Field(description="On utterances whose label the model does not know")
+    mean_confidence: float
+    calibration_error: float = Field(description="The expected calibration error")
+    matches: list[IntentMatchOut]
+    confusions: list[ConfusionOut]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Self:
+        """Return the body for an evaluation."""
+        return cls(**evaluation.as_dict())
 
 
 class OverlapOut(BaseModel):
@@ -139,7 +193,7 @@ class Exports(BaseModel):
 
     formats: list[ExportOut]
     all: CountsOut
-    accepted: CountsOut = Field(description="With `only=accepted`: known and accepted intents")
+    accepted: CountsOut = Field(description="With `only=accepted`: the accepted intents")
 
 
 class Served(BaseModel):

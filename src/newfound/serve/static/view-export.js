@@ -38,7 +38,7 @@ function downloads({ formats, all, accepted }) {
   language.addEventListener("input", update);
   update();
   return [el("h2", {}, "Export"), el("p", {}, "Every utterance with its reviewed intent. What belongs to no intent is left out."),
-    el("fieldset", {}, el("legend", {}, "Which intents"), option("", "All", all), option("accepted", "Known and accepted only", accepted)),
+    el("fieldset", {}, el("legend", {}, "Which intents"), option("", "All", all), option("accepted", "Accepted new intents only", accepted)),
     el("p", { class: "row" }, el("label", { for: "language" }, "Language of the utterances"), language, wrong),
     el("div", { class: "downloads" }, links)];
 }

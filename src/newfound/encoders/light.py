@@ -1,0 +1,324 @@
+"""Loads a BERT or RoBERTa encoder without transformers and sentence-transformers, whose imports take seconds.
+
+What is loaded here has the same modules under the same names as what sentence-transformers loads, so that weights,
+hashes and vectors are equal. An encoder that differs in any way from what is written here is not loaded; then
+`newfound.encoders.encoder.load_encoder` uses sentence-transformers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+WEIGHTS_FILE, TOKENIZER_FILE = "model.safetensors", "tokenizer.json"
+MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
+# Settings that change what the layers compute, with the only values that are supported.
+REQUIRED_SETTINGS = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
+DEFAULT_SETTINGS = {
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+}
+TRANSFORMER_SETTINGS = {
+    "do_lower_case": False,
+    "transformer_task": "feature-extraction",
+    "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}},
+    "module_output_name": "token_embeddings",
+}
+COUNTS = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
+
+
+class NotSupported(Exception):
+    """The encoder is not one that this module can load."""
+
+
+class Linear(nn.Linear):
+    """A linear layer without initial weights, since they are loaded; initialising them takes longer than loading."""
+
+    def reset_parameters(self) -> None:
+        """Leave the weights as they are."""
+
+
+class Embedding(nn.Embedding):
+    """An embedding without initial weights."""
+
+    def reset_parameters(self) -> None:
+        """Leave the weights as they are."""
+
+
+class BertEmbeddings(nn.Module):
+    """The sum of word, position and token type embeddings, normalised."""
+
+    def __init__(self, config: SimpleNamespace) -> None:
+        """Create the embeddings that a config describes."""
+        super().__init__()
+        width = config.hidden_size
+        self.word_embeddings = Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
+        self.position_embeddings = Embedding(config.max_position_embeddings, width)
+        self.token_type_embeddings = Embedding(config.type_vocab_size, width)
+        self.LayerNorm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, input_ids: Tensor, position_ids: Tensor) -> Tensor:
+        """Return the embeddings [n, L, d] of token ids [n, L] at positions [n or 1, L]; all are of token type 0."""
+        x = self.word_embeddings(input_ids) + self.token_type_embeddings(torch.zeros_like(position_ids))
+        x = x + self.position_embeddings(position_ids)
+        embedded: Tensor = self.dropout(self.LayerNorm(x))
+        return embedded
+
+
+def _layer(config: SimpleNamespace) -> nn.Module:
+    """Return the modules of one layer; `newfound.encoders.layers` runs them."""
+    width, inner = config.hidden_size, config.intermediate_size
+    attention, attention_output = nn.Module(), _projection(config, width, width)
+    attention.self = nn.Module()
+    attention.self.query, attention.self.key, attention.self.value = (Linear(width, width) for _ in range(3))
+    attention.self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+    attention.output = attention_output
+    intermediate = nn.Module()
+    intermediate.dense = Linear(width, inner)
+    intermediate.intermediate_act_fn = F.gelu  # type: ignore[assignment]
+    layer = nn.Module()
+    layer.attention, layer.intermediate, layer.output = attention, intermediate, _projection(config, inner, width)
+    return layer
+
+
+def _projection(config: SimpleNamespace, inputs: int, outputs: int) -> nn.Module:
+    module = nn.Module()
+    module.dense = Linear(inputs, outputs)
+    module.LayerNorm = nn.LayerNorm(outputs, eps=config.layer_norm_eps)
+    module.dropout = nn.Dropout(config.hidden_dropout_prob)
+    return module
+
+
+class LightTransformer(nn.Module):
+    """The first module of an encoder; `model` has the modules of a transformers model."""
+
+    def __init__(self, config: SimpleNamespace, *, has_pooler: bool) -> None:
+        """Create the modules that a config describes, without initial weights."""
+        super().__init__()
+        self.model = nn.Module()
+        self.model.config = config  # type: ignore[assignment]
+        self.model.embeddings = BertEmbeddings(config)
+        self.model.encoder = nn.Module()
+        self.model.encoder.layer = nn.ModuleList(_layer(config) for _ in range(config.num_hidden_layers))
+        if has_pooler:  # it is not run, but its weights are part of the encoder's hash
+            self.model.pooler = nn.Module()
+            self.model.pooler.dense = Linear(config.hidden_size, config.hidden_size)
+
+    @property
+    def auto_model(self) -> nn.Module:
+        """The transformer, by the name that sentence-transformers uses."""
+        return self.model
+
+
+class Pooling(nn.Module):
+    """Says how token vectors become one vector; `newfound.encoders.tail` does it."""
+
+    def __init__(self, pooling_mode: str) -> None:
+        """Take the name of the pooling."""
+        super().__init__()
+        self.pooling_mode = pooling_mode
+
+
+class Normalize(nn.Module):
+    """Says that vectors have unit length."""
+
+
+class LightTokenizer:
+    """The part of the interface of transformers' tokenizers that newfound uses, on the package `tokenizers`."""
+
+    def __init__(self, backend: Any, pad_token: str, pad_token_id: int, unk_token_id: int | None) -> None:
+        """Wrap a `tokenizers.Tokenizer`.
+
+        Args:
+            backend: The tokenizer.
+            pad_token: The token that pads.
+            pad_token_id: Its id.
+            unk_token_id: The id of the token that stands for unknown pieces; None if there is none.
+        """
+        self.backend_tokenizer = backend
+        self.pad_token, self.pad_token_id, self.unk_token_id = pad_token, pad_token_id, unk_token_id
+
+    def __call__(
+        self,
+        texts: Sequence[str],
+        *,
+        truncation: bool,
+        max_length: int,
+        padding: str | bool = False,
+        return_attention_mask: bool = True,
+    ) -> dict[str, list[list[int]]]:
+        """Return token ids and attention masks, with the special tokens, cut at `max_length`."""
+        if not truncation or padding not in (False, "max_length"):
+            raise ValueError("the light tokenizer always cuts, and pads to max_length or not at all")
+        self.backend_tokenizer.enable_truncation(max_length)
+        if padding:
+            self.backend_tokenizer.enable_padding(length=max_length, pad_id=self.pad_token_id, pad_token=self.pad_token)
+        else:
+            self.backend_tokenizer.no_padding()
+        encoded = self.backend_tokenizer.encode_batch(list(texts))
+        return {"input_ids": [e.ids for e in encoded], "attention_mask": [e.attention_mask for e in encoded]}
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return the id of each token."""
+        vocabulary: dict[str, int] = self.backend_tokenizer.get_vocab()
+        return vocabulary
+
+
+class LightEncoder(nn.Module):
+    """Stands for a SentenceTransformer, of which it has the parts that newfound runs."""
+
+    def __init__(
+        self, folder: Path, modules: Sequence[nn.Module], tokenizer: LightTokenizer, max_seq_length: int
+    ) -> None:
+        """Put an encoder together.
+
+        Args:
+            folder: Where it was loaded from.
+            modules: Transformer, pooling, and perhaps normalisation.
+            tokenizer: The tokenizer.
+            max_seq_length: The largest number of tokens of a text.
+        """
+        super().__init__()
+        for number, module in enumerate(modules):
+            self.add_module(str(number), module)
+        self.folder, self.tokenizer, self.max_seq_length = folder, tokenizer, max_seq_length
+
+    def __iter__(self) -> Iterator[nn.Module]:
+        return iter(self._modules[name] for name in self._modules)  # type: ignore[misc]
+
+    def save(self, folder: str, **options: Any) -> None:
+        """Write the encoder as sentence-transformers does."""
+        self.whole().save(folder, **options)
+
+    def whole(self) -> Any:
+        """Return the same encoder, loaded by sentence-transformers."""
+        from newfound.encoders.quiet import quietly
+
+        with quietly():
+            from sentence_transformers import SentenceTransformer
+
+            return SentenceTransformer(str(self.folder), device="cpu", local_files_only=True).float()
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Load an encoder from its folder.
+
+        Raises:
+            NotSupported: The encoder has to be loaded by sentence-transformers.
+        """
+        try:
+            return cls._load(folder)
+        except NotSupported:
+            raise
+        except Exception as error:  # a damaged file: sentence-transformers says what is wrong with it
+            raise NotSupported(str(error)) from None
+
+    @classmethod
+    def _load(cls, folder: Path) -> Self:
+        from safetensors.torch import load_file
+
+        config = _read_config(folder)
+        pooling, normalize, most = _read_modules(folder)
+        tokenizer, tokenizer_most = _read_tokenizer(folder, config)
+        weights = {name: t.float() for name, t in load_file(folder / WEIGHTS_FILE).items()}
+        weights.pop("embeddings.position_ids", None)
+        layers = {name.split(".")[2] for name in weights if name.startswith("encoder.layer.")}
+        if len(layers) != config.num_hidden_layers:  # before any layer is made: the number may be huge
+            raise NotSupported("its weights have another number of layers")
+        transformer = LightTransformer(config, has_pooler="pooler.dense.weight" in weights)
+        if set(transformer.model.state_dict()) != set(weights):
+            raise NotSupported("its weights have other names")
+        transformer.model.load_state_dict(weights, assign=True)
+        modules = [transformer, Pooling(pooling), *([Normalize()] if normalize else [])]
+        # As sentence-transformers: its own setting counts as it is, the tokenizer's up to the number of positions.
+        limit = most if most is not None else min(tokenizer_most, config.max_position_embeddings)
+        return cls(folder, modules, tokenizer, limit)
+
+
+def _read_config(folder: Path) -> SimpleNamespace:
+    settings = {**DEFAULT_SETTINGS, **REQUIRED_SETTINGS, **_read_json(folder / "config.json")}
+    if settings.get("model_type") not in MODEL_TYPES:
+        raise NotSupported(f"model type {settings.get('model_type')!r}")
+    if any(settings[name] != value for name, value in REQUIRED_SETTINGS.items()):
+        raise NotSupported("its config has settings that change the layers")
+    if any(type(settings.get(name)) is not int for name in (*COUNTS, "pad_token_id")):
+        raise NotSupported("its config does not state all sizes")
+    return SimpleNamespace(**settings)
+
+
+def _read_modules(folder: Path) -> tuple[str, bool, int | None]:
+    """Return the pooling, whether vectors are normalised, and the largest number of tokens if it is set."""
+    if not (folder / "modules.json").is_file():  # a plain transformers model, which is pooled by its mean
+        if any((folder / name).exists() for name in ("sentence_bert_config.json", "1_Pooling")):
+            raise NotSupported("parts of a sentence-transformers model")
+        return "mean", False, None
+    modules = _read_json(folder / "modules.json")
+    kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
+    if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]) or modules[0]["path"]:
+        raise NotSupported(f"its modules are {kinds}")
+    own = _read_json(folder / "sentence_bert_config.json")
+    if any(own.get(name, value) != value for name, value in TRANSFORMER_SETTINGS.items()) or (
+        set(own) - set(TRANSFORMER_SETTINGS) - {"max_seq_length"}
+    ):
+        raise NotSupported("its transformer has other settings")
+    most = own.get("max_seq_length")
+    if most is not None and type(most) is not int:
+        raise NotSupported("its length is not a number")
+    return _pooling(_read_json(folder / modules[1]["path"] / "config.json")), len(kinds) == 3, most
+
+
+def _pooling(settings: dict[str, Any]) -> str:
+    """Return the pooling; newer files name it, and older ones have a flag for each."""
+    flags = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+    chosen = [flags.get(name, name) for name, value in settings.items() if name.startswith("pooling_mode_") and value]
+    mode = settings.get("pooling_mode", chosen[0] if len(chosen) == 1 else None)
+    if mode not in flags.values() or not settings.get("include_prompt", True):
+        raise NotSupported(f"its pooling is {mode!r}")
+    return str(mode)
+
+
+def _read_tokenizer(folder: Path, config: SimpleNamespace) -> tuple[LightTokenizer, int]:
+    """Return the tokenizer, and the largest number of tokens that it states."""
+    from tokenizers import Tokenizer
+
+    settings = _read_json(folder / "tokenizer_config.json")
+    sides = {settings.get(name, "right") for name in ("truncation_side", "padding_side")}
+    if sides != {"right"} or settings.get("split_special_tokens", False):
+        raise NotSupported("its tokenizer has other settings")
+    backend = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    names = {name: _token(settings.get(name)) for name in ("pad_token", "unk_token")}
+    ids = {name: backend.token_to_id(token) for name, token in names.items() if token is not None}
+    pad_id = ids.get("pad_token")
+    if pad_id is None:
+        raise NotSupported("its tokenizer has no padding")
+    most = settings.get("model_max_length")
+    tokenizer = LightTokenizer(backend, str(names["pad_token"]), pad_id, ids.get("unk_token"))
+    return tokenizer, config.max_position_embeddings if not isinstance(most, int | float) else int(most)
+
+
+def _token(value: Any) -> str | None:
+    """Return a special token, which is a text or a mapping with its content."""
+    content = value.get("content") if isinstance(value, dict) else value
+    return content if isinstance(content, str) else None
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))

@@ -1,0 +1,150 @@
+"""Predictions as JSON lines, CSV or Parquet, written to a stream as they arrive."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import Any, BinaryIO, Protocol
+
+from newfound.errors import MissingExtra, SettingsError
+from newfound.model.types import Prediction
+
+ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
+
+
+class PredictionWriter(Protocol):
+    """Writes predictions to a stream."""
+
+    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
+        """Write predictions, each with the line of its text, so that a reader of the stream sees them at once."""
+
+    def close(self) -> None:
+        """Finish the file; the stream stays open."""
+
+
+def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
+    """Return the fields of a prediction in the order in which they are written; `top` only if it was asked for."""
+    values = {"line": line, **asdict(prediction)}
+    if not top:
+        del values["top"]
+    return values
+
+
+class JsonLines:
+    """One JSON object a line."""
+
+    def __init__(self, stream: BinaryIO, top: int) -> None:
+        """Write to a stream; `top` says how many of the most probable intents are written."""
+        self._stream, self._top = stream, top
+
+    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
+        """Write one line for each prediction."""
+        for line, prediction in predictions:
+            values = values_of(line, prediction, top=self._top)
+            self._stream.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Do nothing; every line is complete."""
+
+
+class CommaSeparated:
+    """CSV with a header; the most probable intents are columns intent_1, probability_1, intent_2 and so on."""
+
+    def __init__(self, stream: BinaryIO, top: int) -> None:
+        """Write to a stream; `top` says how many of the most probable intents are written."""
+        self._stream, self._top = stream, top
+        names = ["line", "text", "intent", "known", "probability", "outlier", "status"]
+        self._write([names + [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]])
+
+    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
+        """Write one row for each prediction."""
+        rows = []
+        for line, prediction in predictions:
+            values = values_of(line, prediction, top=self._top)
+            ranked = values.pop("top", ())
+            cells = [str(value).lower() if isinstance(value, bool) else value for value in values.values()]
+            cells += [cell for one in ranked for cell in (one["intent"], one["probability"])]
+            rows.append(cells + [None] * (2 * (self._top - len(ranked))))
+        self._write(rows)
+
+    def _write(self, rows: list[list[Any]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self._stream.write(text.getvalue().encode())
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Do nothing; every row is complete."""
+
+
+class Parquet:
+    """A Parquet file; the most probable intents are a list in the column `top`."""
+
+    def __init__(self, stream: BinaryIO, top: int) -> None:
+        """Write to a stream; `top` says how many of the most probable intents are written.
+
+        Raises:
+            MissingExtra: pyarrow is not installed.
+        """
+        check_pyarrow()
+        import pyarrow
+        from pyarrow import parquet
+
+        ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
+        columns = [
+            ("line", pyarrow.int64()),
+            ("text", pyarrow.string()),
+            ("intent", pyarrow.string()),
+            ("known", pyarrow.bool_()),
+            ("probability", pyarrow.float64()),
+            ("outlier", pyarrow.float64()),
+            ("status", pyarrow.string()),
+            *([("top", ranked)] if top else []),
+        ]
+        self._schema = pyarrow.schema(columns)
+        self._writer = parquet.ParquetWriter(stream, self._schema)
+        self._table = pyarrow.Table.from_pylist
+        self._top = top
+        self._rows: list[dict[str, Any]] = []
+
+    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
+        """Collect rows, and write them in groups."""
+        self._rows += [values_of(line, prediction, top=self._top) for line, prediction in predictions]
+        if len(self._rows) >= ROWS_PER_GROUP:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        self._writer.write_table(self._table(self._rows, schema=self._schema))
+        self._rows = []
+
+    def close(self) -> None:
+        """Write the remaining rows and the end of the file."""
+        if self._rows:
+            self._write_group()
+        self._writer.close()
+
+
+WRITERS: dict[str, Callable[[BinaryIO, int], PredictionWriter]] = {
+    "jsonl": JsonLines,
+    "csv": CommaSeparated,
+    "parquet": Parquet,
+}
+
+
+def check_writer(format: str) -> None:
+    """Refuse a format that is not one of `WRITERS`, or whose package is not installed."""
+    if format not in WRITERS:
+        raise SettingsError(f"no format {format!r} for predictions; one of {', '.join(WRITERS)}")
+    if format == "parquet":
+        check_pyarrow()
+
+
+def check_pyarrow() -> None:
+    """Raise a `MissingExtra` if pyarrow is not installed."""
+    if find_spec("pyarrow") is None:
+        raise MissingExtra("parquet", "pyarrow", "parquet")

@@ -1,0 +1,290 @@
+"""What a new user types in the first hour: predictions, exports and decisions, and how quickly they are refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import newfound as package
+from commands import newfound
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+
+UTTERANCES = "pay my bill money\nleak water smell\nzzz qqq\n"
+SLOW = {"torch", "numpy", "sklearn", "scipy", "transformers", "sentence_transformers"}
+
+
+@pytest.fixture
+def model(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def new_intents(folder):
+    return [i["name"] for i in json.loads((folder / "model.json").read_text())["intents"] if not i["known"]]
+
+
+def decide(folder, *decisions):
+    ReviewStore(folder).decide([Decision(kind, arguments) for kind, arguments in decisions], author="ana")
+
+
+def lines(done):
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def refused(done, *phrases):
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    for phrase in phrases:
+        assert phrase in done.stderr
+
+
+def test_the_most_probable_intents_are_printed(model):
+    plain = lines(newfound("predict", model, stdin=UTTERANCES))
+    rows = lines(newfound("predict", model, "--top", 3, stdin=UTTERANCES))
+    assert [{k: v for k, v in row.items() if k != "top"} for row in rows] == plain
+    for row in rows:
+        probabilities = [one["probability"] for one in row["top"]]
+        assert len(probabilities) == 3
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert row["top"][0] == {"intent": row["intent"], "probability": row["probability"]}
+    everything = lines(newfound("predict", model, "--top", 99, stdin=UTTERANCES))
+    assert sum(one["probability"] for one in everything[0]["top"]) == pytest.approx(1, abs=1e-4)
+
+
+def test_unsure_predictions_become_the_fallback(model):
+    plain = lines(newfound("predict", model, stdin=UTTERANCES))
+    probabilities = sorted(row["probability"] for row in plain)
+    threshold = (probabilities[0] + probabilities[1]) / 2
+    rows = lines(newfound("predict", model, "--threshold", threshold, "--fallback", "to_human", stdin=UTTERANCES))
+    assert [row["intent"] == "to_human" for row in rows] == [row["probability"] < threshold for row in plain]
+    assert sum(row["intent"] == "to_human" for row in rows) == 1
+    assert all((row["status"] is None, row["known"]) == (True, False) for row in rows if row["intent"] == "to_human")
+    without_name = lines(newfound("predict", model, "--threshold", threshold, stdin=UTTERANCES))
+    assert [row["intent"] for row in without_name].count(None) == 1
+    in_python = package.predict(model, UTTERANCES.split("\n")[:3], threshold=threshold, fallback="to_human", top=2)
+    assert [p.intent for p in in_python] == [row["intent"] for row in rows]
+    assert all(len(p.top) == 2 for p in in_python)
+
+
+def test_the_fallback_stands_for_rejected_intents_and_outliers_too(model):
+    first, _ = new_intents(model)
+    texts = [u["text"] for u in map(json.loads, (model / "utterances.jsonl").read_text().splitlines())]
+    decide(model, ("reject", {"intent": first}))
+    rows = lines(newfound("predict", model, "--fallback", "none", stdin="\n".join(texts[-30:])))
+    assert "none" in [row["intent"] for row in rows]
+    outliers = lines(newfound("predict", model, "--fallback", "none", "--max-outliers", "100%", stdin=UTTERANCES))
+    assert {row["intent"] for row in outliers} == {"none"}
+
+
+def test_predictions_as_a_table(model):
+    done = newfound("predict", model, "--format", "csv", "--top", 2, stdin=UTTERANCES)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    expected = lines(newfound("predict", model, "--top", 2, stdin=UTTERANCES))
+    assert [(row["intent"], row["intent_2"]) for row in rows] == [
+        (row["intent"], row["top"][1]["intent"]) for row in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "xml"], "no format 'xml' for predictions"),
+        (["--format", "rasa"], "--input-format"),
+        (["--threshold", "2"], "--threshold 2: give a share"),
+        (["--top", "-1"], "--top"),
+        (["--fallback", " "], "the fallback label is empty"),
+        (["--device", "tpu"], "auto, cpu, cuda"),
+    ],
+)
+def test_wrong_options_of_predict(model, options, message):
+    done = newfound("predict", model, *options, stdin=UTTERANCES)
+    refused(done, message)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["discover", "known.csv", "logs.csv", "--out", "m", "--method", "magic"], 2),
+        (["discover", "known.csv", "logs.csv", "--out", "m", "--effort", "much"], 2),
+        (["discover", "known.csv", "logs.csv", "--out", "m", "--tune", "most"], 2),
+        (["discover", "known.csv", "logs.csv", "--out", "m", "--device", "tpu"], 2),
+        (["discover", "known.csv", "logs.csv", "--out", "m", "--seed", "-1"], 2),
+        (["discover", "known.csv", "logs.csv", "--out", "m"], 2),
+        (["update", "MODEL", "absent.csv", "--out", "m"], 2),
+        (["estimate", "known.csv", "logs.csv", "--strategy", "guess"], 2),
+        (["predict", "MODEL", "absent.csv"], 2),
+        (["predict", "MODEL", "--format", "xml"], 2),
+        (["export", "MODEL", "--to", "floppy", "--out", "x"], 2),
+        (["export", "MODEL", "--to", "csv", "--out", "x.csv"], 0),
+        (["inspect", "MODEL"], 0),
+        (["review", "log", "MODEL"], 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_torch_is_not_loaded_for_what_does_not_need_it(model, tmp_path, monkeypatch, arguments, code):
+    """In a process of its own, since this one has loaded torch. One accepted intent is not a reason to load it."""
+    decide(model, ("accept", {"intent": new_intents(model)[0]}))
+    command = ["newfound", *(str(model) if argument == "MODEL" else argument for argument in arguments)]
+    script = (
+        f"import sys; sys.argv = {command!r}\n"
+        "from newfound.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as stop:\n"
+        f"    slow = {SLOW!r} & set(sys.modules)\n"
+        "    assert not slow, slow\n"
+        "    sys.exit(stop.code)"
+    )
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_accepted_intents_are_called_so(model):
+    first, second = new_intents(model)
+    decide(model, ("rename", {"intent": first, "to": "moving"}), ("accept", {"intent": "moving"}))
+    shown = json.loads(newfound("inspect", model, "--json").stdout)["intents"]
+    assert {i["name"]: i["status"] for i in shown if not i["known"]} == {"moving": "accepted", second: "new"}
+    assert "accepted" in newfound("inspect", model).stdout
+    utterances = [json.loads(line) for line in (model / "utterances.jsonl").read_text().splitlines()]
+    rows = lines(newfound("predict", model, stdin="\n".join(u["text"] for u in utterances if not u["labelled"])))
+    statuses = {row["intent"]: row["status"] for row in rows}
+    assert statuses["moving"] == "accepted"
+    assert {row["known"] for row in rows if row["status"] == "accepted"} == {False}
+
+
+def test_descriptions_without_the_network_are_those_with_it(model, tiny_encoder):
+    first, second = new_intents(model)
+    decide(model, ("accept", {"intent": second}), ("rename", {"intent": first, "to": "moving"}))
+    loaded = package.load(model, encoder=tiny_encoder)
+    for stored, computed in zip(loaded.intents, loaded.describer().describe_all(), strict=True):
+        assert stored.certainty == pytest.approx(computed.certainty, abs=2e-4)  # probabilities are stored rounded
+        one, other = stored.as_dict(), computed.as_dict()
+        for key in ("certainty", "expected_error"):
+            del one[key], other[key]
+        assert one == other
+
+
+def exported(model, out, *options):
+    done = newfound("export", model, "--to", "csv", "--out", out, "--force", *options)
+    assert done.returncode == 0, done.stderr
+    with out.open(newline="") as file:
+        return [(row["text"], row["label"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("changed", ["nothing", "names", "moved", "merged"])
+def test_exports_without_the_network_are_those_with_it(model, tmp_path, tiny_encoder, changed):
+    first, second = new_intents(model)
+    text = json.loads((model / "utterances.jsonl").read_text().splitlines()[0])["text"]
+    decisions = {
+        "nothing": [],
+        "names": [("accept", {"intent": second}), ("rename", {"intent": first, "to": "moving"})],
+        "moved": [
+            ("move", {"texts": [text], "to": "own", "create": True}),
+            ("move", {"texts": ["=cmd|calc pay 🎉"], "to": None}),
+        ],
+        "merged": [("merge", {"intents": [first], "into": second})],
+    }[changed]
+    if decisions:
+        decide(model, *decisions)
+    corpus = package.load(model, encoder=tiny_encoder).corpus()
+    assert exported(model, tmp_path / "x.csv") == list(zip(corpus.texts, corpus.labels, strict=True))
+
+
+def test_exports_of_accepted_intents_and_of_sure_utterances(model, tmp_path):
+    out = tmp_path / "x.csv"
+    refused(newfound("export", model, "--to", "csv", "--out", out, "--only", "accepted"), "no intent was accepted yet")
+    refused(newfound("export", model, "--to", "csv", "--out", out, "--only", "some"), "new, accepted")
+    refused(newfound("export", model, "--to", "csv", "--out", out, "--min-probability", "9"), "--min-probability 9")
+    first, second = new_intents(model)
+    decide(model, ("accept", {"intent": first}))
+    assert {label for _, label in exported(model, out, "--only", "accepted")} == {first}
+    assert {label for _, label in exported(model, out, "--only", "new")} == {first, second}
+    assert exported(model, out, "--new") == exported(model, out, "--only", "new")
+    utterances = [json.loads(line) for line in (model / "utterances.jsonl").read_text().splitlines()]
+    sure = [u["text"] for u in utterances if u["labelled"] or u["probability"] >= 0.6]
+    assert 0 < len(sure) < len(utterances)
+    assert [text for text, _ in exported(model, out, "--min-probability", "60%")] == sure
+
+
+def test_exports_are_not_overwritten(model, tmp_path):
+    out = tmp_path / "nlu.yml"
+    out.write_text("mine")
+    refused(newfound("export", model, "--to", "rasa", "--out", out), "add --force to replace it")
+    assert out.read_text() == "mine"
+    done = newfound("export", model, "--to", "rasa", "--out", out, "--force")
+    assert done.returncode == 0, done.stderr
+    assert out.read_text() != "mine"
+
+
+def test_renamed_intents_are_printed(model, tmp_path):
+    first, _ = new_intents(model)
+    decide(model, ("rename", {"intent": first, "to": "faq/moving"}))
+    done = newfound("export", model, "--to", "rasa", "--out", tmp_path / "nlu.yml")
+    assert "faq/moving is called faq_moving there" in done.stdout
+
+
+def test_a_model_without_utterances_holds_none(tmp_path, tiny_folder):
+    """Whoever asks for it must not find utterances in the descriptions of the intents."""
+    themes = {"pay": "secret pay bill", "leak": "secret leak gas"}
+    known = [(f"{words} {w}", label) for label, words in themes.items() for w in "abcdefgh"]
+    logs = ["secret solar car " + w for w in "abcdefgh"] + ["secret move house " + w for w in "abcdefgh"]
+    done = package.discover(
+        tuple(map(list, zip(*known, strict=True))),
+        logs,
+        tmp_path / "m",
+        encoder=str(tiny_folder),
+        n_new=2,
+        device="cpu",
+        keep_utterances=False,
+    )
+    assert any(intent.exemplars for intent in done.intents), "the caller still sees them"
+    assert not (tmp_path / "m" / "utterances.jsonl").exists()
+    written = (tmp_path / "m" / "model.json").read_text()
+    assert not [text for text in [t for t, _ in known] + logs if text in written]
+    intents = json.loads(written)["intents"]
+    assert all(intent["exemplars"] == intent["border"] == [] for intent in intents)
+    assert all(intent["keywords"] for intent in intents)
+    assert newfound("inspect", tmp_path / "m").returncode == 0
+    refused(newfound("export", tmp_path / "m", "--to", "csv", "--out", tmp_path / "x"), "without its utterances")
+
+
+def test_discover_and_inspect_show_how_certain_an_intent_is(model, capsys):
+    from newfound.cli.show import print_new_intents
+
+    intents = package.load(model).intents
+    print_new_intents(intents)
+    printed = capsys.readouterr().out
+    inspected = newfound("inspect", model, "--new").stdout
+    for intent in intents:
+        if not intent.known:
+            assert f"{100 * intent.certainty:.0f} %" in printed
+            assert f"{100 * intent.certainty:.0f} %" in inspected
+
+
+@pytest.mark.parametrize(
+    ("yaml", "phrases"),
+    [
+        ("- accept: {first}\n- rename: {{intent: {first}x, to: a}}", ["decision 2, rename:", "did you mean '{first}'"]),
+        ("- accept: {first}x", ["decision 1, accept:", "no intent '{first}x'", "did you mean '{first}'"]),
+        ("- renam: {{intent: a, to: b}}", ["decision 1: no decision 'renam'", "did you mean 'rename'"]),
+        ("- rename: {{intnt: a, to: b}}", ["decision 1", "unknown argument 'intnt' (did you mean 'intent'?)"]),
+        ("- move: {{texts: [asdf], to: {first}x}}", ["decision 1, move:", "not among the utterances"]),
+        ("- move: {{texts: ['=cmd|calc pey 🎉'], to: {first}}}", ["did you mean '=cmd|calc pay 🎉'"]),
+        ("- accept: {first}\n- 3", ["decision 2: a decision is one of"]),
+    ],
+)
+def test_refused_decisions_are_named(model, tmp_path, yaml, phrases):
+    first, _ = new_intents(model)
+    (tmp_path / "decisions.yaml").write_text(yaml.format(first=first))
+    done = newfound("review", "apply", model, tmp_path / "decisions.yaml")
+    refused(done, *(phrase.format(first=first) for phrase in phrases), "nothing was recorded")
+    assert not ReviewStore(model).exists

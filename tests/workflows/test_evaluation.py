@@ -1,0 +1,148 @@
+"""Evaluation: known labels by name, new intents through the best matching, behind every door."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import newfound
+from commands import newfound as command
+from conftest import themed_corpus
+from newfound.algorithms.metrics import calibration_error, macro_f1
+from newfound.data.corpus import Corpus
+from newfound.errors import DataError, TargetExists
+from newfound.model.types import Prediction
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+from newfound.workflows.evaluation import match_intents
+
+
+def test_macro_f1_counts_every_class_alike():
+    """Class 0: precision 3/4, recall 1; class 1: precision 1, recall 1/2. F1 6/7 and 2/3."""
+    true, predicted = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 0, 1])
+    assert macro_f1(true, predicted) == pytest.approx(100 * (6 / 7 + 2 / 3) / 2)
+    assert macro_f1(true, np.array([-1] * 5)) == 0
+
+
+def test_calibration_error_by_hand():
+    """Bin 0.9: two predictions, one right, gap |1.8 - 1| = 0.8. Bin 0.5: one prediction, right, gap 0.5."""
+    error = calibration_error(np.array([0.9, 0.9, 0.5]), np.array([True, False, True]))
+    assert error == pytest.approx(100 * (0.8 + 0.5) / 3)
+    assert calibration_error(np.array([1.0, 1.0]), np.array([True, True])) == 0
+
+
+def test_matching_is_one_to_one_and_leaves_out_what_has_a_name():
+    labels = ["x", "x", "x", "y", "y", "pay", "named"]
+    intents = ["n1", "n1", "n2", "n1", "n2", "pay", "n3"]
+    predictions = [Prediction(str(i), intent, False, 1.0, 0.0) for i, intent in enumerate(intents)]
+    corpus = Corpus.of([p.text for p in predictions], labels)
+    new = ["n1", "n2", "n3", "named"]
+    matches = match_intents(corpus, predictions, names=["pay", *new], new=new)
+    assert [(m.intent, m.label, m.shared, m.of_intent, m.of_label) for m in matches] == [
+        ("n1", "x", 2, 3, 3),
+        ("n2", "y", 1, 2, 2),
+        ("n3", None, 0, 1, 0),
+    ]
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    known = themed_corpus(per_theme=12, unlabelled=(), seed=1)
+    return list(known.texts), list(known.labels)
+
+
+@pytest.fixture
+def file(labelled, tmp_path):
+    with (tmp_path / "labelled.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([("text", "label"), *zip(*labelled, strict=True)])
+    return tmp_path / "labelled.csv"
+
+
+def test_scores_are_those_of_the_rows(saved, labelled, tmp_path, tiny_encoder):
+    result = newfound.evaluate(saved, labelled, tmp_path / "rows.csv", encoder=tiny_encoder)
+    assert (result.utterances, result.labels, result.labels_by_name) == (60, 5, 3)
+    assert {match.label for match in result.matches} <= {"move", "solar"}
+    meaning = {match.intent: match.label for match in result.matches}
+    with result.path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["text"], row["label"]) for row in rows] == list(zip(*labelled, strict=True))
+    for row in rows:
+        expected = meaning.get(row["intent"], row["intent"]) or ""
+        assert row["meaning"] == expected
+        assert row["correct"] == str(row["label"] == expected).lower()
+    right = [row["correct"] == "true" for row in rows]
+    assert result.accuracy == pytest.approx(100 * np.mean(right), abs=1e-3)
+    by_name = [r for r, row in zip(right, rows, strict=True) if row["label"] not in ("move", "solar")]
+    assert result.accuracy_by_name == pytest.approx(100 * np.mean(by_name), abs=1e-3)
+    assert result.mean_confidence == pytest.approx(100 * np.mean([float(row["probability"]) for row in rows]), abs=1e-3)
+    assert sum(confusion.count for confusion in result.confusions) == right.count(False)
+    counts = [confusion.count for confusion in result.confusions]
+    assert counts == sorted(counts, reverse=True)
+    assert 20 < result.accuracy < 100, "the tiny encoder finds the themes, not perfectly"
+
+
+def test_a_renamed_intent_is_compared_by_its_name(saved, labelled, tmp_path, tiny_encoder):
+    before = newfound.evaluate(saved, labelled, encoder=tiny_encoder)
+    best = before.matches[0]
+    folder = shutil.copytree(saved, tmp_path / "model")
+    decision = Decision("rename", {"intent": best.intent, "to": best.label})
+    ReviewStore(folder).decide([decision], author="ana")
+    after = newfound.evaluate(folder, labelled, encoder=tiny_encoder)
+    assert after.labels_by_name == before.labels_by_name + 1
+    assert after.accuracy == before.accuracy
+    assert best.intent not in [match.intent for match in after.matches]
+
+
+def test_the_command_prints_tables_of_80_columns(saved, file, tmp_path):
+    done = command("evaluate", saved, file, "--out", tmp_path / "rows.csv", "--worst", 3, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80 + len(str(tmp_path)), done.stdout
+    for phrase in ("60 utterances of 5 labels", "accuracy", "macro-F1", "mean confidence", "one to one"):
+        assert phrase in done.stdout
+    tables = [line for line in done.stdout.splitlines() if "Wrote" not in line]
+    assert max(map(len, tables)) <= 80
+    expected = newfound.evaluate(saved, file)
+    assert f"accuracy     {expected.accuracy:.1f} %" in done.stdout
+    worst = expected.confusions[0]
+    assert f"{worst.label} " in done.stdout
+    again = command("evaluate", saved, file, "--out", tmp_path / "rows.csv")
+    assert again.returncode == 2
+    assert "add --force" in again.stderr
+    assert command("evaluate", saved, file, "--out", tmp_path / "rows.csv", "--force").returncode == 0
+
+
+def test_long_names_do_not_widen_the_tables(saved, tmp_path):
+    long = "a_label_of_a_very_long_name_" * 4
+    rows = [("pay bill", long), ("pay money", long), ("solar car", "b" * 90), ("leak", "leak")]
+    with (tmp_path / "x.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([("text", "label"), *rows])
+    done = command("evaluate", saved, tmp_path / "x.csv", COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_three_doors_say_the_same(saved, file, labelled, tmp_path, tiny_encoder):
+    sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+    serving = pytest.importorskip("serving", reason="extra `serve` not installed")
+    expected = json.loads(json.dumps(newfound.evaluate(saved, file, encoder=tiny_encoder).as_dict()))
+    assert json.loads(command("evaluate", saved, file, "--json").stdout) == expected
+    folder = shutil.copytree(saved, tmp_path / "model")
+    body = {"labelled": [{"text": t, "label": y} for t, y in zip(*labelled, strict=True)]}
+    with serving.client_of(folder, tiny_encoder) as client:
+        answer = client.post("/v1/evaluate", json=body)
+        one = client.post("/v1/evaluate", json={"labelled": body["labelled"][:1]})
+    assert answer.json() == expected
+    assert one.json()["labels"] == 1
+
+
+def test_what_cannot_be_evaluated(saved, tmp_path, tiny_encoder):
+    with pytest.raises(DataError, match="no labelled utterance"):
+        newfound.evaluate(saved, (["a"], [None]), encoder=tiny_encoder)
+    with pytest.raises(TargetExists):
+        newfound.evaluate(saved, (["a"], ["b"]), tmp_path, encoder=tiny_encoder)
