@@ -50,7 +50,6 @@ def predict(
 ) -> None:
     """Classify utterances. Prints one JSON line per utterance; review decisions are applied."""
     from newfound.workflows.prediction import PredictRequest, stream_predictions
-    from newfound.workflows.sources import ReadOptions
 
     request = PredictRequest(
         model,
@@ -58,7 +57,7 @@ def predict(
         max_outliers=None if max_outliers is None else share(max_outliers, "--max-outliers"),
         encoder=encoder,
         device=device,
-        read=ReadOptions(files.text_column, format=files.format, encoding=files.encoding),
+        read=files.reading(),
     )
     for batch in stream_predictions(request, reporter=reporter_for_terminal()):
         for answer in batch:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate, Strategy
-from newfound.defaults import LogsHold
+from newfound.defaults import Conflicts, LogsHold
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.methods.estimation import estimate_for
@@ -20,8 +20,7 @@ from newfound.workflows.sources import (
     LogSource,
     ReadOptions,
     distinct_logs,
-    known_corpus,
-    logs_corpus,
+    known_and_logs,
 )
 
 
@@ -31,23 +30,27 @@ class EstimateRequest:
 
     Attributes:
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
-        logs: Unlabelled utterances: a file, a corpus, or texts.
+        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
         strategy: resolution, height or drop (`newfound.algorithms.estimation` explains them).
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
         expected: Where the strategy "drop" starts.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
         seed: Same seed, same estimate.
         read: How files are read.
+        read_logs: How the logs are read, where that differs.
+        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
     """
 
     known: KnownSource
-    logs: LogSource
+    logs: LogSource | None = None
     strategy: Strategy = "resolution"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     expected: Count | None = None
     encoder: str | Encoder = defaults.ENCODER
     seed: CountOrNone = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
+    read_logs: ReadOptions | None = None
+    conflicts: Conflicts = defaults.CONFLICTS
 
 
 def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> Estimate:
@@ -59,8 +62,15 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     """
     reporter = reporter or Silent()
     check_types(request)
-    known = known_corpus(request.known, request.read, reporter)
-    logs = distinct_logs(logs_corpus(request.logs, request.read, reporter), reporter)
+    known, logs = known_and_logs(
+        request.known,
+        request.logs,
+        request.read,
+        request.read_logs or request.read,
+        reporter,
+        conflicts=request.conflicts,
+    )
+    logs = distinct_logs(logs, reporter)
     encoder = with_cache(request.encoder)
     if isinstance(encoder, str):
         encoder = load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))

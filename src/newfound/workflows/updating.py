@@ -27,6 +27,7 @@ from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     LogSource,
     ReadOptions,
+    check_n_new,
     distinct_logs,
     logs_corpus,
     redacted,
@@ -85,6 +86,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     logs = distinct_logs(logs, reporter)
     reviewed = opened(request.model, request.encoder, "cpu")
     earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all), logs)
+    check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
     method = Consensus(
         encoder=with_cache(reviewed.encoder),
         n_new=request.n_new,

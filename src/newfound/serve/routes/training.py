@@ -39,6 +39,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             logs_hold=body.logs_hold,
             encoder=service.session.model.encoder,
             seed=body.seed,
+            conflicts=body.conflicts,
         )
         return EstimateOut.of(await run_in_threadpool(estimate, request))
 
@@ -60,6 +61,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 device=session.model.device.type,
                 seed=body.seed,
                 redact=body.redact,
+                conflicts=body.conflicts,
             )
             discover(workflow_request, reporter=reporter)
 
@@ -109,5 +111,5 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return service.jobs.state()
 
 
-def _pairs(known: list[LabelledText]) -> tuple[list[str], list[str]]:
+def _pairs(known: list[LabelledText]) -> tuple[list[str], list[str | None]]:
     return [example.text for example in known], [example.label for example in known]
