@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import cache
 
 # Words that carry no meaning of their own in a request. Short on purpose: other languages pass through unharmed.
 FILLERS = frozenset(
@@ -16,8 +18,15 @@ FILLERS = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """Lower-case words; apostrophes join, everything else that is no letter or digit divides."""
-    return re.findall(r"[^\W_]+", text.lower().replace("'", "").replace("’", ""))
+    """Lower-case words; apostrophes and marks such as vowel signs join, all else that is no letter or digit divides."""
+    return _word().findall(text.lower().replace("'", "").replace("’", ""))
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    # `\w` leaves out marks, without which words of Hindi and other languages fall to pieces.
+    marks = "".join(chr(i) for i in range(0x300, 0xFE00) if unicodedata.category(chr(i))[0] == "M")
+    return re.compile(rf"[^\W_](?:[^\W_]|[{marks}])*")
 
 
 def content_words(text: str) -> list[str]:

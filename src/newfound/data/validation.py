@@ -32,6 +32,7 @@ class ReadReport:
         truncated: Number of texts that were cut at `MAX_TEXT_LENGTH`.
         empty: Number of rows without text, which were skipped.
         recoded: Number of lines that were read as Windows-1252.
+        unlabelled: Number of rows without a label, which were skipped.
         first_line: The first line of each of the above, by the name of the attribute.
         conflicts: Texts with several labels, which were resolved.
         notes: What a user should know about how the file was read.
@@ -43,6 +44,7 @@ class ReadReport:
     truncated: int = 0
     empty: int = 0
     recoded: int = 0
+    unlabelled: int = 0
     first_line: dict[str, int] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -53,6 +55,7 @@ class ReadReport:
             "truncated": f"longer than {MAX_TEXT_LENGTH:,} characters, cut there",
             "empty": "empty, skipped",
             "recoded": "not UTF-8, read as Windows-1252",
+            "unlabelled": "without a label, skipped",
             "duplicates": "repeats of an earlier text, kept",
         }
         return [
@@ -103,6 +106,39 @@ def read_known(
     corpus = _corpus(_labelled_rows(rows, report), report, conflicts)
     check_intents(corpus, str(path))
     return corpus, report
+
+
+def read_labelled_rows(
+    path: str | Path,
+    *,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> tuple[list[Row], ReadReport]:
+    """Read the rows that have a text and a label, conflicting labels included; the others are counted.
+
+    Args:
+        path: The file, or `-` for standard input.
+        text_column: The column of the utterances; by default it is found by its name.
+        label_column: The column of the intents; by default it is found by its name.
+        format: The file's format; by default, its extension decides.
+        encoding: The file's character encoding.
+        delimiter: What separates the fields of a table; by default it is found out.
+        header: Whether a table starts with a line of column names; None expects one.
+    """
+    report = ReadReport(str(path))
+    columns = Columns(text_column, label_column, "required", header)
+    rows = []
+    for row in _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter):
+        label = (row.label or "").strip()
+        if label:
+            rows.append(Row(row.line, row.text, label))
+        else:
+            report.count("unlabelled", row.line)
+    return list(_usable_texts(rows, report)), report
 
 
 def read_combined(

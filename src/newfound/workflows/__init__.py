@@ -1,4 +1,4 @@
-"""What newfound does, as functions: discover, update, refit, predict, estimate, export.
+"""What newfound does, as functions: check, discover, update, refit, predict, estimate, export.
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -13,7 +13,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from newfound.workflows import discovery, estimation, exporting, prediction, refitting, updating
+from newfound.workflows import checking, discovery, estimation, exporting, prediction, refitting, updating
+from newfound.workflows.checking import CheckRequest, CheckResult
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
 from newfound.workflows.estimation import EstimateRequest
 from newfound.workflows.exporting import ExportRequest, ExportResult
@@ -26,6 +27,8 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 __all__ = [
+    "CheckRequest",
+    "CheckResult",
     "DiscoverRequest",
     "DiscoverResult",
     "EstimateRequest",
@@ -36,6 +39,7 @@ __all__ = [
     "RefitRequest",
     "RefitResult",
     "UpdateRequest",
+    "check",
     "discover",
     "estimate",
     "export",
@@ -58,6 +62,7 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
     return call
 
 
+check = _taking_fields(CheckRequest, checking.check)
 discover = _taking_fields(DiscoverRequest, discovery.discover)
 update = _taking_fields(UpdateRequest, updating.update)
 refit = _taking_fields(RefitRequest, refitting.refit)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate, Strategy
 from newfound.defaults import Conflicts, LogsHold
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, load_encoder
+from newfound.encoders.encoder import Encoder
+from newfound.encoders.languages import language_warning
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, check_types
-from newfound.paths import feature_cache_dir
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import with_cache
+from newfound.workflows.fitting import loaded
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -71,9 +70,10 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
         conflicts=request.conflicts,
     )
     logs = distinct_logs(logs, reporter)
-    encoder = with_cache(request.encoder)
-    if isinstance(encoder, str):
-        encoder = load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))
+    encoder = loaded(request.encoder)
+    warning = language_warning(encoder, known.texts, logs.texts)
+    if warning is not None:
+        reporter.warn(warning)
     return estimate_for(
         known + logs,
         encoder,

@@ -8,7 +8,7 @@ from typing import Any
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder
+from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.errors import Interrupted, SettingsError
 from newfound.methods.base import Discoverer, pick_device
 from newfound.paths import feature_cache_dir
@@ -34,6 +34,15 @@ def with_cache(encoder: str | Encoder) -> str | Encoder:
         return encoder
     cached = copy(encoder)  # the weights are shared; predictions go on without a cache
     cached.cache = FeatureCache(feature_cache_dir())
+    return cached
+
+
+def loaded(encoder: str | Encoder) -> Encoder:
+    """Return an encoder with the user's feature cache, loaded if it is given by its name."""
+    if isinstance(encoder, str):
+        return load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))
+    cached = with_cache(encoder)
+    assert isinstance(cached, Encoder)
     return cached
 
 

@@ -142,12 +142,12 @@ def _labelled_corpus(
                 header=options.header,
                 conflicts=policy,
             )
-            _tell(report, reporter)
+            tell(report, reporter)
             conflicts = report.conflicts
             corpus = corpus.from_source(Path(source).name)
         else:
             corpus = corpus_of(source)
-            kept, conflicts = without_conflicts("known", _rows_of(corpus), policy)
+            kept, conflicts = without_conflicts("known", rows_of(corpus), policy)
             corpus = corpus.take(kept)
             (check_combined if combined else check_intents)(corpus, "known")
     except ConflictingLabels as error:
@@ -169,7 +169,7 @@ def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]])
     return Corpus.of(*source)
 
 
-def _rows_of(corpus: Corpus) -> list[Row]:
+def rows_of(corpus: Corpus) -> list[Row]:
     """Return the utterances as rows; their lines are their positions, from 1."""
     return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
 
@@ -228,7 +228,7 @@ def logs_corpus(source: LogSource, options: ReadOptions, reporter: Reporter) -> 
         delimiter=options.delimiter,
         header=options.header,
     )
-    _tell(report, reporter)
+    tell(report, reporter)
     return corpus.from_source(Path(source).name)
 
 
@@ -254,7 +254,7 @@ def distinct_logs(logs: Corpus, reporter: Reporter) -> Corpus:
     return found
 
 
-def _tell(report: ReadReport, reporter: Reporter) -> None:
+def tell(report: ReadReport, reporter: Reporter) -> None:
     for note in report.notes:
         reporter.note(note)
     for warning in report.warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,19 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 
 from newfound.serve.routes.authors import author_of
-from newfound.serve.schemas.requests import AuthorBody, DiscoverBody, EstimateBody, LabelledText, UpdateBody
-from newfound.serve.schemas.responses import EstimateOut, JobState
+from newfound.serve.schemas.requests import (
+    AuthorBody,
+    CheckBody,
+    DiscoverBody,
+    EstimateBody,
+    KnownText,
+    LabelledText,
+    UpdateBody,
+)
+from newfound.serve.schemas.responses import CheckOut, EstimateOut, JobState
 from newfound.serve.service import Service
 from newfound.training.progress import Reporter
+from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.refitting import RefitRequest, refit
@@ -42,6 +52,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
             conflicts=body.conflicts,
         )
         return EstimateOut.of(await run_in_threadpool(estimate, request))
+
+    @app.post("/v1/check", tags=["train"])
+    async def check_known(body: CheckBody) -> CheckOut:
+        """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
+        request = CheckRequest(_pairs(body.known), encoder=service.session.model.encoder, seed=body.seed)
+        return CheckOut.of(await run_in_threadpool(check, request))
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY)
     async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
@@ -111,5 +127,5 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return service.jobs.state()
 
 
-def _pairs(known: list[LabelledText]) -> tuple[list[str], list[str | None]]:
+def _pairs(known: Sequence[KnownText | LabelledText]) -> tuple[list[str], list[str | None]]:
     return [example.text for example in known], [example.label for example in known]

@@ -95,6 +95,13 @@ class AuthorBody(Body):
     author: Author = None
 
 
+class KnownText(Body):
+    """An utterance of a known intent."""
+
+    text: Text
+    label: Name
+
+
 class LabelledText(Body):
     """An utterance of a known intent; without a label, if there are no other logs, it is one of the logs."""
 
@@ -119,6 +126,13 @@ class KnownAndLogs(Body):
         if self.logs is not None and any(example.label is None for example in self.known):
             raise ValueError("a known utterance has no label; label it, or move it to the logs")
         return self
+
+
+class CheckBody(Body):
+    """The known data to check."""
+
+    known: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
 
 
 class EstimateBody(KnownAndLogs):
