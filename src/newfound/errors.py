@@ -28,13 +28,21 @@ class ColumnMissing(DataError):
     """
 
     def __init__(
-        self, where: str, column: str, role: str, found: Sequence[str] = (), *, ambiguous: bool = False
+        self,
+        where: str,
+        column: str,
+        role: str,
+        found: Sequence[str] = (),
+        *,
+        ambiguous: bool = False,
+        may_lack_header: bool = False,
     ) -> None:
         self.where, self.column, self.role, self.found = where, column, role, tuple(found)
         self.in_logs = False
         names = ", ".join(self.found[:8])[:120] or "nothing"
         problem = f"{names} could each hold the {role}" if ambiguous else f"no column {column!r} (found: {names})"
-        super().__init__(f"{where}: {problem}; say which column holds the {role}")
+        header = ", or that there is no header line" if may_lack_header else ""
+        super().__init__(f"{where}: {problem}; say which column holds the {role}{header}")
 
 
 class HeaderMissing(DataError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import datetime
 import gzip
 import io
@@ -9,11 +11,13 @@ import sys
 import zipfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from newfound.data import compressed, spreadsheets
-from newfound.data.readers import Columns, Row, open_rows
+from newfound.data.readers import Columns, Row, Source, open_rows, read_csv
 from newfound.data.validation import read_combined, read_known, read_logs
-from newfound.errors import ColumnMissing, DataError, HeaderMissing, MissingExtra, NoKnownIntents
+from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra, NoKnownIntents
 
 TWO = [("pay, now", "pay"), ("leak", "leak")]
 
@@ -45,6 +49,7 @@ def pairs(path, columns=Columns(), **options):  # noqa: B008
         ("a.tsv.gz", gzip.compress(b"label\ttext\npay\tpay, now\nleak\tleak\n")),
         ("a.txt.gz", gzip.compress("text\tlabel\npay, now\tpay\nleak\tleak\n".encode("utf-16"))),
         ("a.jsonl.gz", gzip.compress(b'{"text": "pay, now", "label": "pay"}\n{"text": "leak", "label": "leak"}\n')),
+        ("mac.csv", "text;label\rpay, now;pay\rleak;leak\r"),
         ("packed.csv", gzip.compress(b'text,label\n"pay, now",pay\nleak,leak\n')),
     ],
 )
@@ -147,7 +152,7 @@ def test_columns_without_a_header_are_named_by_position(tmp_path):
 
 
 def test_a_one_word_first_line_of_a_log_is_not_lost(tmp_path):
-    with pytest.raises(ColumnMissing, match="found: refund"):
+    with pytest.raises(ColumnMissing, match=r"found: refund.*or that there is no header line"):
         read_logs(write(tmp_path / "a.csv", "refund\nmy card is gone\n"))
     assert read_logs(tmp_path / "a.csv", header=False)[0].texts == ("refund", "my card is gone")
 
@@ -280,6 +285,51 @@ def test_a_combined_file_is_told_apart_by_its_labels(tmp_path):
             read_combined(write(tmp_path / "logs.csv", content))
     with pytest.raises(DataError, match="every utterance has a label"):
         read_combined(write(tmp_path / "known.csv", "text,label\nx,a\ny,b\n"))
+
+
+def test_json_lines_of_which_only_later_ones_have_a_label(tmp_path):
+    records = '{"text": "hello"}\n{"text": "x", "intent": "a"}\n{"text": "y", "intent": "b"}\n{"text": "z"}\n'
+    corpus, _ = read_combined(write(tmp_path / "a.jsonl", records))
+    assert corpus.labels == (None, "a", "b", None)
+
+
+def test_a_workbook_named_csv_is_not_read_as_text(tmp_path):
+    path = workbook(tmp_path / "a.xlsx", data=[["text", "label"], ["x", "y"]])
+    renamed = path.rename(tmp_path / "a.csv")
+    with pytest.raises(FormatMismatch, match="is it of another format"):
+        pairs(renamed)
+    assert pairs(renamed, format="xlsx") == [("x", "y")]
+
+
+field = st.text(st.sampled_from("ab ,;|\t\"'.?é\n"), min_size=1, max_size=20)
+
+
+@given(st.lists(st.tuples(field, field), min_size=1, max_size=60), st.sampled_from(",;\t|"))
+@settings(max_examples=150, deadline=None)
+def test_a_table_gives_back_what_was_written_whatever_its_delimiter(rows, delimiter):
+    sink = io.StringIO(newline="")
+    csv.writer(sink, delimiter=delimiter, lineterminator="\n").writerows([("text", "label"), *rows])
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        source = Source("x", io.BytesIO(sink.getvalue().encode(encoding)), encoding.removesuffix("-sig"))
+        assert [(row.text, row.label) for row in read_csv(source, Columns())] == rows
+    sink = io.StringIO(newline="")
+    csv.writer(sink, delimiter=delimiter, lineterminator="\n").writerows([("nr", "Message"), *rows])
+    source = Source("x", io.BytesIO(sink.getvalue().encode()))
+    assert [row.text for row in read_csv(source, Columns(labels="ignored"))] == [row[1] for row in rows]
+
+
+parts = st.sampled_from([*',;|\t"\r\n{}:', "text", "label", "sep=", "a b"])
+messy = st.lists(parts, max_size=40).map("".join)
+ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".xlsx", ".csv.gz")
+
+
+@given(st.binary(max_size=300) | messy.map(str.encode), st.sampled_from(ENDINGS))
+@settings(max_examples=300, deadline=None)
+def test_whatever_bytes_a_file_has_it_is_read_or_refused(tmp_path_factory, content, ending):
+    path = write(tmp_path_factory.getbasetemp() / f"any{ending}", content)
+    for read in (read_known, read_combined, read_logs):
+        with contextlib.suppress(DataError):
+            read(path)
 
 
 def test_labels_that_are_numbers(tmp_path):

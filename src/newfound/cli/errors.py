@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from newfound import errors
+from newfound.cli.show import printable
 
 Remedy = tuple[type[Exception], str, str]  # error, a phrase of its message, the same with options
 
@@ -55,10 +56,11 @@ def message_with_flags(error: Exception) -> str:
     if isinstance(error, errors.ColumnMissing):
         option = "--logs-text-column" if error.in_logs else f"--{error.role}-column"
         message = message.replace(f"say which column holds the {error.role}", f"name the right one with {option}")
+        message = message.replace(", or that there is no header line", ", or add --no-header if that line is data")
     if isinstance(error, errors.Interrupted) and error.folder is not None:
         message = f"{message}: go on with --resume"
     for error_type, phrase, phrase_with_flags in REMEDIES:
         if isinstance(error, error_type) and phrase in message:
             message = message.replace(phrase, phrase_with_flags)
             break
-    return " ".join(message.split())
+    return printable(" ".join(message.split()))

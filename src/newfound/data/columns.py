@@ -102,7 +102,8 @@ def _position(
             return positions[0]
     if role == "text" and looks_like_data(names) and columns.header is None:
         raise HeaderMissing(where, names)
-    raise ColumnMissing(where, groups[0][0], role, names)
+    may_lack_header = role == "text" and columns.header is None
+    raise ColumnMissing(where, groups[0][0], role, names, may_lack_header=may_lack_header)
 
 
 def has_text_column(header: Sequence[str], columns: Columns) -> bool:

@@ -88,7 +88,7 @@ def _rows(source: Source, columns: Columns, lines: Iterator[str], delimiter: str
                 )
             yield Row(line, fields[found.text], None if found.label is None else fields[found.label])
     except csv.Error as error:
-        problem = str(error).replace(repr(NO_DELIMITER)[1:-1], "end of line").replace(NO_DELIMITER, "end of line")
+        problem = str(error).replace(f"'{delimiter}'", "a delimiter or the end of the line")
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
 
 
@@ -176,12 +176,20 @@ def detect_delimiter(lines: Sequence[str], columns: Columns) -> str:
 
 
 def _fields(lines: Sequence[str], delimiter: str) -> list[str]:
-    rows = _parsed(lines[:1], delimiter)
+    return fields_of(lines[0], delimiter) if lines else []
+
+
+def fields_of(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line; none if it cannot be divided."""
+    rows = _parsed([line], delimiter)
     return rows[0] if rows else []
 
 
 def _parsed(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    rows = [fields for fields in csv.reader((line + "\n" for line in lines), delimiter=delimiter) if fields]
+    try:
+        rows = [fields for fields in csv.reader((line + "\n" for line in lines), delimiter=delimiter) if fields]
+    except csv.Error:
+        return []
     # The last row may be cut in the middle of a quoted text.
     return rows[:-1] if len(lines) > LINES_TO_LOOK_AT else rows
 

@@ -6,7 +6,6 @@ in `newfound.data.validation`.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import sys
@@ -18,9 +17,9 @@ from typing import Any
 
 from newfound.data.columns import find_columns, has_label_column, has_text_column
 from newfound.data.compressed import GZIP_START, unpacked
-from newfound.data.delimited import DELIMITERS, named_delimiter, read_csv, read_delimited, read_tsv
+from newfound.data.delimited import DELIMITERS, fields_of, named_delimiter, read_csv, read_delimited, read_tsv
 from newfound.data.rows import Columns, Row, Source, label_text
-from newfound.errors import ColumnMissing, DataError, FormatUnknown
+from newfound.errors import ColumnMissing, DataError, FormatMismatch, FormatUnknown
 
 __all__ = [
     "READERS",
@@ -59,7 +58,8 @@ def _read_json_lines(source: Source, columns: Columns, lines: Iterator[str]) -> 
             raise DataError(f"{source.name}, line {number}: not JSON ({error}); write one object a line") from None
         if not isinstance(record, dict):
             raise DataError(f"{source.name}, line {number}: expected a JSON object with {columns.text or 'text'!r}")
-        if names is None:
+        # Among labelled and unlabelled records, the first may have no label.
+        if names is None or (names.label is None and names.labels == "optional"):
             names = _named(source, f"{source.name}, line {number}", list(map(str, record)), columns)
         yield _row_of_mapping(source.name, number, record, names)
 
@@ -161,7 +161,7 @@ def _may_be_header(line: str, columns: Columns) -> bool:
     if columns.text == line.strip() or line.strip().strip('"').lower() in NAMES_OF_ONE_COLUMN:
         return True
     for delimiter in DELIMITERS:
-        fields = next(csv.reader([line], delimiter=delimiter), [])
+        fields = fields_of(line, delimiter)
         is_prose = any(field.startswith(" ") for field in fields) and not has_label_column(fields, columns)
         if len(fields) > 1 and not is_prose and has_text_column(fields, columns):
             return True
@@ -276,6 +276,7 @@ FORMAT_OF_EXTENSION = {
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
 }
+ZIP_START = b"PK\x03\x04"
 COMPRESSIBLE = ("csv", "tsv", "jsonl", "text")
 
 
@@ -363,6 +364,8 @@ def open_rows(
             if chosen not in COMPRESSIBLE:
                 raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
             stream = unpacked(name, file)
+        if chosen in COMPRESSIBLE and file.peek(4).startswith(ZIP_START):
+            raise FormatMismatch(f"{name}: this is a workbook or another zip file, not text; is it of another format?")
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
         is_utf16 = stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8"
         source = Source(

@@ -91,7 +91,11 @@ class Source:
         for number, raw in enumerate(self.stream, start=1):
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
-            yield self._decode(raw, number, may_fall_back).rstrip("\r\n")
+            line = self._decode(raw, number, may_fall_back)
+            if number == 1 and "\r" in line and "\n" not in line:  # Excel's "CSV (Macintosh)" has no other line ends
+                yield from line.removesuffix("\r").split("\r")
+                return
+            yield line.rstrip("\r\n")
 
     def _lines_of_wide_characters(self) -> Iterator[str]:
         # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.

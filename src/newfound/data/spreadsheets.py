@@ -29,7 +29,7 @@ def read_xlsx(source: Source, columns: Columns) -> Iterator[Row]:
     book = _open(source, content, values=True)
     sheet, first, found = _find_sheet(source, book, columns)
     formulas: set[tuple[int, int]] | None = None
-    for number, cells in enumerate(_cells(sheet), start=1):
+    for number, cells in enumerate(_cells(source, sheet, found.width), start=1):
         if number < first or all(cell is None for cell in cells):
             continue
         fields = []
@@ -78,9 +78,12 @@ def _damaged(source: Source, error: Exception) -> DataError:
     )
 
 
-def _cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
-    sheet.reset_dimensions()  # what a file says of its size is often wrong
-    yield from sheet.iter_rows(max_col=MAX_COLUMNS, values_only=True)
+def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tuple[Any, ...]]:
+    try:
+        sheet.reset_dimensions()  # what a file says of its size is often wrong
+        yield from sheet.iter_rows(max_col=width, values_only=True)
+    except Exception as error:  # A damaged sheet raises different types.
+        raise _damaged(source, error) from None
 
 
 def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, Found]:
@@ -110,19 +113,14 @@ def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, 
 def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:
     """Return the first rows that are not empty, each with its number and without empty cells at its end."""
     start: list[tuple[int, list[str]]] = []
-    try:
-        for number, cells in enumerate(_cells(sheet), start=1):
-            filled = [_text_of(source, number, cell, errors=False) for cell in cells]
-            while filled and not filled[-1].strip():
-                filled.pop()
-            if filled:
-                start.append((number, filled))
-            if len(start) == ROWS_TO_LOOK_AT or number > 100 * ROWS_TO_LOOK_AT:
-                break
-    except DataError:
-        raise
-    except Exception as error:  # A damaged sheet raises different types.
-        raise _damaged(source, error) from None
+    for number, cells in enumerate(_cells(source, sheet), start=1):
+        filled = [_text_of(source, number, cell, errors=False) for cell in cells]
+        while filled and not filled[-1].strip():
+            filled.pop()
+        if filled:
+            start.append((number, filled))
+        if len(start) == ROWS_TO_LOOK_AT or number > 100 * ROWS_TO_LOOK_AT:
+            break
     return start
 
 
@@ -143,7 +141,8 @@ def _padded(fields: list[str], width: int) -> list[str]:
 def _formulas(source: Source, content: bytes, title: str, found: Found) -> set[tuple[int, int]]:
     """Return row and position of the formulas in the columns that are read."""
     cells = set()
-    for number, row in enumerate(_cells(_open(source, content, values=False)[title]), start=1):
+    sheet = _open(source, content, values=False)[title]
+    for number, row in enumerate(_cells(source, sheet, found.width), start=1):
         for position in (found.text, found.label):
             cell = row[position] if position is not None and position < len(row) else None
             if position is not None and isinstance(cell, str) and cell.startswith("="):
