@@ -89,6 +89,15 @@ def test_a_class_with_one_member_is_no_fault():
     assert likely_labels(p, y)[:-1].tolist() == y[:-1].tolist()
 
 
+def test_classes_of_which_all_but_one_have_one_member():
+    x, y = np.eye(4), np.array([0, 0, 1, 2])
+    p = out_of_sample_probabilities(x, y, n_classes=3, folds=2)
+    assert p.shape == (4, 3)
+    assert np.isfinite(p).all()
+    p = out_of_sample_probabilities(np.eye(3), np.array([0, 0, 1]), n_classes=2, folds=2)
+    assert likely_labels(p, np.array([0, 0, 1]))[:2].tolist() == [0, 0]
+
+
 def test_similarity_of_centroids_by_hand():
     """Three centroids at 0, 120 and 240 degrees have the mean 0 and cosines of -1/2."""
     angles = np.array([0, 2, 4]) * np.pi / 3

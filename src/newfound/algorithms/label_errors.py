@@ -60,6 +60,9 @@ def out_of_sample_probabilities(x: Floats, y: Ints, *, n_classes: int, folds: in
         # Classes with fewer members than folds, and few iterations where classes are all but separable.
         warnings.simplefilter("ignore", UserWarning)
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(unit, y):
+            if len(np.unique(y[train])) == 1:  # all other classes have one member, which is in the other part
+                probabilities[test, y[train][0]] = 1.0
+                continue
             classifier = LogisticRegression(C=INVERSE_REGULARISATION, max_iter=200).fit(unit[train], y[train])
             probabilities[np.ix_(test, classifier.classes_)] = classifier.predict_proba(unit[test])
     return probabilities
