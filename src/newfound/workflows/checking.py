@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,6 +154,9 @@ def _check_target(out: Path, overwrite: bool) -> None:
         raise SettingsError(f"{out}: is a folder; give the name of a CSV file")
     if out.exists() and not overwrite:
         raise TargetExists(out)
+    folder = next(parent for parent in out.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK):
+        raise SettingsError(f"{out}: cannot be written there; choose another place")
 
 
 def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
