@@ -67,6 +67,11 @@ def test_a_text_with_commas_does_not_mislead(tmp_path):
     assert pairs(path, Columns(text="wording"))[0] == ("yes, please", "a")
 
 
+def test_rows_of_nothing_but_delimiters_are_skipped(tmp_path):
+    path = write(tmp_path / "a.csv", "text;label;\npay, now;pay;\n;;\nleak;leak;\n;;\n")
+    assert [(row.line, row.text) for row in open_rows(path, Columns())] == [(2, "pay, now"), (4, "leak")]
+
+
 def test_rows_with_more_fields_than_the_header_are_still_refused(tmp_path):
     with pytest.raises(DataError, match="line 2: 2 fields where the header has 1"):
         read_logs(write(tmp_path / "a.csv", "text\npay now,pay\nleak,leak\nmove,move\n"))
@@ -275,7 +280,7 @@ def test_workbooks_that_cannot_be_read_get_one_line(tmp_path, monkeypatch):
 
 
 def test_a_combined_file_is_told_apart_by_its_labels(tmp_path):
-    path = write(tmp_path / "all.csv", "text;intent\npay;a\nleak;b\nsolar, car; \nmove;\n;\n")
+    path = write(tmp_path / "all.csv", "text;intent\npay;a\nleak;b\nsolar, car; \nmove;\n ;a\n;\n")
     corpus, report = read_combined(path)
     assert corpus.labels == ("a", "b", None, None)
     assert corpus.texts[2] == "solar, car"

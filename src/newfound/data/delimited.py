@@ -12,7 +12,7 @@ from newfound.data.rows import Columns, Row, Source
 from newfound.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")  # that are detected, the most common first
-NO_DELIMITER = "\x1f"  # for tables of one column: a character that no text has
+NO_DELIMITER = "\x1f"  # for tables of one column: a character that hardly any text has
 NAMES_OF_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 LINES_TO_LOOK_AT = 50
 MIN_ROWS_ALIKE = 2  # below the header, to believe that they have more columns than it names
@@ -78,8 +78,8 @@ def _rows(source: Source, columns: Columns, lines: Iterator[str], delimiter: str
         # Without a header the first rows are looked at, and their lines counted, before they are yielded.
         found, rows = _start_of_table(source, columns, reader, first)
         for line, fields in rows:
-            if not fields:
-                continue
+            if not fields or (len(fields) > 1 and not any(fields)):
+                continue  # spreadsheet programs write rows of nothing but delimiters
             if len(fields) != found.width:
                 start = "first row" if columns.header is False else "header"
                 raise DataError(
