@@ -132,6 +132,7 @@ def _first_round(known: Corpus, logs: Corpus, encoder: Encoder, seed: int, folde
             tune="heads",
             device="cpu",
             seed=seed,
+            conflicts="first",  # CLINC150 has four texts with two labels
         )
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from newfound.model.classifier import IntentModel as IntentModel
     from newfound.model.types import Intent as Intent
     from newfound.review.reviewed import load as load
+    from newfound.workflows import check as check
     from newfound.workflows import discover as discover
     from newfound.workflows import estimate as estimate
     from newfound.workflows import evaluate as evaluate
@@ -40,6 +41,7 @@ _HOME = {
     "Intent": "newfound.model.types",
     "IntentModel": "newfound.model.classifier",
     "KMeans": "newfound.methods.kmeans",
+    "check": "newfound.workflows",
     "discover": "newfound.workflows",
     "estimate": "newfound.workflows",
     "evaluate": "newfound.workflows",
@@ -62,6 +64,7 @@ __all__ = [
     "IntentModel",
     "KMeans",
     "__version__",
+    "check",
     "discover",
     "estimate",
     "evaluate",

@@ -7,6 +7,9 @@ from typing import Final, Literal
 LogsHold = Literal["novel", "mixed"]
 """What the logs hold: new intents only, as in the paper, or utterances of known intents as well."""
 
+Conflicts = Literal["error", "first", "drop"]
+"""What becomes of a text with several labels: an error, its first label is kept, or the text is dropped."""
+
 METHOD: Final = "consensus"
 ENCODER: Final = "minilm"
 LOGS_HOLD: Final[LogsHold] = "mixed"
@@ -14,8 +17,9 @@ EFFORT: Final = "auto"
 TUNE: Final = "auto"
 DEVICE: Final = "auto"
 SEED: Final = 0
-TEXT_COLUMN: Final = "text"
-LABEL_COLUMN: Final = "label"
+TEXT_COLUMN: Final[str | None] = None  # found by its name
+LABEL_COLUMN: Final[str | None] = None  # found by its name
+CONFLICTS: Final[Conflicts] = "error"
 ENCODING: Final = "utf-8"
 LANGUAGE: Final = "en"
 CHECKPOINT_SECONDS: Final = 5.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 class NewfoundError(Exception):
@@ -19,16 +20,65 @@ class DataError(NewfoundError):
 
 
 class ColumnMissing(DataError):
-    """A file has no column of the wanted name.
+    """A file has no column of the wanted name, or several that could be meant.
 
     Attributes:
         role: What the column holds: "text" or "label".
+        in_logs: Whether the file holds the logs, where another file holds the known intents.
     """
 
-    def __init__(self, where: str, column: str, role: str, found: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        where: str,
+        column: str,
+        role: str,
+        found: Sequence[str] = (),
+        *,
+        ambiguous: bool = False,
+        may_lack_header: bool = False,
+    ) -> None:
         self.where, self.column, self.role, self.found = where, column, role, tuple(found)
-        shown = f" (found: {', '.join(self.found[:8])[:120] or 'nothing'})"
-        super().__init__(f"{where}: no column {column!r}{shown}; say which column holds the {role}")
+        self.in_logs = False
+        names = ", ".join(self.found[:8])[:120] or "nothing"
+        problem = f"{names} could each hold the {role}" if ambiguous else f"no column {column!r} (found: {names})"
+        header = ", or that there is no header line" if may_lack_header else ""
+        super().__init__(f"{where}: {problem}; say which column holds the {role}{header}")
+
+
+class HeaderMissing(DataError):
+    """The first line of a table looks like data, not like names of columns."""
+
+    def __init__(self, where: str, found: Sequence[str]) -> None:
+        self.where, self.found = where, tuple(found)
+        shown = ", ".join(repr(name) for name in self.found[:4])[:120]
+        super().__init__(
+            f"{where}: this looks like an utterance, not like column names ({shown}); say that there is no header "
+            "line, or which column holds the text"
+        )
+
+
+class NoKnownIntents(DataError):
+    """Logs were given without labelled utterances of known intents."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where}: no utterance has a label (in a column such as label or intent); give labelled utterances of the "
+            "known intents as well"
+        )
+
+
+class ConflictingLabels(DataError):
+    """Texts have more than one label.
+
+    Attributes:
+        conflicts: The texts, each with its lines and labels (`newfound.data.conflicts.Conflict`).
+        shown: The message without the remedy.
+    """
+
+    def __init__(self, shown: str, conflicts: Sequence[Any], listed: Path | None = None) -> None:
+        self.shown, self.conflicts = shown, tuple(conflicts)
+        where = "" if listed is None else f" (all: {listed})"
+        super().__init__(f"{shown}{where}; keep one of them, or have the first label kept, or have such texts dropped")
 
 
 class FormatUnknown(DataError):

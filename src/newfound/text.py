@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from itertools import islice
 
 MAX_NAMES_COMPARED = 20_000
@@ -24,8 +26,15 @@ FILLERS = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """Lower-case words; apostrophes join, everything else that is no letter or digit divides."""
-    return re.findall(r"[^\W_]+", text.lower().replace("'", "").replace("’", ""))
+    """Lower-case words; apostrophes and marks such as vowel signs join, all else that is no letter or digit divides."""
+    return _word().findall(text.lower().replace("'", "").replace("’", ""))
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    # `\w` leaves out marks, without which words of Hindi and other languages fall to pieces.
+    marks = "".join(chr(i) for i in range(0x300, 0xFE00) if unicodedata.category(chr(i))[0] == "M")
+    return re.compile(rf"[^\W_](?:[^\W_]|[{marks}])*")
 
 
 def content_words(text: str) -> list[str]:

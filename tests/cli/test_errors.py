@@ -45,6 +45,9 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
         (errors.RunMismatch(Path("r"), "damaged"), "r: damaged; start anew with --force"),
         (errors.ColumnMissing("f, line 1", "text", "text", ["a"]), "name the right one with --text-column"),
         (errors.ColumnMissing("f, line 1", "y", "label", ["a"]), "name the right one with --label-column"),
+        (errors.HeaderMissing("f, line 1", ["how do i pay?"]), "add --no-header if there is no header line"),
+        (errors.ConflictingLabels("f: 2 texts have several labels", []), "--conflicts first or --conflicts drop"),
+        (errors.NoKnownIntents("f"), "or give a file of labelled utterances before this one"),
         (errors.NoGpu(), "use --device cpu"),
         (errors.EncoderMismatch(Path("m"), "was fitted on 'x'"), "with --encoder"),
         (errors.ModelMissing(Path("m")), "make one with `newfound discover`"),
@@ -62,7 +65,7 @@ def test_the_command_line_adds_its_flags(error, said):
 def test_every_remedy_is_still_what_an_error_says():
     """If a message changes, its translation must change with it."""
     text = (SOURCE / "errors.py").read_text() + "".join(p.read_text() for p in SOURCE.glob("serve/*.py"))
-    text += (SOURCE / "data" / "readers.py").read_text() + (SOURCE / "data" / "platforms.py").read_text()
+    text += "".join(p.read_text() for p in SOURCE.glob("data/*.py"))
     flat = " ".join(re.sub(r'"\s+f?"', "", text).split())
     for _, general, _ in REMEDIES:
         assert general in flat, general

@@ -19,10 +19,20 @@ def test_a_corpus_is_immutable_and_checks_its_lengths():
         Corpus(("a", "b"), ("x",))
     with pytest.raises(DataError, match="a text is not a string but int"):
         Corpus.of([1])
-    for label in (1, "", True):
+    for label in ("", True, 1.5, ["x"]):
         with pytest.raises(DataError, match="a label is"):
             Corpus.of(["a"], [label])
     assert Corpus.of(["a"], [float("nan")]).labels == (None,), "pandas writes a missing label as NaN"
+
+
+def test_whole_numbers_are_labels():
+    import numpy as np
+
+    assert Corpus.of("abc", [0, 1, None]).labels == ("0", "1", None)
+    assert Corpus.of("abc", np.array([0, 10, 2])).labels == ("0", "10", "2")
+    assert Corpus.of("abc", np.array([0, np.nan, 2])).labels == ("0", None, "2"), "a pandas column with a gap is floats"
+    with pytest.raises(DataError, match="a label is"):
+        Corpus.of("ab", np.array([True, False]))
 
 
 def test_labelled_and_hidden_views():

@@ -78,20 +78,20 @@ def test_byte_order_marks(tmp_path):
     [
         ("", "the file is empty"),
         (
-            "utterance,label\nx,a\n",
-            r"line 1: no column 'text' \(found: utterance, label\); .*holds the text",
+            "wording,label\nx,a\n",
+            r"line 1: no column 'text' \(found: wording, label\); .*holds the text",
         ),
-        ("text,intent\nx,a\n", "which column holds the label"),
+        ("text,meaning\nx,a\n", "which column holds the label"),
         ("text,label\nx,a\ny\n", "line 3: 1 fields where the header has 2"),
         ("text,label\nx,a\n ,b\n", "line 3: the text is empty"),
         ("text,label\nx,a\ny, \n", "line 3: the label is empty"),
         ("text,label\nx,a\ny,a\n", "only one intent"),
         ("text,label\n", "no labelled utterance"),
         ("text,label\nsame,a\nother,b\nsame,b\n", "line 4: 'same' is labelled 'b', but 'a' on line 2"),
-        (b"text,label\nok,a\ncaf\xe9,b\n", "line 3: byte 0xe9 is not UTF-8; .*name its encoding"),
+        (b"text,label\nok,a\n\xef\xee\xe9,b\n", "line 3: byte 0xef is not UTF-8; .*name its encoding"),
         ('text,label\nx,a\n"never closed,b\n', "check the quotes"),
         ("text,text,label\nx,y,a\n", "'text' stands there twice"),
-        (b"\x1f\x8b\x08rest", "is compressed; unpack it first"),
+        (b"\x1f\x8b\x08rest", "damaged gzip file"),
     ],
 )
 def test_bad_known_files_name_the_line_and_the_remedy(tmp_path, content, message):
@@ -162,7 +162,9 @@ def test_unknown_files_and_formats(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         rows_of(tmp_path / "absent.csv")
     with pytest.raises(DataError, match="say which it is"):
-        format_of("data.xlsx")
+        format_of("data.ods")
+    with pytest.raises(DataError, match="the old Excel format"):
+        format_of("data.xls")
     with pytest.raises(DataError, match="unknown format"):
         format_of("data.csv", "xml")
     assert rows_of(write(tmp_path / "odd", "text,label\nx,a\n"), format="csv")[0].label == "a"

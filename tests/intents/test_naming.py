@@ -66,3 +66,10 @@ def test_border_cases_by_hand():
     """Margins of column 0 over the best other: 0.8, 0.1, -0.2."""
     logits = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.4, 0.1], [0.3, 0.1, 0.5]])
     assert border_cases(logits, 0, ["sure", "nearly", "hardly"], count=2) == [2, 1]
+
+
+def test_words_with_vowel_signs_stay_whole():
+    from newfound.text import words_of
+
+    assert words_of("मेरा कार्ड खो गया है!") == ["मेरा", "कार्ड", "खो", "गया", "है"]
+    assert words_of("don't e-mail ME\N{VARIATION SELECTOR-16} 24/7") == ["dont", "e", "mail", "me", "24", "7"]

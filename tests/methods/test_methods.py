@@ -54,6 +54,17 @@ def test_hidden_themes_are_found(method, tiny_encoder):
     assert scores.ood_acc > 75
 
 
+def test_labels_may_be_whole_numbers(tiny_encoder, themed):
+    """Labels of a data frame: numbers with gaps, which are floats there. They are the same as their digits as text."""
+    number = {name: i for i, name in enumerate(themed.intents)}
+    floats = np.array([np.nan if label is None else number[label] for label in themed.labels])
+    ints = [None if label is None else number[label] for label in themed.labels]
+    texts = [None if i is None else str(i) for i in ints]
+    fitted = [KMeans(encoder=tiny_encoder, tune="heads", **FAST).fit(themed.texts, y) for y in (floats, ints, texts)]
+    assert [intent.name for intent in fitted[0].intents][:3] == ["0", "1", "2"]
+    assert fitted[0].predict(themed.texts) == fitted[1].predict(themed.texts) == fitted[2].predict(themed.texts)
+
+
 @METHOD
 @pytest.mark.parametrize(
     ("labels", "settings", "error", "message"),

@@ -13,6 +13,7 @@ import pytest
 
 import newfound
 from commands import newfound as command
+from newfound import errors as newfound_errors
 from newfound.data.validation import read_known, read_logs
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
@@ -242,3 +243,34 @@ def test_a_request_may_be_given_whole(files, tiny_encoder):
     assert newfound.estimate(request) == newfound.estimate(
         files / "known.csv", files / "logs.csv", encoder=tiny_encoder
     )
+
+
+def test_combined_data_and_conflicts_are_the_same(files, tmp_path, tiny_folder, by_command, tiny_encoder):
+    known, _ = read_known(files / "known.csv")
+    logs, _ = read_logs(files / "logs.csv")
+    other = next(label for label in known.intents if label != known.labels[0])
+    texts = [*known.texts, known.texts[0], *logs.texts]
+    labels = [*known.labels, other, *[None] * len(logs)]
+    with (tmp_path / "all.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *((t, y or "") for t, y in zip(texts, labels, strict=True))])
+    body = {"known": [{"text": t, "label": y} for t, y in zip(texts, labels, strict=True)]}
+    encoder = {"encoder": tiny_encoder}
+    with serving.client_of(by_command, tiny_encoder) as client:
+        refused = client.post("/v1/estimate", json=body)
+        assert 400 <= refused.status_code < 500
+        assert "is labelled" in refused.text
+        with pytest.raises(newfound_errors.ConflictingLabels, match="is labelled") as caught:
+            newfound.estimate((texts, labels), **encoder)
+        assert [use[1] for use in caught.value.conflicts[0].uses] == [known.labels[0], other]
+        done = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder)
+        assert done.returncode == 2
+        assert "--conflicts first" in done.stderr
+        expected = newfound.estimate(files / "known.csv", files / "logs.csv", **encoder)
+        assert newfound.estimate((texts, labels), conflicts="first", **encoder) == expected
+        assert newfound.estimate(tmp_path / "all.csv", conflicts="first", **encoder) == expected
+        answer = client.post("/v1/estimate", json={**body, "conflicts": "first"}).json()
+        assert answer == {"n_new": expected.n_new, "low": expected.low, "high": expected.high}
+        printed = command("estimate", tmp_path / "all.csv", "--encoder", tiny_folder, "--conflicts", "first").stdout
+        assert f"About {expected.n_new} new intents; {expected.low} to {expected.high} in" in printed
+        both = {**body, "logs": ["hello"]}
+        assert "a known utterance has no label" in client.post("/v1/estimate", json=both).text

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import bench, data, discover, models, review
+from newfound.cli import bench, check, data, discover, models, review
 from newfound.cli.errors import message_with_flags
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
@@ -38,6 +38,7 @@ def _options(
     pass
 
 
+check.add_to(app)
 discover.add_to(app)
 models.add_to(app)
 app.add_typer(review.app, name="review")

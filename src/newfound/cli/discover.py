@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -9,6 +10,7 @@ import typer
 
 from newfound import defaults
 from newfound.cli.options import (
+    ConflictsOption,
     EncoderOption,
     FileOptions,
     FitOptions,
@@ -17,6 +19,7 @@ from newfound.cli.options import (
     KnownArgument,
     LogOptions,
     LogsArgument,
+    LogsFileOptions,
     LogsHoldOption,
     MethodOption,
     ModelEncoderOption,
@@ -31,7 +34,7 @@ from newfound.cli.options import (
 from newfound.cli.parsing import one_of, whole_number_or_auto
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table
-from newfound.defaults import LogsHold
+from newfound.defaults import Conflicts, LogsHold
 
 if TYPE_CHECKING:
     from newfound.algorithms.estimation import Strategy
@@ -88,25 +91,24 @@ def demo(
 
 def discover(
     known: KnownArgument,
-    logs: LogsArgument,
     files: FileOptions,
+    logs_file: LogsFileOptions,
     fit: FitOptions,
     run: RunOptions,
     folder: FolderOptions,
     naming: NamerOptions,
     out: ModelOutOption,
+    logs: LogsArgument = None,
     method: MethodOption = defaults.METHOD,
     n_new: NumberOfNewOption = "auto",
     holds: LogsHoldOption = None,
     encoder: EncoderOption = defaults.ENCODER,
-    logs_format: Annotated[
-        str | None, typer.Option("--logs-format", help="The format of the logs, if it differs from --format.")
-    ] = None,
+    conflicts: ConflictsOption = defaults.CONFLICTS,
     mask: RedactOption = False,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
     from newfound.intents.namers import NamerSettings
-    from newfound.workflows import DiscoverRequest, ReadOptions
+    from newfound.workflows import DiscoverRequest
     from newfound.workflows.discovery import discover as run_workflow
 
     request = DiscoverRequest(
@@ -117,8 +119,9 @@ def discover(
         n_new=whole_number_or_auto(n_new, "--n-new"),
         logs_hold=None if holds is None else _logs_hold(holds),
         encoder=encoder,
-        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
-        read_logs=ReadOptions(files.text_column, format=logs_format or files.format, encoding=files.encoding),
+        read=files.reading(),
+        read_logs=logs_file.reading(files),
+        conflicts=_conflicts(conflicts),
         redact=mask,
         namer=None if naming.namer is None else NamerSettings(naming.namer, naming.namer_model),
         overwrite=run.force,
@@ -135,8 +138,9 @@ def discover(
 
 def estimate(
     known: KnownArgument,
-    logs: LogsArgument,
     files: FileOptions,
+    logs_file: LogsFileOptions,
+    logs: LogsArgument = None,
     strategy: Annotated[str, typer.Option("--strategy", help="resolution, height or drop.")] = "resolution",
     holds: Annotated[
         str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
@@ -149,11 +153,12 @@ def estimate(
     ] = None,
     encoder: EncoderOption = defaults.ENCODER,
     seed: SeedOption = defaults.SEED,
+    conflicts: ConflictsOption = defaults.CONFLICTS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
     chosen = cast("Strategy", one_of(strategy, "--strategy", "resolution", "height", "drop"))
     logs_hold = _logs_hold(holds)
-    from newfound.workflows import EstimateRequest, ReadOptions
+    from newfound.workflows import EstimateRequest
     from newfound.workflows.estimation import estimate as run_workflow
 
     request = EstimateRequest(
@@ -164,7 +169,9 @@ def estimate(
         expected=expected,
         encoder=encoder,
         seed=seed,
-        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
+        read=files.reading(),
+        read_logs=logs_file.reading(files),
+        conflicts=_conflicts(conflicts),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(
@@ -176,7 +183,8 @@ def estimate(
         draw_estimate(result, out)
         print(f"Written: {out / 'estimate.json'}, {out / 'estimate.png'}")
     logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs {holds}"
-    print(f"Next: newfound discover {known} {logs} --n-new {result.n_new}{logs_option} --out MODEL")
+    given = shlex.join(str(path) for path in (known, logs) if path is not None)
+    print(f"Next: newfound discover {given} --n-new {result.n_new}{logs_option} --out MODEL")
 
 
 def update(
@@ -194,7 +202,7 @@ def update(
     force: ForceOption = False,
 ) -> None:
     """Find new intents in newer logs. Intents that were accepted in the review count as known."""
-    from newfound.workflows import ReadOptions, UpdateRequest
+    from newfound.workflows import UpdateRequest
     from newfound.workflows.updating import update as run_workflow
 
     request = UpdateRequest(
@@ -204,7 +212,7 @@ def update(
         n_new=whole_number_or_auto(n_new, "--n-new"),
         accept_all=accept_all,
         encoder=encoder,
-        read=ReadOptions(files.text_column, format=files.format, encoding=files.encoding),
+        read=files.reading(),
         redact=mask,
         overwrite=force,
         **_fit_settings(fit),
@@ -216,6 +224,10 @@ def update(
 
 def _fit_settings(fit: FitOptions) -> dict[str, Any]:
     return {"effort": fit.effort, "tune": fit.tune, "device": fit.device, "seed": fit.seed}
+
+
+def _conflicts(text: str) -> Conflicts:
+    return cast(Conflicts, one_of(text, "--conflicts", "error", "first", "drop"))
 
 
 def _logs_hold(text: str) -> LogsHold:

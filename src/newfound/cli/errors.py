@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from newfound import errors
+from newfound.cli.show import printable
 
 Remedy = tuple[type[Exception], str, str]  # error, a phrase of its message, the same with options
 
@@ -22,6 +23,21 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.ModelMissing, "discover intents first and save the model there", "make one with `newfound discover`"),
     (errors.NotSplittable, "train heads only (tune='heads')", "use --tune heads"),
     (errors.WrongEncoding, "or name its encoding, for instance cp1252", "or name its encoding: --encoding cp1252"),
+    (
+        errors.HeaderMissing,
+        "say that there is no header line, or which column holds the text",
+        "add --no-header if there is no header line, or name the column of the utterances with --text-column",
+    ),
+    (
+        errors.ConflictingLabels,
+        "or have the first label kept, or have such texts dropped",
+        "or choose --conflicts first or --conflicts drop",
+    ),
+    (
+        errors.NoKnownIntents,
+        "give labelled utterances of the known intents as well",
+        "name that column with --label-column, or give a file of labelled utterances before this one",
+    ),
     (errors.FormatUnknown, "say which it is", "add --format"),
     (errors.FormatMismatch, "is it of another format?", "is it of another format? (--format)"),
     (errors.SettingsError, "give a token, or use 127.0.0.1", "give a secret with --token-file, or use 127.0.0.1"),
@@ -38,13 +54,13 @@ def message_with_flags(error: Exception) -> str:
     """Return the message of an error on one line, with the options that solve the problem."""
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     if isinstance(error, errors.ColumnMissing):
-        message = message.replace(
-            f"say which column holds the {error.role}", f"name the right one with --{error.role}-column"
-        )
+        option = "--logs-text-column" if error.in_logs else f"--{error.role}-column"
+        message = message.replace(f"say which column holds the {error.role}", f"name the right one with {option}")
+        message = message.replace(", or that there is no header line", ", or add --no-header if that line is data")
     if isinstance(error, errors.Interrupted) and error.folder is not None:
         message = f"{message}: go on with --resume"
     for error_type, phrase, phrase_with_flags in REMEDIES:
         if isinstance(error, error_type) and phrase in message:
             message = message.replace(phrase, phrase_with_flags)
             break
-    return " ".join(message.split())
+    return printable(" ".join(message.split()))

@@ -65,7 +65,6 @@ def predict(
     """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
     from newfound.exports.predictions import WRITERS, check_writer
     from newfound.workflows.prediction import PredictRequest, stream_predictions
-    from newfound.workflows.sources import ReadOptions
 
     if format in READERS and format not in WRITERS:
         raise SettingsError(f"--format {format}: one of {', '.join(WRITERS)}; the file's format is --input-format")
@@ -78,7 +77,7 @@ def predict(
         max_outliers=None if max_outliers is None else share(max_outliers, "--max-outliers"),
         encoder=encoder,
         device=device,
-        read=ReadOptions(files.text_column, format=files.input_format, encoding=files.encoding),
+        read=files.reading(),
         top=top,
         threshold=None if threshold is None else share(threshold, "--threshold"),
         fallback=fallback,
@@ -109,7 +108,6 @@ def evaluate(
     """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
     from newfound.workflows.evaluation import EvaluateRequest
     from newfound.workflows.evaluation import evaluate as run_workflow
-    from newfound.workflows.sources import ReadOptions
 
     request = EvaluateRequest(
         model,
@@ -117,7 +115,7 @@ def evaluate(
         out,
         encoder=encoder,
         device=device,
-        read=ReadOptions(files.text_column, files.label_column, files.format, files.encoding),
+        read=files.reading(),
         overwrite=force,
     )
     result = run_workflow(request, reporter=reporter_for_terminal())

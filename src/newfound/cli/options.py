@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -16,6 +16,9 @@ from newfound.data.readers import READERS
 from newfound.encoders.registry import RELEASES
 from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
+
+if TYPE_CHECKING:
+    from newfound.workflows.sources import ReadOptions
 
 Result = TypeVar("Result")
 
@@ -58,9 +61,13 @@ def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
 
 
 KnownArgument = Annotated[
-    Path, typer.Argument(help="A file of labelled utterances of the known intents, with columns text and label.")
+    Path,
+    typer.Argument(
+        help="A file of labelled utterances of the known intents. Without a second file, its utterances without a "
+        "label are the logs."
+    ),
 ]
-LogsArgument = Annotated[Path, typer.Argument(help="A file of unlabelled utterances, with a column text.")]
+LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
 MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {_listed(METHODS)}.")]
 EncoderOption = Annotated[
@@ -97,11 +104,44 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier m
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
 ExportFormatOption = Annotated[str, typer.Option("--to", help=f"The format: {_listed([*EXPORTS, *ALIASES])}.")]
 
-TextColumnOption = Annotated[str, typer.Option("--text-column", help="The column that holds the utterance.")]
+TextColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--text-column", help="The column that holds the utterance. By default it is found by its name, such as text."
+    ),
+]
+LabelColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label-column", help="The column that holds the intent. By default it is found by its name, such as label."
+    ),
+]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help=f"{_listed(READERS)}. By default, the file's extension decides.")
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        help="What separates the fields of a table: a character, or tab. By default it is found out.",
+    ),
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether a table starts with a line of column names. Without one, columns are named 1, 2 and so on.",
+        show_default=False,
+    ),
+]
+ConflictsOption = Annotated[
+    str,
+    typer.Option(
+        "--conflicts",
+        help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +151,14 @@ class LogOptions:
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     format: FormatOption = None
     encoding: EncodingOption = defaults.ENCODING
+    delimiter: DelimiterOption = None
+    header: HeaderOption = None
+
+    def reading(self) -> ReadOptions:
+        """Return how the file is read."""
+        from newfound.workflows.sources import ReadOptions
+
+        return ReadOptions(**asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +173,57 @@ class PredictFileOptions:
         ),
     ] = None
     encoding: EncodingOption = defaults.ENCODING
+    delimiter: DelimiterOption = None
+    header: HeaderOption = None
+
+    def reading(self) -> ReadOptions:
+        """Return how the file is read."""
+        from newfound.workflows.sources import ReadOptions
+
+        return ReadOptions(
+            self.text_column,
+            format=self.input_format,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            header=self.header,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """How labelled and unlabelled utterances are read."""
+    """How labelled utterances are read."""
 
     text_column: TextColumnOption = defaults.TEXT_COLUMN
-    label_column: Annotated[str, typer.Option("--label-column", help="The column that holds the intent.")] = (
-        defaults.LABEL_COLUMN
-    )
+    label_column: LabelColumnOption = defaults.LABEL_COLUMN
     format: FormatOption = None
     encoding: EncodingOption = defaults.ENCODING
+    delimiter: DelimiterOption = None
+    header: HeaderOption = None
+
+    def reading(self) -> ReadOptions:
+        """Return how the file is read."""
+        from newfound.workflows.sources import ReadOptions
+
+        return ReadOptions(**asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class LogsFileOptions:
+    """How the logs are read where they differ from the known intents."""
+
+    logs_text_column: Annotated[
+        str | None,
+        typer.Option("--logs-text-column", help="The column of the utterances in the logs, if not --text-column."),
+    ] = None
+    logs_format: Annotated[
+        str | None, typer.Option("--logs-format", help="The format of the logs, if it differs from --format.")
+    ] = None
+
+    def reading(self, files: FileOptions) -> ReadOptions:
+        """Return how the logs are read, where the options for both files are given."""
+        both = files.reading()
+        text_column = self.logs_text_column or both.text_column
+        return replace(both, text_column=text_column, format=self.logs_format or both.format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
 
     table = Table(*header, header_style="bold", show_edge=False, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(printable(field)) for field in row))
+        table.add_row(*(Text(printable(field), overflow="fold") for field in row))
     Console().print(table)
 
 

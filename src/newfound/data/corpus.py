@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from newfound.data.rows import label_text
 from newfound.errors import DataError
 
 
@@ -67,20 +68,21 @@ class Corpus:
     def of(
         cls,
         texts: Iterable[str],
-        labels: Iterable[str | None] | None = None,
+        labels: Iterable[str | int | None] | None = None,
         origins: Iterable[Origin] = (),
     ) -> Corpus:
         """Build a corpus from any iterables.
 
         Args:
             texts: The utterances.
-            labels: Their intents; all are None by default. NaN, which pandas uses for a missing value, is read as None.
+            labels: Their intents; all are None by default. Whole numbers become their digits, and NaN, which pandas
+                uses for a missing value, becomes None.
             origins: Where each utterance came from.
         """
         texts = tuple(texts)
         if labels is None:
             return cls(texts, (None,) * len(texts), tuple(origins))
-        return cls(texts, tuple(None if label != label else label for label in labels), tuple(origins))
+        return cls(texts, tuple(map(label_text, labels)), tuple(origins))
 
     def __len__(self) -> int:
         return len(self.texts)

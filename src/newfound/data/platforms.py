@@ -11,10 +11,9 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from newfound.data.readers import Columns, Row, Source
+from newfound.data.compressed import MAX_UNPACKED_BYTES
+from newfound.data.rows import Columns, Row, Source
 from newfound.errors import DataError, FormatMismatch
-
-MAX_UNPACKED_BYTES = 512 * 2**20  # of a zip file
 
 
 def read_clu(source: Source, columns: Columns) -> Iterator[Row]:
@@ -70,7 +69,7 @@ def _rows(source: Source, columns: Columns, pairs: Iterator[tuple[Any, Any]]) ->
     for number, (text, label) in enumerate(pairs, 1):
         if not isinstance(text, str) or not isinstance(label, str):
             raise DataError(f"{source.name}: utterance {number} has no text or no intent")
-        yield Row(number, text, label if columns.label is not None else None)
+        yield Row(number, text, label if columns.reads_labels else None)
 
 
 def _phrase(phrase: Any) -> str | None:

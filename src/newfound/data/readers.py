@@ -6,174 +6,50 @@ in `newfound.data.validation`.
 
 from __future__ import annotations
 
-import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from io import BufferedReader
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from newfound.errors import ColumnMissing, DataError, FormatUnknown, WrongEncoding
+from newfound.data.columns import find_columns, has_label_column, has_text_column
+from newfound.data.compressed import GZIP_START, unpacked
+from newfound.data.delimited import DELIMITERS, fields_of, named_delimiter, read_csv, read_delimited, read_tsv
+from newfound.data.rows import Columns, Row, Source, label_text
+from newfound.errors import ColumnMissing, DataError, FormatMismatch, FormatUnknown
 
-FALLBACK_ENCODING = "cp1252"  # the most likely encoding of single lines in a UTF-8 file that are not UTF-8
-MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
+__all__ = [
+    "READERS",
+    "Columns",
+    "Row",
+    "Source",
+    "format_of",
+    "open_rows",
+    "read_csv",
+    "read_jsonl",
+    "read_parquet",
+    "read_rasa",
+    "read_text",
+    "read_tsv",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One utterance of a file.
-
-    Attributes:
-        line: The line it starts on.
-        text: The utterance.
-        label: Its intent; None if labels are not read or it has none.
-    """
-
-    line: int
-    text: str
-    label: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns to read.
-
-    Attributes:
-        text: The column of the utterances.
-        label: The column of the intents; None to read no labels.
-    """
-
-    text: str = "text"
-    label: str | None = "label"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """An open file.
-
-    Attributes:
-        name: What error messages call the file.
-        stream: The open file.
-        encoding: Its character encoding.
-        on_fallback: Called with the number of each line that was read in the fallback encoding. If it is None, such a
-            line is an error.
-    """
-
-    name: str
-    stream: BinaryIO
-    encoding: str = "utf-8"
-    on_fallback: Callable[[int], None] | None = None
-
-    def lines(self) -> Iterator[str]:
-        """Yield the decoded lines without line ends and without a byte-order mark."""
-        if self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
-            yield from self._whole_text().splitlines()
-            return
-        for number, raw in enumerate(self.stream, start=1):
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            yield self._decode(raw, number).rstrip("\r\n")
-
-    def _whole_text(self) -> str:
-        # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.
-        try:
-            return self.stream.read().decode(self.encoding)
-        except UnicodeError as error:
-            raise DataError(f"{self.name}: not readable as {self.encoding} ({error})") from None
-
-    def _decode(self, raw: bytes, number: int) -> str:
-        try:
-            return raw.decode(self.encoding)
-        except UnicodeDecodeError as error:
-            if self.on_fallback is not None and self._other_lines_are_utf8():
-                self.on_fallback(number)
-                return raw.decode(FALLBACK_ENCODING, errors="replace")
-            byte = raw[error.start]
-            raise WrongEncoding(
-                f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
-                "UTF-8, or name its encoding, for instance cp1252"
-            ) from None
-        except LookupError:
-            raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
-
-    def _other_lines_are_utf8(self) -> bool:
-        """Return whether some line has characters beyond ASCII and is valid UTF-8, so that the file is UTF-8."""
-        if self.encoding.lower() not in ("utf-8", "utf8") or not self.stream.seekable():
-            return False
-        position = self.stream.tell()
-        self.stream.seek(0)
-        try:
-            return any(not line.isascii() and _is_utf8(line) for line in self.stream)
-        finally:
-            self.stream.seek(position)
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
+# Single words that are taken for a header where nothing says that plain text is a table.
+NAMES_OF_ONE_COLUMN = frozenset(("text", "utterance", "utterances", "message", "query", "sentence", "transcript"))
 
 Reader = Callable[[Source, Columns], Iterator[Row]]
 
 
-def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
-    """Read comma-separated values with a header line."""
-    return _read_delimited(source, columns, ",")
-
-
-def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
-    """Read tab-separated values with a header line."""
-    return _read_delimited(source, columns, "\t")
-
-
-def _read_delimited(source: Source, columns: Columns, delimiter: str) -> Iterator[Row]:
-    csv.field_size_limit(MAX_CSV_FIELD_CHARACTERS)
-    # csv needs the line ends, because a quoted field may contain one.
-    reader = csv.reader((line + "\n" for line in source.lines()), delimiter=delimiter, strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
-        text_index, label_index = _find_columns(source.name, [name.strip() for name in header], columns)
-        start = reader.line_num + 1
-        for fields in reader:
-            line, start = start, reader.line_num + 1
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                raise DataError(
-                    f"{source.name}, line {line}: {len(fields)} fields where the header has {len(header)}; "
-                    "put quotes around a text that contains the delimiter"
-                )
-            yield Row(line, fields[text_index], fields[label_index] if label_index is not None else None)
-    except csv.Error as error:
-        raise DataError(f"{source.name}, line {reader.line_num}: {error}; check the quotes there") from None
-
-
-def _find_columns(name: str, header: list[str], columns: Columns) -> tuple[int, int | None]:
-    """Return the positions of the text column and of the label column in a header."""
-
-    def position(column: str, role: str) -> int:
-        if column not in header:
-            raise ColumnMissing(f"{name}, line 1", column, role, header)
-        if header.count(column) > 1:
-            raise DataError(f"{name}, line 1: the column {column!r} stands there twice; rename one of them")
-        return header.index(column)
-
-    text_index = position(columns.text, "text")
-    if columns.label is None:
-        return text_index, None
-    return text_index, position(columns.label, "label")
-
-
 def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
     """Read JSON lines: one object a line."""
-    for number, line in enumerate(source.lines(), start=1):
+    return _read_json_lines(source, columns, source.lines())
+
+
+def _read_json_lines(source: Source, columns: Columns, lines: Iterator[str]) -> Iterator[Row]:
+    names: Columns | None = None
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
@@ -181,26 +57,37 @@ def read_jsonl(source: Source, columns: Columns) -> Iterator[Row]:
         except (ValueError, RecursionError) as error:
             raise DataError(f"{source.name}, line {number}: not JSON ({error}); write one object a line") from None
         if not isinstance(record, dict):
-            raise DataError(f"{source.name}, line {number}: expected a JSON object with {columns.text!r}")
-        yield _row_of_mapping(source.name, number, record, columns)
+            raise DataError(f"{source.name}, line {number}: expected a JSON object with {columns.text or 'text'!r}")
+        # Among labelled and unlabelled records, the first may have no label.
+        if names is None or (names.label is None and names.labels == "optional"):
+            names = _named(source, f"{source.name}, line {number}", list(map(str, record)), columns)
+        yield _row_of_mapping(source.name, number, record, names)
+
+
+def _named(source: Source, where: str, names: list[str], columns: Columns) -> Columns:
+    """Return the columns with the names that a record has for them."""
+    found = find_columns(source, where, names, replace(columns, header=True))
+    label = columns.label if found.label is None else names[found.label]
+    return replace(columns, text=names[found.text], label=label)
 
 
 def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Columns) -> Row:
     if columns.text not in record:
-        raise ColumnMissing(f"{name}, line {line}", columns.text, "text", list(map(str, record)))
+        raise ColumnMissing(f"{name}, line {line}", columns.text or "text", "text", list(map(str, record)))
     text = record[columns.text]
     if text is None:
         text = ""
     if not isinstance(text, str):
         raise DataError(f"{name}, line {line}: {columns.text!r} is not a string but {type(text).__name__}")
-    if columns.label is None:
+    if not columns.reads_labels:
         return Row(line, text, None)
-    if columns.label not in record:
-        raise ColumnMissing(f"{name}, line {line}", columns.label, "label", list(map(str, record)))
-    label = record[columns.label]
-    if isinstance(label, bool) or not isinstance(label, str | int | None):
-        raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}")
-    return Row(line, text, None if label is None else str(label))
+    if columns.label not in record and columns.labels == "required":
+        raise ColumnMissing(f"{name}, line {line}", columns.label or "label", "label", list(map(str, record)))
+    label = record.get(columns.label or "label")
+    try:
+        return Row(line, text, label_text(label))
+    except DataError:
+        raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}") from None
 
 
 def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
@@ -214,9 +101,10 @@ def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
         table = pq.ParquetFile(source.stream)
     except (pa.ArrowInvalid, pa.ArrowIOError) as error:
         raise DataError(f"{source.name}: not a Parquet file ({str(error).splitlines()[0]})") from None
-    text_index, label_index = _find_columns(source.name, list(table.schema_arrow.names), columns)
-    names = table.schema_arrow.names
-    wanted = [names[text_index]] + ([names[label_index]] if label_index is not None else [])
+    names = list(table.schema_arrow.names)
+    found = find_columns(source, f"{source.name}, line 1", names, replace(columns, header=True))
+    wanted = [names[found.text]] + ([] if found.label is None else [names[found.label]])
+    columns = replace(columns, text=wanted[0], label=wanted[-1] if found.label is not None else None)
     line = 0
     for batch in table.iter_batches(batch_size=8192, columns=wanted):
         for record in batch.to_pylist():
@@ -226,13 +114,74 @@ def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
 
 def read_text(source: Source, columns: Columns) -> Iterator[Row]:
     """Read plain text: one utterance a line, without labels."""
-    if columns.label is not None:
+    return _read_lines(source, columns, source.lines())
+
+
+def _read_lines(source: Source, columns: Columns, lines: Iterator[str]) -> Iterator[Row]:
+    if columns.labels == "required":
         raise DataError(
-            f"{source.name}: a plain text file has no labels; give CSV, TSV, JSONL, Parquet or Rasa YAML for the "
+            f"{source.name}: a plain text file has no labels; give CSV, Excel, JSONL, Parquet or Rasa YAML for the "
             "known intents"
         )
-    for number, line in enumerate(source.lines(), start=1):
+    for number, line in enumerate(lines, start=1):
         yield Row(number, line, None)
+
+
+def read_text_or_table(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read what nothing says the format of: plain text, unless its first lines are those of a table or of JSON lines.
+
+    Spreadsheet programs save tables as .txt, and a CSV file may be piped in. Its header must not become an utterance.
+    """
+    if source.delimiter is not None:
+        yield from read_delimited(source, columns, source.lines())
+        return
+    lines = source.lines()
+    first = next(lines, None)
+    if first is None:
+        yield from _read_lines(source, columns, iter(()))
+        return
+    if columns.header is not False and _may_be_header(first, columns):
+        second = next(lines, None)
+        start = [first] if second is None else [first, second]
+        if second is not None and _is_table(first, second):
+            source.note("the first line is taken for a header; name the format text if it is an utterance")
+            yield from read_delimited(source, columns, chain(start, lines))
+            return
+        lines = chain(start, lines)
+    elif _is_json_record(first, columns):
+        source.note("read as JSON lines; name the format text if these are utterances")
+        yield from _read_json_lines(source, columns, chain([first], lines))
+        return
+    else:
+        lines = chain([first], lines)
+    yield from _read_lines(source, columns, lines)
+
+
+def _may_be_header(line: str, columns: Columns) -> bool:
+    if columns.text == line.strip() or line.strip().strip('"').lower() in NAMES_OF_ONE_COLUMN:
+        return True
+    for delimiter in DELIMITERS:
+        fields = fields_of(line, delimiter)
+        is_prose = any(field.startswith(" ") for field in fields) and not has_label_column(fields, columns)
+        if len(fields) > 1 and not is_prose and has_text_column(fields, columns):
+            return True
+    return False
+
+
+def _is_table(header: str, row: str) -> bool:
+    """Return whether a row may belong to a table with this header: it has a delimiter that the header has."""
+    delimiters = [delimiter for delimiter in DELIMITERS if delimiter in header]
+    return not delimiters or '"' in row or any(delimiter in row for delimiter in delimiters)
+
+
+def _is_json_record(line: str, columns: Columns) -> bool:
+    if not line.lstrip().startswith("{"):
+        return False
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and has_text_column(list(map(str, record)), columns)
 
 
 def read_rasa(source: Source, columns: Columns) -> Iterator[Row]:
@@ -251,7 +200,7 @@ def read_rasa(source: Source, columns: Columns) -> Iterator[Row]:
     for block in document["nlu"]:
         if not isinstance(block, dict) or "intent" not in block:
             continue  # Synonyms, lookups and regexes are not utterances.
-        yield from _rasa_examples(name, block, with_label=columns.label is not None)
+        yield from _rasa_examples(name, block, with_label=columns.reads_labels)
 
 
 def _loader_with_lines(yaml: Any) -> Any:
@@ -324,7 +273,17 @@ FORMAT_OF_EXTENSION = {
     ".log": "text",
     ".yml": "rasa",
     ".yaml": "rasa",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
+ZIP_START = b"PK\x03\x04"
+COMPRESSIBLE = ("csv", "tsv", "jsonl", "text")
+
+
+def _read_xlsx(source: Source, columns: Columns) -> Iterator[Row]:
+    from newfound.data.spreadsheets import read_xlsx
+
+    yield from read_xlsx(source, columns)
 
 
 def _platform_reader(name: str) -> Reader:
@@ -339,6 +298,7 @@ def _platform_reader(name: str) -> Reader:
     return read
 
 
+READERS["xlsx"] = _read_xlsx
 READERS |= {
     name: _platform_reader(name.replace("-", "_")) for name in ("dialogflow-es", "dialogflow-cx", "clu", "botpress")
 }
@@ -358,7 +318,10 @@ def format_of(name: str, chosen: str | None = None) -> str:
         if chosen not in READERS:
             raise DataError(f"unknown format {chosen!r}; one of {', '.join(READERS)}")
         return chosen
-    extension = Path(name).suffix.lower()
+    plain_name = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+    extension = Path(plain_name).suffix.lower()
+    if extension == ".xls":
+        raise DataError(f"{name}: the old Excel format is not read; save it as .xlsx or CSV")
     if extension not in FORMAT_OF_EXTENSION:
         seen = f"the extension {extension!r}" if extension else "a name without extension"
         raise FormatUnknown(name, seen, list(READERS))
@@ -371,41 +334,62 @@ def open_rows(
     *,
     format: str | None = None,
     encoding: str = "utf-8",
+    delimiter: str | None = None,
+    mixed_encodings: bool = False,
     on_fallback: Callable[[int], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> Iterator[Row]:
     """Stream the rows of a file.
 
     Args:
-        path: The file; `-` is standard input, which is plain text unless `format` says otherwise.
+        path: The file; `-` is standard input, which is plain text, a table or JSON lines by its first line, unless
+            `format` says which.
         columns: Which columns to read.
         format: One of `READERS`; by default, the file's extension decides.
-        encoding: The file's character encoding.
-        on_fallback: If given, single lines of a UTF-8 file that are not UTF-8 are read as Windows-1252, and this
-            function is called with the number of each. Otherwise such a line is an error.
+        encoding: The file's character encoding. A file that is not UTF-8 but looks like Windows-1252 is read as such.
+        delimiter: What separates the fields of a table as text; by default it is found out. Other formats have none.
+        mixed_encodings: Whether single lines of a UTF-8 file may be in Windows-1252; otherwise such a line is an error.
+        on_fallback: Is called with the number of each line that was read as Windows-1252.
+        on_note: Is called with what a user should know about how the file was read.
     """
-    if str(path) == "-":
-        source = Source("standard input", sys.stdin.buffer, encoding)
-        yield from READERS[format_of("-.txt", format)](source, columns)
-        return
-    path = Path(path)
-    reader = READERS[format_of(str(path), format)]
+    name = "standard input" if str(path) == "-" else str(path)
+    chosen = format_of("-.txt" if str(path) == "-" else str(path), format)
+    reader = read_text_or_table if chosen == "text" and format is None else READERS[chosen]
+    if chosen == "text" and delimiter is not None:
+        reader = read_csv
+    file = _opened(path)
     try:
-        stream = path.open("rb")
+        stream = file
+        if file.peek(2).startswith(GZIP_START):  # does not consume anything: a pipe can be read only once
+            if chosen not in COMPRESSIBLE:
+                raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
+            stream = unpacked(name, file)
+        if chosen in COMPRESSIBLE and file.peek(4).startswith(ZIP_START):
+            raise FormatMismatch(f"{name}: this is a workbook or another zip file, not text; is it of another format?")
+        # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
+        is_utf16 = stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8"
+        source = Source(
+            name,
+            stream,
+            "utf-16" if is_utf16 else encoding,
+            None if delimiter is None else named_delimiter(delimiter),
+            mixed_encodings,
+            on_fallback,
+            on_note,
+        )
+        yield from reader(source, columns)
+    finally:
+        if str(path) != "-":
+            file.close()
+
+
+def _opened(path: str | Path) -> io.BufferedReader:
+    if str(path) == "-":
+        stdin: Any = sys.stdin.buffer
+        return stdin if hasattr(stdin, "peek") else io.BufferedReader(io.BytesIO(stdin.read()))
+    try:
+        return Path(path).open("rb")
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-    with stream:
-        yield from reader(_source(str(path), stream, encoding, on_fallback), columns)
-
-
-def _source(
-    name: str, stream: BufferedReader, encoding: str, on_fallback: Callable[[int], None] | None = None
-) -> Source:
-    """Return the source for an open file; a compressed file is refused, and UTF-16 is recognised."""
-    start = stream.peek(4)  # does not consume anything: a pipe can be read only once
-    if start.startswith(b"\x1f\x8b"):
-        raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
-    # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
-    is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8"
-    return Source(name, stream, "utf-16" if is_utf16 else encoding, on_fallback)

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from newfound.data.conflicts import Conflict, without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.data.readers import Columns, Row, open_rows
-from newfound.errors import DataError
+from newfound.data.readers import open_rows
+from newfound.data.rows import Columns, Row
+from newfound.defaults import Conflicts
+from newfound.errors import DataError, NoKnownIntents
 from newfound.text import has_half_character
 
 MAX_TEXT_LENGTH = 2_000
@@ -29,7 +32,10 @@ class ReadReport:
         truncated: Number of texts that were cut at `MAX_TEXT_LENGTH`.
         empty: Number of rows without text, which were skipped.
         recoded: Number of lines that were read as Windows-1252.
+        unlabelled: Number of rows without a label, which were skipped.
         first_line: The first line of each of the above, by the name of the attribute.
+        conflicts: Texts with several labels, which were resolved.
+        notes: What a user should know about how the file was read.
     """
 
     name: str
@@ -38,7 +44,10 @@ class ReadReport:
     truncated: int = 0
     empty: int = 0
     recoded: int = 0
+    unlabelled: int = 0
     first_line: dict[str, int] = field(default_factory=dict)
+    conflicts: list[Conflict] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""
@@ -46,6 +55,7 @@ class ReadReport:
             "truncated": f"longer than {MAX_TEXT_LENGTH:,} characters, cut there",
             "empty": "empty, skipped",
             "recoded": "not UTF-8, read as Windows-1252",
+            "unlabelled": "without a label, skipped",
             "duplicates": "repeats of an earlier text, kept",
         }
         return [
@@ -63,19 +73,25 @@ class ReadReport:
 def read_known(
     path: str | Path,
     *,
-    text_column: str = "text",
-    label_column: str = "label",
+    text_column: str | None = None,
+    label_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    delimiter: str | None = None,
+    header: bool | None = None,
+    conflicts: Conflicts = "error",
 ) -> tuple[Corpus, ReadReport]:
     """Read labelled utterances of the known intents.
 
     Args:
         path: The file, or `-` for standard input.
-        text_column: The column of the utterances.
-        label_column: The column of the intents.
+        text_column: The column of the utterances; by default it is found by its name.
+        label_column: The column of the intents; by default it is found by its name.
         format: The file's format; by default, its extension decides.
         encoding: The file's character encoding.
+        delimiter: What separates the fields of a table; by default it is found out.
+        header: Whether a table starts with a line of column names; None expects one.
+        conflicts: What becomes of a text with several labels.
 
     Returns:
         The corpus, and what was unusual in the file.
@@ -84,32 +100,134 @@ def read_known(
         DataError: The file cannot be read, a row lacks a text or a label, a text has two labels, or there are fewer
             than two intents.
     """
-    rows = open_rows(path, Columns(text_column, label_column), format=format, encoding=encoding)
     report = ReadReport(str(path))
-    corpus = _corpus(_labelled_rows(rows, report), report)
+    columns = Columns(text_column, label_column, "required", header)
+    rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter)
+    corpus = _corpus(_labelled_rows(rows, report), report, conflicts)
+    check_intents(corpus, str(path))
+    return corpus, report
+
+
+def read_labelled_rows(
+    path: str | Path,
+    *,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> tuple[list[Row], ReadReport]:
+    """Read the rows that have a text and a label, conflicting labels included; the others are counted.
+
+    Args:
+        path: The file, or `-` for standard input.
+        text_column: The column of the utterances; by default it is found by its name.
+        label_column: The column of the intents; by default it is found by its name.
+        format: The file's format; by default, its extension decides.
+        encoding: The file's character encoding.
+        delimiter: What separates the fields of a table; by default it is found out.
+        header: Whether a table starts with a line of column names; None expects one.
+    """
+    report = ReadReport(str(path))
+    columns = Columns(text_column, label_column, "required", header)
+    rows = []
+    for row in _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter):
+        label = (row.label or "").strip()
+        if label:
+            rows.append(Row(row.line, row.text, label))
+        else:
+            report.count("unlabelled", row.line)
+    return list(_usable_texts(rows, report)), report
+
+
+def read_combined(
+    path: str | Path,
+    *,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    header: bool | None = None,
+    conflicts: Conflicts = "error",
+) -> tuple[Corpus, ReadReport]:
+    """Read a file of labelled and unlabelled utterances: a row without a label is part of the logs.
+
+    Args:
+        path: The file, or `-` for standard input.
+        text_column: The column of the utterances; by default it is found by its name.
+        label_column: The column of the intents; by default it is found by its name.
+        format: The file's format; by default, its extension decides.
+        encoding: The file's character encoding.
+        delimiter: What separates the fields of a table; by default it is found out.
+        header: Whether a table starts with a line of column names; None expects one.
+        conflicts: What becomes of a text with several labels.
+
+    Returns:
+        The corpus, in which some utterances have no label, and what was unusual in the file.
+
+    Raises:
+        NoKnownIntents: No row has a label.
+        DataError: The file cannot be read, every row has a label, or there are fewer than two intents.
+    """
+    report = ReadReport(str(path))
+    columns = Columns(text_column, label_column, "optional", header)
+    rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter, mixed_encodings=True)
+    stripped = (Row(row.line, row.text, (row.label or "").strip() or None) for row in rows)
+    corpus = _corpus(_usable_texts(stripped, report), report, conflicts)
+    check_combined(corpus, str(path))
+    return corpus, report
+
+
+def check_combined(corpus: Corpus, name: str) -> None:
+    """Check that some utterances have a label and others have none.
+
+    Raises:
+        NoKnownIntents: No utterance has a label.
+        DataError: There are no logs in it, or there are fewer than two intents.
+    """
+    if not len(corpus):
+        raise DataError(f"{name}: no utterance in it; it needs one text a row")
+    if not corpus.intents:
+        raise NoKnownIntents(name)
+    if not len(corpus.unlabelled()):
+        raise DataError(f"{name}: every utterance has a label; give the logs as well, or leave some labels empty")
+    check_intents(corpus, name)
+
+
+def check_intents(corpus: Corpus, name: str) -> None:
+    """Check that there are at least two known intents.
+
+    Raises:
+        DataError: There are fewer.
+    """
     if len(corpus.intents) == 0:
-        raise DataError(f"{path}: no labelled utterance; it needs at least two known intents with a few each")
+        raise DataError(f"{name}: no labelled utterance; it needs at least two known intents with a few each")
     if len(corpus.intents) == 1:
         raise DataError(
-            f"{path}: only one intent ({corpus.intents[0]!r}); a classifier needs at least two known intents"
+            f"{name}: only one intent ({corpus.intents[0]!r}); a classifier needs at least two known intents"
         )
-    return corpus, report
 
 
 def read_logs(
     path: str | Path,
     *,
-    text_column: str = "text",
+    text_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    delimiter: str | None = None,
+    header: bool | None = None,
 ) -> tuple[Corpus, ReadReport]:
     """Read unlabelled utterances; a label column is ignored.
 
     Args:
         path: The file, or `-` for standard input.
-        text_column: The column of the utterances.
+        text_column: The column of the utterances; by default it is found by its name.
         format: The file's format; by default, its extension decides.
         encoding: The file's character encoding.
+        delimiter: What separates the fields of a table; by default it is found out.
+        header: Whether a table starts with a line of column names; None expects one.
 
     Returns:
         The corpus, and what was unusual in the file.
@@ -118,8 +236,16 @@ def read_logs(
         DataError: The file cannot be read, or has no utterance.
     """
     report = ReadReport(str(path))
-    rows = _unlabelled_rows(path, text_column, format, encoding, report)
-    corpus = _corpus(_usable_texts(rows, report), report)
+    rows = stream_rows(
+        path,
+        text_column=text_column,
+        format=format,
+        encoding=encoding,
+        delimiter=delimiter,
+        header=header,
+        report=report,
+    )
+    corpus = _corpus(rows, report)
     if not len(corpus):
         raise DataError(f"{path}: no utterance in it; it needs one text a row")
     return corpus, report
@@ -128,32 +254,50 @@ def read_logs(
 def stream_rows(
     path: str | Path,
     *,
-    text_column: str = "text",
+    text_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    delimiter: str | None = None,
+    header: bool | None = None,
     report: ReadReport,
 ) -> Iterator[Row]:
     """Yield the rows that have a text, one by one, for prediction over files of any size.
 
     Args:
         path: The file, or `-` for standard input.
-        text_column: The column of the utterances.
+        text_column: The column of the utterances; by default it is found by its name.
         format: The file's format; by default, its extension decides.
         encoding: The file's character encoding.
+        delimiter: What separates the fields of a table; by default it is found out.
+        header: Whether a table starts with a line of column names; None expects one.
         report: Where unusual rows are counted.
     """
-    return _usable_texts(_unlabelled_rows(path, text_column, format, encoding, report), report)
+    columns = Columns(text_column, None, "ignored", header)
+    # A line in another encoding is counted and not refused, as logs come from many sources.
+    rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter, mixed_encodings=True)
+    return _usable_texts(rows, report)
 
 
-def _unlabelled_rows(
-    path: str | Path, text_column: str, format: str | None, encoding: str, report: ReadReport
+def _open(
+    path: str | Path,
+    columns: Columns,
+    report: ReadReport,
+    *,
+    format: str | None,
+    encoding: str,
+    delimiter: str | None,
+    mixed_encodings: bool = False,
 ) -> Iterator[Row]:
-    """Yield the rows of logs; a line in another encoding is counted and not refused, as logs come from many sources."""
-
-    def count_recoded(line: int) -> None:
-        report.count("recoded", line)
-
-    return open_rows(path, Columns(text_column, None), format=format, encoding=encoding, on_fallback=count_recoded)
+    return open_rows(
+        path,
+        columns,
+        format=format,
+        encoding=encoding,
+        delimiter=delimiter,
+        mixed_encodings=mixed_encodings,
+        on_fallback=lambda line: report.count("recoded", line),
+        on_note=report.notes.append,
+    )
 
 
 def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
@@ -184,26 +328,13 @@ def _labelled_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         yield from _usable_texts([Row(row.line, row.text, row.label.strip())], report)
 
 
-def _corpus(rows: Iterable[Row], report: ReadReport) -> Corpus:
-    """Collect rows in a corpus; repeats are counted, and a text with two different labels is refused."""
-    texts: list[str] = []
-    labels: list[str | None] = []
-    seen: dict[str, tuple[int, str | None]] = {}
-    for row in rows:
-        if row.text in seen:
-            line, label = seen[row.text]
-            if label != row.label:
-                raise DataError(
-                    f"{report.name}, line {row.line}: {_short(row.text)!r} is labelled {row.label!r}, but "
-                    f"{label!r} on line {line}; keep one of them"
-                )
+def _corpus(rows: Iterable[Row], report: ReadReport, policy: Conflicts = "error") -> Corpus:
+    """Collect rows in a corpus; repeats are counted, and a text with several labels is treated as the caller wants."""
+    collected = list(rows)
+    kept, report.conflicts = without_conflicts(report.name, collected, policy)
+    seen: set[tuple[str, str | None]] = set()
+    for row in (collected[i] for i in kept):
+        if (row.text, row.label) in seen:
             report.count("duplicates", row.line)
-        else:
-            seen[row.text] = (row.line, row.label)
-        texts.append(row.text)
-        labels.append(row.label)
-    return Corpus(tuple(texts), tuple(labels))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+        seen.add((row.text, row.label))
+    return Corpus(tuple(collected[i].text for i in kept), tuple(collected[i].label for i in kept))

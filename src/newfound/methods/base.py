@@ -27,6 +27,7 @@ from newfound.encoders.encoder import (
     load_encoder,
     whole_corpus,
 )
+from newfound.encoders.languages import language_warning
 from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, SettingsError
 from newfound.intents.description import IntentDescriber
@@ -143,7 +144,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         texts: Sequence[str],
-        labels: Sequence[str | None],
+        labels: Sequence[str | int | None],
         *,
         origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
@@ -154,7 +155,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             texts: The utterances.
-            labels: Their intents; None for an unlabelled one.
+            labels: Their intents; None for an unlabelled one. Whole numbers become their digits as text.
             origins: Where each utterance came from, and how often it occurred; kept in the model.
             validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
             run: Shows progress and keeps checkpoints.
@@ -249,6 +250,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> FitContext:
         encoder = self._encoder().to(device)
         tune = encoder.tune(resolve_tune(self.tune, device))
+        warning = language_warning(encoder, corpus.labelled().texts, corpus.unlabelled().texts)
+        if warning is not None:
+            run.reporter.warn(warning)
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
         views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)

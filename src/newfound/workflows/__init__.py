@@ -1,4 +1,4 @@
-"""What newfound does, as functions: discover, update, refit, predict, evaluate, estimate, export.
+"""What newfound does, as functions: check, discover, update, refit, predict, evaluate, estimate, export.
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 
 # Module, request and function of each workflow; the function has the workflow's name.
 _WORKFLOWS = {
+    "check": ("checking", "CheckRequest"),
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
     "evaluate": ("evaluation", "EvaluateRequest"),
@@ -32,6 +33,7 @@ _WORKFLOWS = {
 }
 _TYPES = {
     **{request: module for module, request in _WORKFLOWS.values()},
+    "CheckResult": "checking",
     "DiscoverResult": "discovery",
     "Evaluation": "evaluation",
     "ExportResult": "exporting",
@@ -39,6 +41,8 @@ _TYPES = {
     "RefitResult": "refitting",
 }
 __all__ = [
+    "CheckRequest",
+    "CheckResult",
     "DiscoverRequest",
     "DiscoverResult",
     "EstimateRequest",
@@ -51,6 +55,7 @@ __all__ = [
     "RefitRequest",
     "RefitResult",
     "UpdateRequest",
+    "check",
     "discover",
     "estimate",
     "evaluate",
@@ -75,7 +80,17 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
 
 if TYPE_CHECKING:
-    from newfound.workflows import discovery, estimation, evaluation, exporting, prediction, refitting, updating
+    from newfound.workflows import (
+        checking,
+        discovery,
+        estimation,
+        evaluation,
+        exporting,
+        prediction,
+        refitting,
+        updating,
+    )
+    from newfound.workflows.checking import CheckRequest, CheckResult
     from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
     from newfound.workflows.estimation import EstimateRequest
     from newfound.workflows.evaluation import EvaluateRequest, Evaluation
@@ -85,6 +100,7 @@ if TYPE_CHECKING:
     from newfound.workflows.sources import ReadOptions
     from newfound.workflows.updating import UpdateRequest
 
+    check = _taking_fields(CheckRequest, checking.check)
     discover = _taking_fields(DiscoverRequest, discovery.discover)
     update = _taking_fields(UpdateRequest, updating.update)
     refit = _taking_fields(RefitRequest, refitting.refit)

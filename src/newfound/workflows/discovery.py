@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.defaults import LogsHold
+from newfound.defaults import Conflicts, LogsHold
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
 from newfound.intents.namers import NamerSettings, namer_for
@@ -22,9 +22,9 @@ from newfound.workflows.sources import (
     KnownSource,
     LogSource,
     ReadOptions,
+    check_n_new,
     distinct_logs,
-    known_corpus,
-    logs_corpus,
+    known_and_logs,
     redacted,
 )
 
@@ -40,7 +40,7 @@ class DiscoverRequest:
 
     Attributes:
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
-        logs: Unlabelled utterances: a file, a corpus, or texts.
+        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
         out: The model folder to write; None writes nothing.
         method: One of `newfound.methods.registry.METHODS`.
         n_new: How many new intents to look for, or "auto".
@@ -52,6 +52,8 @@ class DiscoverRequest:
         seed: Same seed, same device: the same result.
         read: How files are read.
         read_logs: How the logs are read, where that differs.
+        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
+            The texts are listed in a file beside `out`, with the ending `.conflicts.csv`.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         namer: Who names the new intents; None names them from their words.
         overwrite: Replace an earlier model at `out`.
@@ -64,7 +66,7 @@ class DiscoverRequest:
     """
 
     known: KnownSource
-    logs: LogSource
+    logs: LogSource | None = None
     out: str | Path | None = None
     method: str = defaults.METHOD
     n_new: int | Literal["auto"] = "auto"
@@ -76,6 +78,7 @@ class DiscoverRequest:
     seed: int = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
     read_logs: ReadOptions | None = None
+    conflicts: Conflicts = defaults.CONFLICTS
     redact: bool = False
     namer: NamerSettings | None = None
     overwrite: bool = False
@@ -123,11 +126,19 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
-    known = known_corpus(request.known, request.read, reporter)
-    logs = logs_corpus(request.logs, request.read_logs or request.read, reporter)
+    known, logs = known_and_logs(
+        request.known,
+        request.logs,
+        request.read,
+        request.read_logs or request.read,
+        reporter,
+        conflicts=request.conflicts,
+        conflicts_file=None if out is None else out.with_name(out.name + ".conflicts.csv"),
+    )
     if request.redact:
         known, logs = redacted(known, reporter), redacted(logs, reporter)
     logs = distinct_logs(logs, reporter)
+    check_n_new(request.n_new, logs, reporter)
     method = _method(request, reporter)
     run = run_beside(
         out,

@@ -6,22 +6,20 @@ from dataclasses import dataclass
 
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate, Strategy
-from newfound.defaults import LogsHold
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, load_encoder
+from newfound.defaults import Conflicts, LogsHold
+from newfound.encoders.encoder import Encoder
+from newfound.encoders.languages import language_warning
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, check_types
-from newfound.paths import feature_cache_dir
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import with_cache
+from newfound.workflows.fitting import loaded
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
     LogSource,
     ReadOptions,
     distinct_logs,
-    known_corpus,
-    logs_corpus,
+    known_and_logs,
 )
 
 
@@ -31,23 +29,27 @@ class EstimateRequest:
 
     Attributes:
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
-        logs: Unlabelled utterances: a file, a corpus, or texts.
+        logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
         strategy: resolution, height or drop (`newfound.algorithms.estimation` explains them).
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
         expected: Where the strategy "drop" starts.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
         seed: Same seed, same estimate.
         read: How files are read.
+        read_logs: How the logs are read, where that differs.
+        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
     """
 
     known: KnownSource
-    logs: LogSource
+    logs: LogSource | None = None
     strategy: Strategy = "resolution"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     expected: Count | None = None
     encoder: str | Encoder = defaults.ENCODER
     seed: CountOrNone = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
+    read_logs: ReadOptions | None = None
+    conflicts: Conflicts = defaults.CONFLICTS
 
 
 def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> Estimate:
@@ -59,11 +61,19 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     """
     reporter = reporter or Silent()
     check_types(request)
-    known = known_corpus(request.known, request.read, reporter)
-    logs = distinct_logs(logs_corpus(request.logs, request.read, reporter), reporter)
-    encoder = with_cache(request.encoder)
-    if isinstance(encoder, str):
-        encoder = load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))
+    known, logs = known_and_logs(
+        request.known,
+        request.logs,
+        request.read,
+        request.read_logs or request.read,
+        reporter,
+        conflicts=request.conflicts,
+    )
+    logs = distinct_logs(logs, reporter)
+    encoder = loaded(request.encoder)
+    warning = language_warning(encoder, known.texts, logs.texts)
+    if warning is not None:
+        reporter.warn(warning)
     return estimate_for(
         known + logs,
         encoder,

@@ -61,6 +61,18 @@ def with_cache(encoder: str | Encoder) -> str | Encoder:
     return cached
 
 
+def loaded(encoder: str | Encoder) -> Encoder:
+    """Return an encoder with the user's feature cache, loaded if it is given by its name."""
+    from newfound.encoders.cache import FeatureCache
+    from newfound.encoders.encoder import Encoder, load_encoder
+
+    if isinstance(encoder, str):
+        return load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))
+    cached = with_cache(encoder)
+    assert isinstance(cached, Encoder)
+    return cached
+
+
 def settings_of_effort(
     method: type[Discoverer], effort: str, tune: str, device: str, reporter: Reporter
 ) -> dict[str, Any]:

@@ -121,7 +121,13 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
         report = ReadReport(name)
         read = request.read
         rows = stream_rows(
-            request.texts, text_column=read.text_column, format=read.format, encoding=read.encoding, report=report
+            request.texts,
+            text_column=read.text_column,
+            format=read.format,
+            encoding=read.encoding,
+            delimiter=read.delimiter,
+            header=read.header,
+            report=report,
         )
     else:
         report = ReadReport("texts")
@@ -131,6 +137,8 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
     first = next(rows, None)  # a wrong file is noticed before the model is loaded
     if first is None:
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
+    for note in report.notes:
+        reporter.note(note)
     model = opened(request.model, request.encoder, request.device)
     for batch in _ready_batches(chain([first], rows), MAX_TEXTS_AT_ONCE):
         answers = model.classify([row.text for row in batch], top=request.top)

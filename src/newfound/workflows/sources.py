@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
+from newfound.data.conflicts import Conflict, without_conflicts, write_conflicts
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import distinct
 from newfound.data.redact import redact_corpus
-from newfound.data.validation import ReadReport, read_known, read_logs
-from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN
-from newfound.errors import DataError
+from newfound.data.rows import Row
+from newfound.data.validation import (
+    ReadReport,
+    check_combined,
+    check_intents,
+    read_combined,
+    read_known,
+    read_logs,
+)
+from newfound.defaults import CONFLICTS, ENCODING, LABEL_COLUMN, TEXT_COLUMN, Conflicts
+from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.training.progress import Reporter
 
-KnownSource = str | Path | Corpus | tuple[Sequence[str], Sequence[str]]
+MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
+FEW_UTTERANCES_PER_NEW_INTENT = 5  # on average; below it a warning is due
+
+KnownSource = str | Path | Corpus | tuple[Sequence[str], Sequence[str | int | None]]
 """Labelled utterances: a file, a corpus, or texts and labels."""
 LogSource = str | Path | Corpus | Sequence[str]
 """Unlabelled utterances: a file, a corpus, or texts."""
@@ -25,39 +38,180 @@ class ReadOptions:
     """How a file of utterances is read.
 
     Attributes:
-        text_column: The column that holds the utterance.
-        label_column: The column that holds the intent.
+        text_column: The column that holds the utterance; None finds it by its name.
+        label_column: The column that holds the intent; None finds it by its name.
         format: One of `newfound.data.readers.READERS`; None goes by the file's extension.
         encoding: The file's character encoding.
+        delimiter: What separates the fields of a table: a character, or tab; None finds it out.
+        header: Whether a table starts with a line of column names. None expects one, and refuses a first line that
+            looks like data; without one, columns are named by their position, from 1.
     """
 
-    text_column: str = TEXT_COLUMN
-    label_column: str = LABEL_COLUMN
+    text_column: str | None = TEXT_COLUMN
+    label_column: str | None = LABEL_COLUMN
     format: str | None = None
     encoding: str = ENCODING
+    delimiter: str | None = None
+    header: bool | None = None
 
 
 DEFAULT_READ_OPTIONS = ReadOptions()
 
 
-def known_corpus(source: KnownSource, options: ReadOptions, reporter: Reporter) -> Corpus:
+def known_and_logs(
+    known: KnownSource,
+    logs: LogSource | None,
+    options: ReadOptions,
+    options_for_logs: ReadOptions,
+    reporter: Reporter,
+    *,
+    conflicts: Conflicts = CONFLICTS,
+    conflicts_file: Path | None = None,
+) -> tuple[Corpus, Corpus]:
+    """Return the labelled utterances of the known intents and the unlabelled ones of the logs.
+
+    Args:
+        known: Labelled utterances. Without logs, those that have no label are the logs.
+        logs: Unlabelled utterances.
+        options: How the file of known intents, or the only file, is read.
+        options_for_logs: How the file of logs is read.
+        reporter: Is told what was unusual.
+        conflicts: What becomes of a text with several labels.
+        conflicts_file: Where the texts with several labels are listed.
+    """
+    if logs is None:
+        combined = combined_corpus(known, options, reporter, conflicts, conflicts_file)
+        labelled, unlabelled = combined.labelled(), combined.unlabelled()
+        reporter.note(
+            f"{_name_of(known)}: {len(labelled):,} utterances with a label are the known intents, "
+            f"{len(unlabelled):,} without one are the logs."
+        )
+    else:
+        labelled = known_corpus(known, options, reporter, conflicts, conflicts_file)
+        try:
+            unlabelled = logs_corpus(logs, options_for_logs, reporter)
+        except ColumnMissing as error:
+            error.in_logs = True
+            raise
+        unlabelled, labelled = labelled.unlabelled() + unlabelled, labelled.labelled()
+    _warn_of_single_examples(labelled, reporter)
+    return labelled, unlabelled
+
+
+def known_corpus(
+    source: KnownSource,
+    options: ReadOptions,
+    reporter: Reporter,
+    conflicts: Conflicts = CONFLICTS,
+    conflicts_file: Path | None = None,
+) -> Corpus:
     """Return the labelled utterances of the known intents."""
-    if isinstance(source, Corpus | tuple):
-        if isinstance(source, tuple) and len(source) != 2:
-            raise DataError("known: give a file, a corpus, or two lists: texts and labels")
-        corpus = source if isinstance(source, Corpus) else Corpus.of(*source)
-        if len(corpus.intents) < 2:
-            raise DataError(f"{len(corpus.intents)} known intents; a classifier needs at least two")
-        return corpus
-    corpus, report = read_known(
-        source,
-        text_column=options.text_column,
-        label_column=options.label_column,
-        format=options.format,
-        encoding=options.encoding,
-    )
-    _warn(report, reporter)
-    return corpus.from_source(Path(source).name)
+    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=False)
+
+
+def combined_corpus(
+    source: KnownSource,
+    options: ReadOptions,
+    reporter: Reporter,
+    conflicts: Conflicts = CONFLICTS,
+    conflicts_file: Path | None = None,
+) -> Corpus:
+    """Return utterances of which some have a label and the others are the logs."""
+    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=True)
+
+
+def _labelled_corpus(
+    source: KnownSource,
+    options: ReadOptions,
+    reporter: Reporter,
+    policy: Conflicts,
+    conflicts_file: Path | None,
+    *,
+    combined: bool,
+) -> Corpus:
+    try:
+        if isinstance(source, str | Path):
+            read = read_combined if combined else read_known
+            corpus, report = read(
+                source,
+                text_column=options.text_column,
+                label_column=options.label_column,
+                format=options.format,
+                encoding=options.encoding,
+                delimiter=options.delimiter,
+                header=options.header,
+                conflicts=policy,
+            )
+            tell(report, reporter)
+            conflicts = report.conflicts
+            corpus = corpus.from_source(Path(source).name)
+        else:
+            corpus = corpus_of(source)
+            kept, conflicts = without_conflicts("known", rows_of(corpus), policy)
+            corpus = corpus.take(kept)
+            (check_combined if combined else check_intents)(corpus, "known")
+    except ConflictingLabels as error:
+        if conflicts_file is None:
+            raise
+        write_conflicts(conflicts_file, error.conflicts)
+        raise ConflictingLabels(error.shown, error.conflicts, conflicts_file) from None
+    if conflicts:
+        _tell_of_conflicts(_name_of(source), conflicts, policy, conflicts_file, reporter)
+    return corpus
+
+
+def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]]) -> Corpus:
+    """Return a corpus of the values of a caller's program."""
+    if isinstance(source, Corpus):
+        return source
+    if not isinstance(source, tuple) or len(source) != 2:
+        raise DataError("known: give a file, a corpus, or two lists: texts and labels")
+    return Corpus.of(*source)
+
+
+def rows_of(corpus: Corpus) -> list[Row]:
+    """Return the utterances as rows; their lines are their positions, from 1."""
+    return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
+
+
+def _tell_of_conflicts(
+    name: str, conflicts: Sequence[Conflict], policy: Conflicts, path: Path | None, reporter: Reporter
+) -> None:
+    done = "their first label was kept" if policy == "first" else "they were dropped"
+    listed = ""
+    if path is not None:
+        write_conflicts(path, conflicts)
+        listed = f" (all: {path})"
+    what = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
+    reporter.warn(f"{name}: {what} several labels; {done}; {conflicts[0]}{listed}")
+
+
+def _warn_of_single_examples(known: Corpus, reporter: Reporter) -> None:
+    single = sorted(intent for intent, size in known.sizes.items() if size == 1)
+    if single:
+        names = ", ".join(single[:5]) + (", ..." if len(single) > 5 else "")
+        what = "1 known intent has" if len(single) == 1 else f"{len(single):,} known intents have"
+        reporter.warn(f"{what} a single example ({names}); give each a few more, or it will be recognised badly")
+
+
+def check_n_new(n_new: int | Literal["auto"], logs: Corpus, reporter: Reporter) -> None:
+    """Refuse more new intents than the logs can hold, and warn of many.
+
+    Args:
+        n_new: How many new intents to look for, or "auto".
+        logs: The logs without repeats.
+        reporter: Is told if the intents would be very small.
+
+    Raises:
+        SettingsError: There would be fewer than two utterances for an intent.
+    """
+    if n_new == "auto" or not isinstance(n_new, int) or not n_new:
+        return
+    have = f"n_new={n_new}, but the logs have {len(logs):,} distinct utterances"
+    if len(logs) < MIN_UTTERANCES_PER_NEW_INTENT * n_new:
+        raise SettingsError(f"{have}, fewer than {MIN_UTTERANCES_PER_NEW_INTENT} for each new intent; lower it")
+    if len(logs) < FEW_UTTERANCES_PER_NEW_INTENT * n_new:
+        reporter.warn(f"{have}, {len(logs) / n_new:.1f} for each new intent; most of them will not be real intents")
 
 
 def logs_corpus(source: LogSource, options: ReadOptions, reporter: Reporter) -> Corpus:
@@ -67,10 +221,19 @@ def logs_corpus(source: LogSource, options: ReadOptions, reporter: Reporter) -> 
     if not isinstance(source, str | Path):
         return Corpus.of(source)
     corpus, report = read_logs(
-        source, text_column=options.text_column, format=options.format, encoding=options.encoding
+        source,
+        text_column=options.text_column,
+        format=options.format,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        header=options.header,
     )
-    _warn(report, reporter)
+    tell(report, reporter)
     return corpus.from_source(Path(source).name)
+
+
+def _name_of(source: KnownSource) -> str:
+    return str(source) if isinstance(source, str | Path) else "known"
 
 
 def redacted(corpus: Corpus, reporter: Reporter) -> Corpus:
@@ -91,6 +254,8 @@ def distinct_logs(logs: Corpus, reporter: Reporter) -> Corpus:
     return found
 
 
-def _warn(report: ReadReport, reporter: Reporter) -> None:
+def tell(report: ReadReport, reporter: Reporter) -> None:
+    for note in report.notes:
+        reporter.note(note)
     for warning in report.warnings():
         reporter.warn(warning)

@@ -23,6 +23,7 @@ from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     LogSource,
     ReadOptions,
+    check_n_new,
     distinct_logs,
     logs_corpus,
     redacted,
@@ -89,6 +90,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
 
     reviewed = opened(request.model, request.encoder, "cpu")
     earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all), logs)
+    check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
     method = Consensus(
         encoder=with_cache(reviewed.encoder),
         n_new=request.n_new,

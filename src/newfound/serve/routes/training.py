@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ from starlette.concurrency import run_in_threadpool
 from newfound.serve.routes.authors import author_of
 from newfound.serve.schemas.requests import (
     AuthorBody,
+    CheckBody,
     DiscoverBody,
     EstimateBody,
+    KnownText,
     LabelledText,
     ServeBody,
     UpdateBody,
 )
-from newfound.serve.schemas.responses import ChangesOut, EstimateOut, JobState, Served
+from newfound.serve.schemas.responses import ChangesOut, CheckOut, EstimateOut, JobState, Served
 from newfound.serve.service import Service
 from newfound.training.progress import Reporter
+from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.refitting import STEPS_OF_A_REFIT, RefitRequest, refit
@@ -48,8 +52,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
             logs_hold=body.logs_hold,
             encoder=service.session.model.encoder,
             seed=body.seed,
+            conflicts=body.conflicts,
         )
         return EstimateOut.of(await run_in_threadpool(estimate, request))
+
+    @app.post("/v1/check", tags=["train"])
+    async def check_known(body: CheckBody) -> CheckOut:
+        """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
+        request = CheckRequest(_pairs(body.known), encoder=service.session.model.encoder, seed=body.seed)
+        return CheckOut.of(await run_in_threadpool(check, request))
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY)
     async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
@@ -69,6 +80,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 device=session.model.device.type,
                 seed=body.seed,
                 redact=body.redact,
+                conflicts=body.conflicts,
             )
             discover(workflow_request, reporter=reporter)
 
@@ -127,5 +139,5 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return service.jobs.state()
 
 
-def _pairs(known: list[LabelledText]) -> tuple[list[str], list[str]]:
+def _pairs(known: Sequence[KnownText | LabelledText]) -> tuple[list[str], list[str | None]]:
     return [example.text for example in known], [example.label for example in known]

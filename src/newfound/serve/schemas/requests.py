@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from newfound import defaults
 from newfound.algorithms.estimation import Strategy
-from newfound.defaults import LogsHold
+from newfound.defaults import Conflicts, LogsHold
 from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
 from newfound.serve.settings import MAX_NAME_LENGTH
@@ -113,8 +113,8 @@ class ServeBody(Body):
     which: Literal["result", "earlier"] = "result"
 
 
-class LabelledText(Body):
-    """An utterance and its intent."""
+class KnownText(Body):
+    """An utterance of a known intent."""
 
     text: Text
     label: Name
@@ -123,25 +123,54 @@ class LabelledText(Body):
 class EvaluateBody(Body):
     """Labelled utterances that predictions are compared with."""
 
-    labelled: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    labelled: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
 
 
-class EstimateBody(Body):
-    """The data in which to estimate the number of new intents."""
+class LabelledText(Body):
+    """An utterance of a known intent; without a label, if there are no other logs, it is one of the logs."""
+
+    text: Text
+    label: Name | None = None
+
+
+class KnownAndLogs(Body):
+    """Labelled utterances of the known intents, and the logs."""
 
     known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)] | None = Field(
+        default=None, description="Unlabelled utterances; without them, those of `known` that have no label"
+    )
+    conflicts: Conflicts = Field(
+        default=defaults.CONFLICTS,
+        description="What becomes of a text with several labels: an error, its first label is kept, or it is dropped",
+    )
+
+    @model_validator(mode="after")
+    def _check_labels(self) -> Self:
+        if self.logs is not None and any(example.label is None for example in self.known):
+            raise ValueError("a known utterance has no label; label it, or move it to the logs")
+        return self
+
+
+class CheckBody(Body):
+    """The known data to check."""
+
+    known: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+
+
+class EstimateBody(KnownAndLogs):
+    """The data in which to estimate the number of new intents."""
+
     strategy: Strategy = "resolution"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
 
 
-class DiscoverBody(Body):
+class DiscoverBody(KnownAndLogs):
     """The data in which to discover new intents. The encoder is that of the served model."""
 
     author: Author = None
-    known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
     method: MethodName = MethodName(defaults.METHOD)
     n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
     logs_hold: LogsHold | None = None

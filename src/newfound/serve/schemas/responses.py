@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
 from newfound.algorithms.estimation import Estimate
 from newfound.model.types import Intent, Prediction, Status
+from newfound.workflows.checking import CheckResult
 from newfound.workflows.evaluation import Evaluation
 from newfound.workflows.refitting import RefitChanges
 
@@ -214,6 +216,65 @@ class EstimateOut(BaseModel):
     def of(cls, estimate: Estimate) -> Self:
         """Return the body for an estimate."""
         return cls(n_new=estimate.n_new, low=estimate.low, high=estimate.high)
+
+
+class LabelErrorOut(BaseModel):
+    """An utterance whose label is likely wrong."""
+
+    line: int = Field(description="The position of the utterance in the request, from 1")
+    text: str
+    label: str
+    likely: str
+    margin: float
+
+
+class NearDuplicateOut(BaseModel):
+    """Two intents that are nearly one."""
+
+    first: str
+    second: str
+    confusion: float
+    similarity: float
+
+
+class LabelUseOut(BaseModel):
+    """A label that a text has."""
+
+    line: int
+    label: str
+
+
+class LabelConflictOut(BaseModel):
+    """A text with several labels."""
+
+    text: str
+    uses: list[LabelUseOut]
+
+
+class CheckOut(BaseModel):
+    """What known data should be looked at for."""
+
+    utterances: int
+    intents: int
+    label_errors: list[LabelErrorOut]
+    near_duplicates: list[NearDuplicateOut]
+    conflicts: list[LabelConflictOut]
+    few_examples: dict[str, int] = Field(description="Intents with few examples, and how many they have")
+
+    @classmethod
+    def of(cls, result: CheckResult) -> Self:
+        """Return the body for a check."""
+        return cls(
+            utterances=result.utterances,
+            intents=result.intents,
+            label_errors=[LabelErrorOut(**asdict(error)) for error in result.label_errors],
+            near_duplicates=[NearDuplicateOut(**asdict(pair)) for pair in result.near_duplicates],
+            conflicts=[
+                LabelConflictOut(text=c.text, uses=[LabelUseOut(line=line, label=label) for line, label in c.uses])
+                for c in result.conflicts
+            ],
+            few_examples=dict(result.few_examples),
+        )
 
 
 class Health(BaseModel):

@@ -1,0 +1,96 @@
+"""The command that looks for problems in the known data: check."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from newfound import defaults
+from newfound.cli.options import EncoderOption, FileOptions, SeedOption, with_option_groups
+from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.show import command_name, print_table
+
+if TYPE_CHECKING:
+    from newfound.workflows.checking import CheckResult
+
+ROWS_SHOWN = 15
+MAX_CHARACTERS_SHOWN = 70
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the command of this module."""
+    app.command()(with_option_groups(check))
+
+
+def check(
+    known: Annotated[Path, typer.Argument(help="A file of labelled utterances of the known intents.")],
+    files: FileOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The CSV file to write; by default the name of KNOWN with the ending .check.csv."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
+    encoder: EncoderOption = defaults.ENCODER,
+    seed: SeedOption = defaults.SEED,
+) -> None:
+    """Look for likely label errors and nearly equal intents in the known data. Nothing is changed or trained."""
+    from newfound.workflows.checking import CheckRequest
+    from newfound.workflows.checking import check as run_workflow
+
+    target = out or Path(f"{'known' if str(known) == '-' else known.name.split('.')[0] or 'known'}.check.csv")
+    request = CheckRequest(known, target, encoder=encoder, seed=seed, read=files.reading(), overwrite=force)
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
+    _print_result(result)
+    print(f"\nWrote all of it to {target}. Mend the labels in {known}, and check again:")
+    print(f"  {command_name()} check {shlex.quote(str(known))} --out {shlex.quote(str(target))} --force")
+
+
+def _print_result(result: CheckResult) -> None:
+    _print_part(
+        ("text with several labels", "texts with several labels"),
+        ("text", "labels", "lines"),
+        [
+            (
+                _short(c.text),
+                ", ".join(dict.fromkeys(label for _, label in c.uses)),
+                ", ".join(str(u[0]) for u in c.uses),
+            )
+            for c in result.conflicts
+        ],
+    )
+    _print_part(
+        ("likely label error", "likely label errors, the clearest first"),
+        ("line", "text", "label", "more likely"),
+        [(str(e.line), _short(e.text), e.label, e.likely) for e in result.label_errors],
+    )
+    _print_part(
+        ("pair of intents that are nearly one", "pairs of intents that are nearly one"),
+        ("intent", "other intent", "confused", "similar"),
+        [
+            (pair.first, pair.second, f"{100 * pair.confusion:.0f} %", f"{pair.similarity:.2f}")
+            for pair in result.near_duplicates
+        ],
+    )
+    _print_part(
+        ("intent with few examples", "intents with few examples"),
+        ("intent", "examples"),
+        [(intent, str(size)) for intent, size in result.few_examples],
+    )
+
+
+def _print_part(titles: tuple[str, str], header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    print(f"\n{len(rows) or 'No'} {titles[len(rows) != 1]}")
+    if rows:
+        print()
+        print_table(header, rows[:ROWS_SHOWN])
+    if len(rows) > ROWS_SHOWN:
+        print(f"and {len(rows) - ROWS_SHOWN:,} more")
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MAX_CHARACTERS_SHOWN else flat[: MAX_CHARACTERS_SHOWN - 1] + "…"

@@ -1,0 +1,60 @@
+"""Files that were compressed with gzip, read with a limit on what they may unpack to."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from typing import TYPE_CHECKING, BinaryIO
+
+from newfound.errors import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+MAX_UNPACKED_BYTES = 512 * 2**20
+GZIP_START = b"\x1f\x8b"
+
+
+class _LimitedGzip(io.RawIOBase):
+    """The content of a gzip file; reading more than the limit is an error."""
+
+    def __init__(self, name: str, stream: BinaryIO, max_bytes: int) -> None:
+        self._name, self._max_bytes = name, max_bytes
+        self._can_seek = stream.seekable()
+        self._gzip = gzip.GzipFile(fileobj=stream)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._can_seek
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        try:
+            data = self._gzip.read(memoryview(buffer).nbytes)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self._name}: damaged gzip file ({error}); compress it again") from None
+        if self._gzip.tell() > self._max_bytes:
+            raise DataError(
+                f"{self._name}: unpacks to more than {self._max_bytes // 2**20:,} MiB; unpack it first if this is right"
+            )
+        memoryview(buffer)[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._gzip.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._gzip.tell()
+
+
+def unpacked(name: str, stream: BinaryIO, max_bytes: int | None = None) -> io.BufferedReader:
+    """Return the content of a gzip file as a stream.
+
+    Args:
+        name: What errors call the file.
+        stream: The compressed file.
+        max_bytes: How much may be unpacked; `MAX_UNPACKED_BYTES` by default.
+    """
+    return io.BufferedReader(_LimitedGzip(name, stream, MAX_UNPACKED_BYTES if max_bytes is None else max_bytes))

@@ -1,0 +1,206 @@
+"""Tables as text: comma-separated, semicolon-separated, tab-separated and others."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, dropwhile, islice
+
+from newfound.data.columns import Found, columns_by_position, find_columns, has_label_column, has_text_column
+from newfound.data.rows import Columns, Row, Source
+from newfound.errors import DataError
+
+DELIMITERS = (",", ";", "\t", "|")  # that are detected, the most common first
+NO_DELIMITER = "\x1f"  # for tables of one column: a character that hardly any text has
+NAMES_OF_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+LINES_TO_LOOK_AT = 50
+MIN_ROWS_ALIKE = 2  # below the header, to believe that they have more columns than it names
+DELIMITER_LINE = re.compile('"?sep=(.)"?', re.IGNORECASE)  # as Excel writes it before the header
+MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
+
+
+def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read a table whose delimiter is a comma, or is found out."""
+    return read_delimited(source, columns, source.lines())
+
+
+def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read tab-separated values."""
+    return read_delimited(source, columns, source.lines(), "\t")
+
+
+def read_delimited(
+    source: Source, columns: Columns, lines: Iterator[str], delimiter: str | None = None
+) -> Iterator[Row]:
+    """Read a table.
+
+    Args:
+        source: The file.
+        columns: Which columns to read.
+        lines: Its lines; the file itself cannot be read twice.
+        delimiter: What separates its fields, unless the source says otherwise; None finds it out.
+    """
+    csv.field_size_limit(MAX_CSV_FIELD_CHARACTERS)
+    start: list[str] = []
+    delimiter = source.delimiter or delimiter
+    if delimiter is None:
+        start = list(islice(lines, 1))
+        delimiter = _delimiter_of_header(start, columns)
+        if delimiter is None:
+            more, lines = _look_ahead(lines)
+            start += more
+            delimiter = detect_delimiter(start, columns)
+    yield from _rows(source, columns, chain(start, lines), delimiter)
+
+
+def _look_ahead(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
+    """Return the next lines, and those after them. A fault in the former is raised when the latter are reached."""
+    ahead: list[str] = []
+    try:
+        for line in islice(lines, LINES_TO_LOOK_AT):
+            ahead.append(line)
+    except DataError as error:
+        return ahead, _raising(error)
+    return ahead, lines
+
+
+def _raising(error: DataError) -> Iterator[str]:
+    raise error
+    yield
+
+
+def _rows(source: Source, columns: Columns, lines: Iterator[str], delimiter: str) -> Iterator[Row]:
+    # csv needs the line ends, because a quoted field may contain one.
+    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
+    try:
+        first = [] if columns.header is not False else list(islice(reader, LINES_TO_LOOK_AT))
+        # Without a header the first rows are looked at, and their lines counted, before they are yielded.
+        found, rows = _start_of_table(source, columns, reader, first)
+        for line, fields in rows:
+            if not fields or (len(fields) > 1 and not any(fields)):
+                continue  # spreadsheet programs write rows of nothing but delimiters
+            if len(fields) != found.width:
+                start = "first row" if columns.header is False else "header"
+                raise DataError(
+                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {found.width}; "
+                    "put quotes around a text that contains the delimiter"
+                )
+            yield Row(line, fields[found.text], None if found.label is None else fields[found.label])
+    except csv.Error as error:
+        problem = str(error).replace(f"'{delimiter}'", "a delimiter or the end of the line")
+        raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
+
+
+def _start_of_table(
+    source: Source, columns: Columns, reader: Iterator[list[str]], first: Sequence[list[str]]
+) -> tuple[Found, Iterator[tuple[int, list[str]]]]:
+    """Return the columns, and the numbered rows after the header."""
+    if columns.header is False:
+        filled = [fields for fields in first if fields]
+        if not filled:
+            raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
+        return columns_by_position(source, filled, columns), _numbered(first, reader)
+    header = next(reader, None)
+    while header is not None and _is_before_header(header):
+        header = next(reader, None)
+    if header is None:
+        raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
+    where = f"{source.name}, line {_line_of(reader)}"
+    return find_columns(source, where, header, columns), _numbered((), reader)
+
+
+def _is_before_header(fields: Sequence[str]) -> bool:
+    return not any(name.strip() for name in fields) or fields[0].lower().startswith("sep=")
+
+
+def _numbered(first: Sequence[list[str]], reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows with the line on which each starts."""
+    line = 1
+    for fields in first:
+        yield line, fields
+        line += 1 + sum(field.count("\n") for field in fields)
+    start = _line_of(reader) + 1
+    for fields in reader:
+        yield start, fields
+        start = _line_of(reader) + 1
+
+
+def _line_of(reader: Iterator[list[str]]) -> int:
+    """Return how many lines a csv reader has read; its type has no name to annotate with."""
+    line: int = reader.line_num  # type: ignore[attr-defined]
+    return line
+
+
+def _delimiter_of_header(start: Sequence[str], columns: Columns) -> str | None:
+    """Return the delimiter with which the first line names the columns; None if that does not decide it."""
+    if columns.header is False:
+        return None
+    named = [d for d in DELIMITERS if len(fields := _fields(start, d)) > 1 and has_text_column(fields, columns)]
+    if columns.reads_labels:
+        named = [d for d in named if has_label_column(_fields(start, d), columns)] or named
+    return named[0] if len(named) == 1 else None
+
+
+def detect_delimiter(lines: Sequence[str], columns: Columns) -> str:
+    """Return what separates the fields of a table.
+
+    The header decides if it names the columns with one delimiter only. Otherwise that delimiter is taken with which
+    all rows have as many fields as the header, two or more; so a comma in some of the texts does not mislead. If there
+    is none, the table has one column, unless its rows are alike in another number of fields: then the header lacks a
+    name, which reading with that delimiter shows.
+
+    Args:
+        lines: The first lines.
+        columns: Which columns to read.
+    """
+    filled = list(dropwhile(lambda line: not line.strip(), lines))
+    declared = DELIMITER_LINE.fullmatch(filled[0].strip()) if filled else None
+    if declared:
+        return declared.group(1)
+    by_header = _delimiter_of_header(filled[:1], columns)
+    if by_header is not None:
+        return by_header
+    widths = {d: [len(fields) for fields in _parsed(filled, d)] for d in DELIMITERS}
+    regular = [d for d, counts in widths.items() if counts and len(set(counts)) == 1 and counts[0] > 1]
+    for delimiter in regular:
+        if has_text_column(_fields(filled, delimiter), columns):
+            return delimiter
+    unnamed = [
+        d for d, counts in widths.items() if len(counts) > MIN_ROWS_ALIKE and len(set(counts[1:])) == 1 < counts[1]
+    ]
+    several = [d for d, counts in widths.items() if counts and counts[0] > 1]
+    if columns.header is False and not columns.reads_labels:
+        return next(iter(regular), NO_DELIMITER)
+    return next(chain(regular, several, unnamed), NO_DELIMITER)
+
+
+def _fields(lines: Sequence[str], delimiter: str) -> list[str]:
+    return fields_of(lines[0], delimiter) if lines else []
+
+
+def fields_of(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line; none if it cannot be divided."""
+    rows = _parsed([line], delimiter)
+    return rows[0] if rows else []
+
+
+def _parsed(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        rows = [fields for fields in csv.reader((line + "\n" for line in lines), delimiter=delimiter) if fields]
+    except csv.Error:
+        return []
+    # The last row may be cut in the middle of a quoted text.
+    return rows[:-1] if len(lines) > LINES_TO_LOOK_AT else rows
+
+
+def named_delimiter(text: str) -> str:
+    """Return the delimiter that a user names: one character, or tab, comma, semicolon, pipe or space.
+
+    Raises:
+        DataError: It is neither.
+    """
+    delimiter = NAMES_OF_DELIMITERS.get(text.lower(), text)
+    if len(delimiter) != 1 or delimiter in '\r\n"':
+        raise DataError(f"the delimiter {text!r} is not one character; give one, or tab")
+    return delimiter

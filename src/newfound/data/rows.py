@@ -1,0 +1,183 @@
+"""What every reader shares: a row, the columns to read, and an open file with its character encoding."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import BinaryIO, Literal
+
+from newfound.errors import DataError, WrongEncoding
+
+FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
+MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
+
+LabelUse = Literal["required", "optional", "ignored"]
+"""Whether a file must have a column of labels, may have one, or is read without labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One utterance of a file.
+
+    Attributes:
+        line: The line it starts on.
+        text: The utterance.
+        label: Its intent; None if labels are not read or it has none.
+    """
+
+    line: int
+    text: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns to read.
+
+    Attributes:
+        text: The column of the utterances; None finds it by its name.
+        label: The column of the intents; None finds it by its name.
+        labels: Whether labels are read.
+        header: Whether a table starts with a line of column names; None expects one, and refuses a first line that
+            looks like data. Without one, columns are named by their position: 1, 2 and so on.
+    """
+
+    text: str | None = None
+    label: str | None = None
+    labels: LabelUse = "required"
+    header: bool | None = None
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether labels are read."""
+        return self.labels != "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open file.
+
+    Attributes:
+        name: What messages call the file.
+        stream: The open file.
+        encoding: Its character encoding.
+        delimiter: What separates the fields of a table; None finds it out.
+        mixed_encodings: Whether single lines of a UTF-8 file may be in the fallback encoding.
+        on_fallback: Is called with the number of each line that was read in the fallback encoding.
+        on_note: Is called with what a user should know about how the file was read.
+    """
+
+    name: str
+    stream: BinaryIO
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    mixed_encodings: bool = False
+    on_fallback: Callable[[int], None] | None = None
+    on_note: Callable[[str], None] | None = None
+
+    def note(self, message: str) -> None:
+        """Say something about how the file is read."""
+        if self.on_note is not None:
+            self.on_note(f"{self.name}: {message}")
+
+    def lines(self) -> Iterator[str]:
+        """Yield the decoded lines without line ends and without a byte-order mark."""
+        if self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+            yield from self._lines_of_wide_characters()
+            return
+        may_fall_back = cache(lambda: self._may_fall_back())  # looks at the whole file
+        for number, raw in enumerate(self.stream, start=1):
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            line = self._decode(raw, number, may_fall_back)
+            if number == 1 and "\r" in line and "\n" not in line:  # Excel's "CSV (Macintosh)" has no other line ends
+                yield from line.removesuffix("\r").split("\r")
+                return
+            yield line.rstrip("\r\n")
+
+    def _lines_of_wide_characters(self) -> Iterator[str]:
+        # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.
+        text = io.TextIOWrapper(self.stream, encoding=self.encoding, newline=None)
+        try:
+            for line in text:
+                yield line.rstrip("\n").removeprefix("\ufeff")
+        except UnicodeError as error:
+            raise DataError(f"{self.name}: not readable as {self.encoding} ({error})") from None
+        finally:
+            text.detach()  # the stream is closed by whoever opened it
+
+    def _decode(self, raw: bytes, number: int, may_fall_back: Callable[[], bool]) -> str:
+        try:
+            return raw.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            if may_fall_back():
+                if self.on_fallback is not None:
+                    self.on_fallback(number)
+                return raw.decode(FALLBACK_ENCODING, errors="replace")
+            byte = raw[error.start]
+            raise WrongEncoding(
+                f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
+                "UTF-8, or name its encoding, for instance cp1252"
+            ) from None
+        except LookupError:
+            raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
+
+    def _may_fall_back(self) -> bool:
+        """Return whether lines that are not UTF-8 may be read as Windows-1252.
+
+        They may if the whole file looks like Windows-1252. Single ones in a file that is clearly UTF-8 may only if the
+        caller takes mixed encodings.
+        """
+        if self.encoding.lower() not in ("utf-8", "utf8") or not self.stream.seekable():
+            return False
+        position = self.stream.tell()
+        self.stream.seek(0)
+        try:
+            beyond_ascii = [line for line in self.stream if not line.isascii()]
+        finally:
+            self.stream.seek(position)
+        if any(map(_is_utf8, beyond_ascii)):
+            return self.mixed_encodings
+        return _looks_like_fallback(b"".join(beyond_ascii))
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _looks_like_fallback(lines: bytes) -> bool:
+    """Return whether lines can be Windows-1252: all bytes are characters, and few of the letters are beyond ASCII."""
+    try:
+        text = lines.decode(FALLBACK_ENCODING)
+    except UnicodeDecodeError:
+        return False
+    letters = [character for character in text if character.isalpha()]
+    others = sum(not character.isascii() for character in text)
+    return others < MAX_FALLBACK_SHARE * len(letters)
+
+
+def label_text(value: object) -> str | None:
+    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None.
+
+    Raises:
+        DataError: The value is neither a text nor a whole number.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if type(value).__name__ == "NAType":  # pandas.NA, which cannot be compared
+        return None
+    try:
+        if value != value:
+            return None
+        is_whole = not isinstance(value, bool) and type(value).__name__ != "bool" and int(value) == value  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise DataError(f"a label is {value!r}; give a text that is not empty, a whole number, or None for no label")
+    return str(int(value))  # type: ignore[call-overload]

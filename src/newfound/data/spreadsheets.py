@@ -1,0 +1,168 @@
+"""Excel workbooks (xlsx)."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+from newfound.data.columns import Found, columns_by_position, find_columns
+from newfound.data.compressed import MAX_UNPACKED_BYTES
+from newfound.data.rows import Columns, Row, Source
+from newfound.errors import ColumnMissing, DataError, HeaderMissing, MissingExtra
+
+MAX_COLUMNS = 1_024  # more are not looked at: a workbook can claim 16,384 columns in each of a million rows
+ROWS_TO_LOOK_AT = 50
+CELL_ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
+
+
+def read_xlsx(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read the first sheet that has the columns; the line of a row is its number in the sheet.
+
+    The value of a formula is the one that was last computed. Numbers and dates are read as text, and empty rows are
+    skipped.
+    """
+    content = source.stream.read()
+    _check_size(source, content)
+    book = _open(source, content, values=True)
+    sheet, first, found = _find_sheet(source, book, columns)
+    formulas: set[tuple[int, int]] | None = None
+    for number, cells in enumerate(_cells(source, sheet, found.width), start=1):
+        if number < first or all(cell is None for cell in cells):
+            continue
+        fields = []
+        for position in (found.text, found.label):
+            cell = None if position is None or position >= len(cells) else cells[position]
+            if cell is None and position is not None:
+                formulas = _formulas(source, content, sheet.title, found) if formulas is None else formulas
+                if (number, position) in formulas:
+                    raise DataError(
+                        f"{source.name}, line {number}: a formula whose value was never computed; open the file in a "
+                        "spreadsheet program and save it"
+                    )
+            fields.append(_text_of(source, number, cell))
+        yield Row(number, fields[0], fields[1] if found.label is not None else None)
+
+
+def _check_size(source: Source, content: bytes) -> None:
+    try:
+        size = sum(info.file_size for info in zipfile.ZipFile(io.BytesIO(content)).infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise DataError(
+            f"{source.name}: not an xlsx workbook, or protected by a password; save it as .xlsx or CSV"
+        ) from None
+    if size > MAX_UNPACKED_BYTES:
+        raise DataError(
+            f"{source.name}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; save the sheet as CSV"
+        )
+
+
+def _open(source: Source, content: bytes, *, values: bool) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtra(f"{source.name}: reading Excel files", "openpyxl", "excel") from None
+    try:
+        return openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=values)
+    except Exception as error:  # A damaged workbook raises different types, depending on the part.
+        raise _damaged(source, error) from None
+
+
+def _damaged(source: Source, error: Exception) -> DataError:
+    reason = str(error).strip().splitlines()
+    return DataError(
+        f"{source.name}: not a readable xlsx workbook ({reason[0][:80] if reason else type(error).__name__}); "
+        "save it as .xlsx or CSV again"
+    )
+
+
+def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tuple[Any, ...]]:
+    try:
+        sheet.reset_dimensions()  # what a file says of its size is often wrong
+        yield from sheet.iter_rows(max_col=width, values_only=True)
+    except Exception as error:  # A damaged sheet raises different types.
+        raise _damaged(source, error) from None
+
+
+def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, Found]:
+    """Return the first sheet that has the columns, the number of its first row of data, and the columns."""
+    problem: DataError | None = None
+    sheets = list(book.worksheets)
+    for sheet in sheets:
+        notes: list[str] = []
+        quiet = Source(source.name, source.stream, on_note=notes.append)
+        try:
+            start = _start_of_sheet(source, sheet)
+            if not start:
+                continue
+            first, found = _find_columns(quiet, sheet.title, start, columns)
+        except (ColumnMissing, HeaderMissing) as error:
+            problem = problem or error
+            continue
+        if len(sheets) > 1:
+            others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
+            source.note(f"reading the sheet {sheet.title!r} (not {others})")
+        for note in notes:
+            source.note(note.removeprefix(f"{source.name}: "))
+        return sheet, first, found
+    raise problem or DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
+
+
+def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:
+    """Return the first rows that are not empty, each with its number and without empty cells at its end."""
+    start: list[tuple[int, list[str]]] = []
+    for number, cells in enumerate(_cells(source, sheet), start=1):
+        filled = [_text_of(source, number, cell, errors=False) for cell in cells]
+        while filled and not filled[-1].strip():
+            filled.pop()
+        if filled:
+            start.append((number, filled))
+        if len(start) == ROWS_TO_LOOK_AT or number > 100 * ROWS_TO_LOOK_AT:
+            break
+    return start
+
+
+def _find_columns(
+    source: Source, title: str, start: Sequence[tuple[int, list[str]]], columns: Columns
+) -> tuple[int, Found]:
+    if columns.header is False:
+        width = max(len(fields) for _, fields in start)
+        return start[0][0], columns_by_position(source, [_padded(fields, width) for _, fields in start], columns)
+    number, header = start[0]
+    return number + 1, find_columns(source, f"{source.name}, sheet {title!r}, line {number}", header, columns)
+
+
+def _padded(fields: list[str], width: int) -> list[str]:
+    return fields + [""] * (width - len(fields))
+
+
+def _formulas(source: Source, content: bytes, title: str, found: Found) -> set[tuple[int, int]]:
+    """Return row and position of the formulas in the columns that are read."""
+    cells = set()
+    sheet = _open(source, content, values=False)[title]
+    for number, row in enumerate(_cells(source, sheet, found.width), start=1):
+        for position in (found.text, found.label):
+            cell = row[position] if position is not None and position < len(row) else None
+            if position is not None and isinstance(cell, str) and cell.startswith("="):
+                cells.add((number, position))
+    return cells
+
+
+def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        if errors and cell in CELL_ERRORS:
+            raise DataError(f"{source.name}, line {line}: the cell has the error {cell}; mend the formula")
+        return cell
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell.time() == time():
+        return cell.date().isoformat()
+    if isinstance(cell, datetime):
+        return cell.isoformat(sep=" ")
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)

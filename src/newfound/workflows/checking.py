@@ -1,0 +1,232 @@
+"""Look for likely label errors and intents that are nearly one in the known data, before anything is trained."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from newfound import defaults
+from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
+from newfound.data.conflicts import Conflict, find_conflicts
+from newfound.data.corpus import Corpus
+from newfound.data.rows import Row
+from newfound.data.validation import check_intents, read_labelled_rows
+from newfound.encoders.encoder import Encoder
+from newfound.encoders.languages import language_warning
+from newfound.errors import SettingsError, TargetExists
+from newfound.files import write_atomically
+from newfound.methods.settings import CountOrNone, check_types
+from newfound.training.progress import Reporter, Silent
+from newfound.workflows.fitting import loaded
+from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, corpus_of, rows_of, tell
+
+FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """Which known data to check.
+
+    Attributes:
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
+        out: The CSV file to write; None writes nothing.
+        encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
+        seed: Same seed, same result.
+        read: How the file is read.
+        overwrite: Replace an earlier file at `out`.
+    """
+
+    known: KnownSource
+    out: str | Path | None = None
+    encoder: str | Encoder = defaults.ENCODER
+    seed: CountOrNone = defaults.SEED
+    read: ReadOptions = DEFAULT_READ_OPTIONS
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelError:
+    """An utterance whose label is likely wrong.
+
+    Attributes:
+        line: Its line in the file, or its position in the data, from 1.
+        text: The utterance.
+        label: Its label.
+        likely: The label that it more likely has.
+        margin: How much more probable the likely label is than the given one, out of sample, from 0 to 1.
+    """
+
+    line: int
+    text: str
+    label: str
+    likely: str
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicate:
+    """Two intents that are nearly one.
+
+    Attributes:
+        first: One intent.
+        second: The other.
+        confusion: The share of their utterances that is predicted, out of sample, as the other of the two.
+        similarity: The cosine of their centroids, without what the centroids of all intents have in common.
+    """
+
+    first: str
+    second: str
+    confusion: float
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What the known data should be looked at for.
+
+    Attributes:
+        utterances: The number of utterances that were checked.
+        intents: The number of intents.
+        label_errors: Likely label errors, the clearest first.
+        near_duplicates: Pairs of intents that are nearly one, the most confused first.
+        conflicts: Texts with several labels.
+        few_examples: Intents with fewer than five distinct examples, and how many they have.
+        path: The file that was written; None if none was.
+    """
+
+    utterances: int
+    intents: int
+    label_errors: tuple[LabelError, ...]
+    near_duplicates: tuple[NearDuplicate, ...]
+    conflicts: tuple[Conflict, ...]
+    few_examples: tuple[tuple[str, int], ...]
+    path: Path | None
+
+
+def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckResult:
+    """Look for problems in labelled utterances; nothing is changed.
+
+    A classifier on the vectors of the frozen encoder predicts each utterance after it was fitted on others
+    (cross-validation). A label is likely wrong if another intent reaches the probability that its own utterances have
+    on average, as in confident learning (`newfound.algorithms.label_errors`).
+
+    Args:
+        request: Which known data to check.
+        reporter: Is told what was unusual in the file; by default nobody is.
+    """
+    reporter = reporter or Silent()
+    check_types(request)
+    out = None if request.out is None else Path(request.out)
+    if out is not None:
+        _check_target(out, request.overwrite)
+    rows = _labelled_rows(request, reporter)
+    conflicts = find_conflicts(rows)
+    in_conflict = {conflict.text for conflict in conflicts}
+    # A text that occurs in both parts of a division would be recognised, whatever its label.
+    first = {row.text: row for row in reversed(rows) if row.text not in in_conflict}
+    distinct = sorted(first.values(), key=lambda row: row.line)
+    sizes = Counter(row.label for row in rows if row.text in in_conflict and row.label is not None)
+    sizes.update(row.label for row in distinct if row.label is not None)
+    errors, pairs = _suspects(distinct, request, reporter)
+    result = CheckResult(
+        utterances=len(rows),
+        intents=len(sizes),
+        label_errors=tuple(errors),
+        near_duplicates=tuple(pairs),
+        conflicts=tuple(conflicts),
+        few_examples=tuple(sorted(((i, n) for i, n in sizes.items() if n < FEW_EXAMPLES), key=lambda x: (x[1], x[0]))),
+        path=out,
+    )
+    if out is not None:
+        write_atomically(out, _as_csv(result))
+    return result
+
+
+def _check_target(out: Path, overwrite: bool) -> None:
+    if out.is_dir():
+        raise SettingsError(f"{out}: is a folder; give the name of a CSV file")
+    if out.exists() and not overwrite:
+        raise TargetExists(out)
+    folder = next(parent for parent in out.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK):
+        raise SettingsError(f"{out}: cannot be written there; choose another place")
+
+
+def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
+    if isinstance(request.known, str | Path):
+        read = request.read
+        rows, report = read_labelled_rows(
+            request.known,
+            text_column=read.text_column,
+            label_column=read.label_column,
+            format=read.format,
+            encoding=read.encoding,
+            delimiter=read.delimiter,
+            header=read.header,
+        )
+        tell(report, reporter)
+        name = str(request.known)
+    else:
+        rows = [row for row in rows_of(corpus_of(request.known)) if row.label is not None]
+        name = "known"
+    check_intents(Corpus(tuple(row.text for row in rows), tuple(row.label for row in rows)), name)
+    return rows
+
+
+def _suspects(
+    rows: list[Row], request: CheckRequest, reporter: Reporter
+) -> tuple[list[LabelError], list[NearDuplicate]]:
+    """Return likely label errors and near-duplicate intents among rows with distinct texts."""
+    names = sorted({row.label for row in rows if row.label is not None})
+    y = np.array([names.index(row.label) for row in rows if row.label is not None], dtype=np.int64)
+    largest = int(np.bincount(y).max()) if len(y) else 0
+    if len(names) < 2 or largest < 2:
+        reporter.warn("too few examples to look for label errors; an intent needs at least two")
+        return [], []
+    encoder = loaded(request.encoder)
+    warning = language_warning(encoder, [row.text for row in rows])
+    if warning is not None:
+        reporter.warn(warning)
+    with reporter.task("encoding", len(rows)) as task:
+        vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat
+        x = vectors.numpy().astype(np.float64)
+        task.advance(steps=len(rows))
+    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(FOLDS, largest), seed=request.seed)
+    likely = likely_labels(p, y)
+    margin = margins(p, y, likely)
+    sizes = np.bincount(y, minlength=len(names))
+    # An intent with one example has no other to be recognised by: out of sample, it is always something else.
+    suspects = [i for i in np.flatnonzero(likely != y) if sizes[y[i]] > 1]
+    errors = [
+        LabelError(rows[i].line, rows[i].text, names[y[i]], names[likely[i]], round(float(margin[i]), 4))
+        for i in sorted(suspects, key=lambda i: -margin[i])
+    ]
+    pairs = [
+        NearDuplicate(names[pair.first], names[pair.second], round(pair.confusion, 4), round(pair.similarity, 4))
+        for pair in near_duplicates(x, p, y)
+        if min(sizes[pair.first], sizes[pair.second]) >= FEW_EXAMPLES
+    ]
+    return errors, pairs
+
+
+def _as_csv(result: CheckResult) -> bytes:
+    """Return all findings as one table: what is wrong, where, the label, what it should likely be, and a score."""
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(("problem", "line", "text", "label", "likely", "score"))
+    for conflict in result.conflicts:
+        writer.writerows(("several labels", line, conflict.text, label, "", "") for line, label in conflict.uses)
+    for error in result.label_errors:
+        writer.writerow(("label error", error.line, error.text, error.label, error.likely, error.margin))
+    for pair in result.near_duplicates:
+        writer.writerow(("nearly one intent", "", "", pair.first, pair.second, pair.confusion))
+    for intent, size in result.few_examples:
+        writer.writerow(("few examples", "", "", intent, "", size))
+    return sink.getvalue().encode()

