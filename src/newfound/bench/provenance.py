@@ -22,7 +22,7 @@ def commit() -> str | None:
     package = Path(__file__).resolve().parents[1]
     try:
         head = _git(package, "rev-parse", "HEAD")
-        changed = _git(package, "status", "--porcelain", "--", str(package))
+        changed = _git(package, "status", "-s", str(package))
     except (OSError, subprocess.SubprocessError):
         return None
     return head + ("+" if changed else "")

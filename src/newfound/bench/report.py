@@ -310,10 +310,10 @@ def _markdown(report: Report, figures: str) -> str:
         parts += ["## Seconds of a fit", "Of runs that had the machine for themselves."]
         parts.append(as_markdown(("method", "benchmark", "runs", "s"), report.times))
     if about["absent"]:
-        commands = "\n".join(f"newfound bench run {name} --tune {about['tune']}" for name in about["absent"])
+        commands = "\n".join(f"newfound bench run {name}" for name in about["absent"])
         parts += [
             "## Missing",
-            "Experiments without any result, and the commands that make them:",
+            f"Experiments without any result, and the commands that make them (with tune {about['tune']}):",
             f"```\n{commands}\n```",
         ]
     return "\n\n".join(parts) + "\n"
@@ -325,8 +325,8 @@ def _section_as_markdown(section: Section, figures: str, about: dict[str, Any]) 
     parts = [f"## {experiment.name}: {experiment.title}{other}"]
     parts.append(as_markdown(section.header, [(*names, *(n.text for n in values)) for names, values in section.lines]))
     if section.missing:
-        command = f"newfound bench run {experiment.name} --tune {section.tune}"
-        parts.append(f"{section.missing} runs are missing; `{command}` makes them.")
+        command = f"newfound bench run {experiment.name}"
+        parts.append(f"{section.missing} runs are missing; `{command}` with tune {section.tune} makes them.")
     if experiment.shows_published:
         parts.append(f"Published: {about['source']}.")
     if section.published is not None:

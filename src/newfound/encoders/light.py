@@ -160,21 +160,30 @@ class LightTokenizer:
         self,
         texts: Sequence[str],
         *,
-        truncation: bool,
-        max_length: int,
+        truncation: bool = False,
+        max_length: int | None = None,
         padding: str | bool = False,
+        add_special_tokens: bool = True,
         return_attention_mask: bool = True,
     ) -> dict[str, list[list[int]]]:
-        """Return token ids and attention masks, with the special tokens, cut at `max_length`."""
-        if not truncation or padding not in (False, "max_length"):
-            raise ValueError("the light tokenizer always cuts, and pads to max_length or not at all")
-        self.backend_tokenizer.enable_truncation(max_length)
+        """Return token ids and attention masks; with `truncation` they are cut at `max_length`."""
+        if truncation != (max_length is not None) or padding not in (False, "max_length"):
+            raise ValueError("the light tokenizer cuts at max_length, and pads to max_length or not at all")
+        if truncation:
+            self.backend_tokenizer.enable_truncation(max_length)
+        else:
+            self.backend_tokenizer.no_truncation()
         if padding:
             self.backend_tokenizer.enable_padding(length=max_length, pad_id=self.pad_token_id, pad_token=self.pad_token)
         else:
             self.backend_tokenizer.no_padding()
-        encoded = self.backend_tokenizer.encode_batch(list(texts))
+        encoded = self.backend_tokenizer.encode_batch(list(texts), add_special_tokens=add_special_tokens)
         return {"input_ids": [e.ids for e in encoded], "attention_mask": [e.attention_mask for e in encoded]}
+
+    def __len__(self) -> int:
+        """Return the size of the vocabulary."""
+        size: int = self.backend_tokenizer.get_vocab_size()
+        return size
 
     def get_vocab(self) -> dict[str, int]:
         """Return the id of each token."""
