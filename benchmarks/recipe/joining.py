@@ -27,7 +27,7 @@ from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
 from newfound.training.seeding import derive
 
-JOININGS = 8  # for each factor
+JOININGS = 4  # for each factor
 
 
 def measure(x: Tensor, y: Tensor, gold: npt.NDArray[np.int64], seed: int) -> Row:

@@ -19,8 +19,8 @@ from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.neighbours import nearest
 
 FACTORS = (2, 3)  # pieces for each intent
-TEACHING_SETS = 4  # subsets of the known intents that are learned from
-TEACHING_VOTES = 4
+TEACHING_SETS = 2  # subsets of the known intents that are learned from
+TEACHING_VOTES = 3
 NEIGHBOURS = 10
 
 Seeds = Callable[..., int]

@@ -38,6 +38,7 @@ from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive,
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import CosineClassifier, IntentNetwork
+from newfound.model.probabilities import with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
@@ -330,7 +331,10 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
         self._drop_surplus(context, network, x)
         with torch.inference_mode():
-            probabilities = (network.classifier(x) / temperature).softmax(1).cpu()
+            taught = (network.classifier(x) / temperature).softmax(1)
+            is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
+            reliability = round(context.estimates.get("reliability", 1.0), 4)
+            probabilities = with_reliability(taught, is_new, reliability).cpu()
         identity = context.run.identity
         provenance = {
             **{key: identity[key] for key in ("method", "settings")},
@@ -345,7 +349,15 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities)
         typical = _typical(context, network, x)
         return IntentModel(
-            context.encoder, context.tune, network, intents, temperature, stamped(provenance), utterances, typical
+            context.encoder,
+            context.tune,
+            network,
+            intents,
+            temperature,
+            stamped(provenance),
+            utterances,
+            typical,
+            reliability,
         )
 
     def _drop_surplus(self, context: FitContext, network: IntentNetwork, x: Tensor) -> None:

@@ -23,11 +23,13 @@ from newfound.algorithms.consensus import (
     agreement,
     believed,
     diffuse,
+    expected_accuracy,
     surer,
     vote,
 )
 from newfound.algorithms.joining import FACTORS, NEIGHBOURS, join_pieces, learn_joining
 from newfound.algorithms.lexical import with_words
+from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.neighbours import nearest
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.defaults import LOGS_HOLD, LogsHold
@@ -43,7 +45,9 @@ from newfound.training.seeding import derive
 
 MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prototypes of these
 MAX_LOOKED_FURTHER = 10_000  # rows; in larger logs the votes decide alone
-JOININGS = 8  # for each number of pieces
+TRIAL_RUNS = 2  # of each view, in the estimate of how many labels are right
+MAX_TRIAL_ROWS = 5_000
+JOININGS = 4  # for each number of pieces
 FEWEST_TO_LEARN_FROM = 8  # known intents
 MIN_AGREEMENT = 0.5  # share of the votes that must agree on a row for it to teach the next round
 
@@ -115,6 +119,7 @@ class Consensus(Discoverer):
         x = F.normalize(context.embed(network).float(), dim=-1)
         y, _ = self._label(context, x, self.rounds)
         context.history.setdefault("consensus", []).append({"epoch": self.rounds, **context.pseudo_label_accuracy(y)})
+        self._estimate_reliability(context, x, y)
         start_classifier(network, x, y)
         train_head(context, network, x, y, self._schedule(), temperature=temperature)
         return network, temperature
@@ -125,6 +130,7 @@ class Consensus(Discoverer):
         pretrain(context, network, self._pretraining(), temperature=temperature)
         x = F.normalize(context.embed(network).float(), dim=-1)  # [n, d]
         y, _ = self._label(context, x, 0)
+        self._estimate_reliability(context, x, y)
         start_classifier(network, x, y)
         context.history["consensus"] = [{"epoch": 0, **context.pseudo_label_accuracy(y)}]
         columns = context.n_known + context.n_new
@@ -218,6 +224,55 @@ class Consensus(Discoverer):
             for factor in FACTORS
             for run in range(JOININGS)
         ]
+
+    def _estimate_reliability(self, context: FitContext, x: Tensor, y: Tensor) -> None:
+        """Estimate how many labels y [n] of new intents are right; frozen vectors of known intents are compared with.
+
+        Args:
+            context: The fit, which notes the estimate.
+            x: The vectors that were clustered, [n, d].
+            y: The labels, [n] (CPU).
+        """
+        if context.n_new < 2 or int((y >= context.n_known).sum()) < 2 * context.n_new:
+            return
+        on_logs, _ = self._trial(context, x, y, context.n_known, context.n_new, "logs")
+        if context.n_known < FEWEST_TO_LEARN_FROM:
+            context.estimates["reliability"] = max(0.05, on_logs)
+            return
+        frozen = x
+        if context.tune.layers:
+            frozen = F.normalize(context.embed(context.network()).float(), dim=-1)
+        count = min(context.n_new, context.n_known)
+        generator = torch.Generator().manual_seed(derive(context.seed, "trial"))
+        chosen = torch.randperm(context.n_known, generator=generator)[:count]
+        renumbered = torch.full_like(context.y, -1)
+        for number, intent in enumerate(chosen.tolist()):
+            renumbered[context.y == intent] = number
+        on_known, right = self._trial(context, frozen, renumbered, 0, count, "known")
+        trained = bool(context.tune.layers)
+        context.estimates["reliability"] = expected_accuracy(on_logs, on_known, right, trained=trained)
+
+    def _trial(self, context: FitContext, x: Tensor, y: Tensor, first: int, k: int, kind: str) -> tuple[float, float]:
+        """Cluster the rows of x whose label in y is `first` or more.
+
+        Returns:
+            How far the votes agree with their consensus, and the share of rows for which it agrees with y.
+        """
+        rows = (y >= first).nonzero().squeeze(1)
+        if len(rows) > MAX_TRIAL_ROWS:
+            generator = torch.Generator().manual_seed(derive(context.seed, "trial rows", kind))
+            rows = rows[torch.randperm(len(rows), generator=generator)[:MAX_TRIAL_ROWS]]
+        points = x[rows.to(x.device)]
+        votes = [
+            vote(view, k, seed=derive(context.seed, "trial", kind, i, run))
+            for i, view in enumerate((points, diffuse(points, neighbours=self.neighbours)))
+            for run in range(TRIAL_RUNS)
+        ]
+        counted = self._counted(votes)
+        labels = agree(counted, k, seed=derive(context.seed, "trial", kind))
+        gold = (y[rows] - first).numpy()
+        right = accuracy(gold, map_clusters(gold, labels.cpu().numpy())) / 100
+        return float(agreement(counted, labels).mean()), right
 
     def _counted(self, votes: list[Vote]) -> list[Tensor]:
         return [v.even for v in votes] if self.sizes == "equal" else believed(votes)

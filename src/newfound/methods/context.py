@@ -74,6 +74,8 @@ class FitContext:
         watch: What an analysis wants to record.
         history: Losses by stage and epoch, filled while training.
         snapshots: What `watch` asked to keep.
+        estimates: What the method has estimated about its own result: `reliability` is the share of the labels of new
+            intents that it believes to be right.
     """
 
     encoder: Encoder
@@ -89,6 +91,7 @@ class FitContext:
     watch: Watch = field(default_factory=Watch)
     history: dict[str, History] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
+    estimates: dict[str, float] = field(default_factory=dict)
 
     @property
     def features(self) -> Features:

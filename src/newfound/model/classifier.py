@@ -22,6 +22,7 @@ from newfound.encoders.encoder import Encoder, Tune, whole_corpus
 from newfound.errors import SettingsError
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
+from newfound.model.probabilities import with_reliability
 from newfound.model.types import Intent, Prediction, RankedIntent, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
@@ -43,6 +44,7 @@ class IntentModel(FittedClassifier):
         provenance: dict[str, Any],
         utterances: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = (),
         typical: Sequence[float] = (),
+        reliability: float = 1.0,
     ) -> None:
         """Put a model together from its parts.
 
@@ -55,6 +57,7 @@ class IntentModel(FittedClassifier):
             provenance: What the model was made from, and how.
             utterances: The training utterances, or a function that reads them when they are needed.
             typical: Quantiles of the cosine of labelled training utterances to their intent, for `outlier_scores`.
+            reliability: The share of the labels of new intents that is believed to be right, for the probabilities.
         """
         self.encoder = encoder
         self.tune = tune
@@ -64,6 +67,7 @@ class IntentModel(FittedClassifier):
         self.provenance = provenance
         self._utterances = utterances
         self.typical = tuple(typical)
+        self.reliability = reliability
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -133,12 +137,17 @@ class IntentModel(FittedClassifier):
             utterances=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
 
+    def with_reliability(self, reliability: float) -> IntentModel:
+        """Return the same model with another share of the labels of new intents that is believed to be right."""
+        return self._with(reliability=reliability)
+
     def _with(
         self,
         *,
         network: IntentNetwork | None = None,
         intents: Sequence[Intent] | None = None,
         utterances: Sequence[Utterance] | None = None,
+        reliability: float | None = None,
     ) -> IntentModel:
         return IntentModel(
             self.encoder,
@@ -149,6 +158,7 @@ class IntentModel(FittedClassifier):
             self.provenance,
             self._utterances if utterances is None else utterances,
             self.typical,
+            self.reliability if reliability is None else reliability,
         )
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -209,8 +219,8 @@ class IntentModel(FittedClassifier):
     def probabilities_of(self, vectors: Tensor) -> Tensor:
         """Return probabilities [n, intents] of embeddings [n, d]."""
         logits = self.network.classifier(vectors.to(self.device).float())
-        probabilities: Tensor = (logits / self.temperature).softmax(-1)
-        return probabilities
+        is_new = torch.tensor([not intent.known and not intent.accepted for intent in self.intents], device=self.device)
+        return with_reliability((logits / self.temperature).softmax(-1), is_new, self.reliability)
 
     def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
         """Return the embeddings of texts, [n, d].

@@ -86,6 +86,7 @@ def save(
         "dense": model.network.dense is not None,
         "temperature": model.temperature,
         "typical": list(model.typical),
+        "reliability": model.reliability,
         "intents": [asdict(intent if with_utterances else _without_utterances(intent)) for intent in model.intents],
         "provenance": model.provenance,
     }
@@ -131,10 +132,13 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         temperature = float(about["temperature"])
         provenance = dict(about["provenance"])
         typical = sorted(float(value) for value in about.get("typical", ()))
+        reliability = float(about.get("reliability", 1.0))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {reason_of(error)}") from None
     if not 0 <= tune.layers <= loaded.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
+    if not 0 < reliability <= 1:
+        raise damaged(folder / ABOUT_FILE, "its reliability")
     if not all(map(math.isfinite, typical)) or len(typical) > MAX_QUANTILES:
         raise damaged(folder / ABOUT_FILE, "its quantiles")
     network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
@@ -148,6 +152,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         provenance,
         lambda: read_utterances(folder, len(intents)),
         typical,
+        reliability,
     )
 
 

@@ -119,6 +119,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     )
     fit(method, reviewed.corpus(), Run(reporter=reporter))
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
+    model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
     with reporter.task(COMPARING, 1) as task:
         changes = compare(reviewed, model)
         task.advance()

@@ -1,0 +1,74 @@
+"""Probabilities allow for wrong labels of new intents, and change no prediction."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import newfound
+from newfound.algorithms.consensus import expected_accuracy
+from newfound.model.probabilities import with_reliability
+
+
+def test_by_hand():
+    is_new = torch.tensor([False, True, True])
+    p = torch.tensor([[0.1, 0.9, 0.0], [0.8, 0.2, 0.0]])
+    found = with_reliability(p, is_new, 0.8)
+    # 0.8 x 0.9 + 0.2 x 0.45 and 0.8 x 0.0 + 0.2 x 0.45; the known intent keeps its own
+    assert torch.allclose(found[0], torch.tensor([0.1, 0.81, 0.09]))
+    assert torch.allclose(found[1], torch.tensor([0.8, 0.18, 0.02]))
+    assert torch.equal(with_reliability(p, is_new, 1.0), p)
+    assert torch.equal(with_reliability(p, torch.tensor([False, False, True]), 0.5), p)  # nothing to divide among
+
+
+@given(
+    st.integers(0, 4), st.integers(1, 5), st.floats(0.05, 1.0), st.integers(0, 2**31), st.sampled_from([0.3, 1.0, 5.0])
+)
+def test_sums_stay_one_and_the_most_probable_intent_stays(known, new, reliability, seed, sharpness):
+    generator = torch.Generator().manual_seed(seed)
+    p = (sharpness * torch.randn(20, known + new, generator=generator)).softmax(1)
+    is_new = torch.arange(known + new) >= known
+    found = with_reliability(p, is_new, reliability)
+    assert torch.allclose(found.sum(1), torch.ones(20), atol=1e-5)
+    assert (found >= 0).all()
+    top = p.topk(min(2, known + new), dim=1).values
+    clear = top[:, 0] - top[:, -1] > 1e-5 if known + new > 1 else torch.ones(20, dtype=torch.bool)
+    assert torch.equal(found.argmax(1)[clear], p.argmax(1)[clear])
+
+
+def test_expected_accuracy_by_hand():
+    assert expected_accuracy(0.9, 0.9, 0.8, trained=False) == pytest.approx(0.8)
+    assert expected_accuracy(0.9, 0.9, 0.8, trained=True) == pytest.approx(0.85)
+    assert expected_accuracy(1.0, 0.5, 1.0, trained=False) == 1.0
+    assert expected_accuracy(0.0, 0.5, 1.0, trained=False) == 0.05
+
+
+def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):
+    model = newfound.model.load(saved)
+    doubted = model.with_reliability(0.5)
+    texts = [u.text for u in model.utterances[:50]]
+    plain, doubting = model.predict_proba(texts), doubted.predict_proba(texts)
+    assert np.array_equal(plain.argmax(1), doubting.argmax(1))
+    assert (doubting.max(1) < plain.max(1) - 0.01).any()
+    doubted.save(tmp_path / "m")
+    again = newfound.model.load(tmp_path / "m", encoder=model.encoder)
+    assert again.reliability == 0.5
+    assert np.array_equal(again.predict_proba(texts), doubting)
+    about = json.loads((tmp_path / "m" / "model.json").read_text())
+    del about["reliability"]
+    (tmp_path / "m" / "model.json").write_text(json.dumps(about))
+    assert newfound.model.load(tmp_path / "m", encoder=model.encoder).reliability == 1.0
+
+
+def test_consensus_estimates_it(tiny_encoder, themed):
+    settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 3, "device": "cpu", "tune": "heads", "logs": "novel"}
+    model = newfound.Consensus(**settings).fit(themed.texts, themed.labels).model_
+    assert 0.05 <= model.reliability <= 1
+    logs = [u for u in model.utterances if not u.labelled]
+    predicted = model.predict_proba([u.text for u in logs]).max(1)
+    assert np.allclose(predicted, [u.probability for u in logs], atol=1e-3)
