@@ -10,6 +10,8 @@ Labels of the logs are scored against the gold labels, with and without the join
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,15 +21,159 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.consensus import SURER_JOININGS, agree, believed, diffuse, unanimity, vote
-from newfound.algorithms.joining import FACTORS, NEIGHBOURS, join_pieces, learn_joining
+from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.neighbours import nearest
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
 from newfound.training.seeding import derive
 
+GATE = 0.06  # how much more alike (adjusted Rand index) joinings must be than votes to count beside them
 JOININGS = 4  # for each factor
+FACTORS = (2, 3)  # pieces for each intent
+TEACHING_SETS = 2  # subsets of the known intents that are learned from
+TEACHING_VOTES = 3
+NEIGHBOURS = 10
+
+Seeds = Callable[..., int]
+"""Returns a seed for a purpose, which is named by words and numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joiner:
+    """A linear rule that says how likely two pieces belong to one intent.
+
+    Attributes:
+        weight: Of each feature of `pair_features`.
+        bias: Added to the weighted sum.
+    """
+
+    weight: npt.NDArray[np.float64]
+    bias: float
+
+    def logits(self, features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return a logit for each pair, [P, P], of features [P, P, F]."""
+        logits: npt.NDArray[np.float64] = features @ self.weight + self.bias
+        return logits
+
+
+def pair_features(x: Tensor, pieces: Tensor, votes: Sequence[Tensor], near: Tensor) -> npt.NDArray[np.float64]:
+    """Describe every pair of pieces, [P, P, features], alike in both orders.
+
+    Args:
+        x: Unit vectors, [n, d].
+        pieces: The piece of each row, [n].
+        votes: Clusterings of the same rows, [n] each.
+        near: The nearest neighbours of each row, [n, neighbours].
+    """
+    count = int(pieces.max()) + 1
+    member = F.one_hot(pieces, count).float()  # [n, P]
+    size = member.sum(0).clamp(min=1)
+    mean = member.T @ x / size[:, None]
+    centre = F.normalize(mean, dim=-1)
+    cosine, between = centre @ centre.T, mean @ mean.T
+    inside = between.diagonal()
+    links = torch.zeros(count, count, device=x.device)  # neighbours of rows in a that lie in b
+    links.index_put_((pieces[:, None].expand_as(near), pieces[near]), torch.ones((), device=x.device), accumulate=True)
+    reached = links / size[:, None] / near.shape[1]
+    together = torch.stack([shares @ shares.T for shares in (_shares(member, size, v) for v in votes)]).mean(0)
+    rank = cosine.argsort(descending=True).argsort().float() / count
+    log_size = (size / size.mean()).log()
+    features = [
+        cosine,
+        (reached + reached.T) / 2,
+        between - (inside[:, None] + inside[None]) / 2,
+        torch.minimum(inside[:, None], inside[None]),
+        together,
+        torch.maximum(log_size[:, None], log_size[None]),
+        torch.minimum(log_size[:, None], log_size[None]),
+        torch.maximum(rank, rank.T),
+        torch.minimum(rank, rank.T),
+    ]
+    described: npt.NDArray[np.float64] = torch.stack(features, -1).double().cpu().numpy()
+    return described
+
+
+def _shares(member: Tensor, size: Tensor, labels: Tensor) -> Tensor:
+    """Return how the rows of each piece are divided among the clusters of a vote, [P, clusters]."""
+    return member.T @ F.one_hot(labels).float() / size[:, None]
+
+
+def learn_joining(x: Tensor, y: Tensor, k: int, *, seed: Seeds) -> Joiner | None:
+    """Learn from known intents which pairs of pieces belong to one intent.
+
+    Args:
+        x: Unit vectors of labelled rows, [n, d].
+        y: Their intents, [n].
+        k: The number of intents to learn from at a time: as many as the logs hold, or all if there are fewer.
+        seed: Gives seeds by name.
+
+    Returns:
+        The rule; None if the known intents fall into no pair that is one intent, or into nothing else.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    known = y.bincount().nonzero().squeeze(1).cpu()
+    features, same = [], []
+    for number in range(TEACHING_SETS):
+        generator = torch.Generator().manual_seed(seed("subset", number))
+        chosen = known[torch.randperm(len(known), generator=generator)[: min(k, len(known))]]
+        rows = torch.isin(y, chosen.to(y.device))
+        points, intents = x[rows], y[rows]
+        votes = [
+            kmeans(points, len(chosen), restarts=1, seed=seed("vote", number, run)).labels
+            for run in range(TEACHING_VOTES)
+        ]
+        near = nearest(points, NEIGHBOURS)[1]
+        for factor in FACTORS:
+            parts = min(factor * len(chosen), len(points))
+            pieces = kmeans(points, parts, restarts=1, seed=seed("pieces", number, factor)).labels
+            of_piece = _majority(pieces, intents)
+            upper = np.triu_indices(len(of_piece), 1)
+            features.append(pair_features(points, pieces, votes, near)[upper])
+            same.append((of_piece[:, None] == of_piece[None])[upper])
+    target = np.concatenate(same)
+    if target.all() or not target.any():
+        return None
+    fitted = LogisticRegression(max_iter=500).fit(np.concatenate(features), target)
+    return Joiner(fitted.coef_[0], float(fitted.intercept_[0]))
+
+
+def _majority(pieces: Tensor, intents: Tensor) -> npt.NDArray[np.int64]:
+    """Return the intent that most rows of each piece have, [P]."""
+    counts = torch.zeros(int(pieces.max()) + 1, int(intents.max()) + 1, device=pieces.device)
+    counts.index_put_((pieces, intents), torch.ones((), device=pieces.device), accumulate=True)
+    most: npt.NDArray[np.int64] = counts.argmax(1).cpu().numpy()
+    return most
+
+
+def join_pieces(
+    x: Tensor, k: int, factor: int, joiner: Joiner, votes: Sequence[Tensor], near: Tensor, *, seed: int
+) -> Tensor:
+    """Over-cluster, and join pieces by average linkage of the rule's logits until k clusters are left.
+
+    Args:
+        x: Unit vectors, [n, d].
+        k: The number of clusters.
+        factor: Pieces for each cluster.
+        joiner: The learned rule.
+        votes: Clusterings of the same rows, [n] each.
+        near: The nearest neighbours of each row, [n, neighbours].
+        seed: Of the over-clustering.
+
+    Returns:
+        Labels, [n].
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    pieces = kmeans(x, min(factor * k, len(x)), restarts=1, seed=seed).labels
+    logits = joiner.logits(pair_features(x, pieces, votes, near))
+    distance = logits.max() - (logits + logits.T) / 2
+    np.fill_diagonal(distance, 0.0)
+    joined = fcluster(linkage(squareform(distance, checks=False), "average"), k, "maxclust") - 1
+    return torch.from_numpy(joined).long().to(x.device)[pieces]
 
 
 def measure(x: Tensor, y: Tensor, gold: npt.NDArray[np.int64], seed: int) -> Row:
@@ -77,7 +223,7 @@ def show(rows: list[Row]) -> None:
         scores = f"votes {row['votes']:5.1f}  both {row['both']:5.1f}  gain {gain:+5.2f}  gap {gap:+.3f}"
         print(f"{row['data']:34} seed {row['seed']}  {scores}")
     gains = [r["both"] - r["votes"] for r in rows]
-    opened = [r["unanimity of joinings"] - r["unanimity of votes"] >= SURER_JOININGS for r in rows]
+    opened = [r["unanimity of joinings"] - r["unanimity of votes"] >= GATE for r in rows]
     gated = [gain if is_open else 0.0 for gain, is_open in zip(gains, opened, strict=True)]
     print(f"always {np.mean(gains):+.2f}, gated {np.mean(gated):+.2f}, gate open in {sum(opened)} of {len(rows)}")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import newfound
 from newfound.algorithms.consensus import expected_accuracy
-from newfound.model.probabilities import with_reliability
+from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, with_reliability
 
 
 def test_by_hand():
@@ -39,6 +39,15 @@ def test_sums_stay_one_and_the_most_probable_intent_stays(known, new, reliabilit
     top = p.topk(min(2, known + new), dim=1).values
     clear = top[:, 0] - top[:, -1] > 1e-5 if known + new > 1 else torch.ones(20, dtype=torch.bool)
     assert torch.equal(found.argmax(1)[clear], p.argmax(1)[clear])
+
+
+def test_reliability_lies_between_two_opinions():
+    is_new = torch.tensor([False, True, True])
+    p = torch.tensor([[0.0, 0.9, 0.1], [0.0, 0.3, 0.7], [0.9, 0.1, 0.0]])  # new ones are believed with 0.8 on average
+    expected = TRUST_IN_LABELS * 0.6 + (1 - TRUST_IN_LABELS) * 0.8
+    assert reliability_of(p, is_new, 0.6) == pytest.approx(expected / 0.8)
+    assert reliability_of(p, is_new, 0.95) == 1.0  # probabilities are not made bolder
+    assert reliability_of(p[2:], is_new, 0.5) == 1.0  # nothing is predicted as new
 
 
 def test_expected_accuracy_by_hand():

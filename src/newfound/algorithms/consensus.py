@@ -19,7 +19,6 @@ from newfound.algorithms.clustering import balance, kmeans
 from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 
 SHARPNESS = 0.1  # temperature of the softmax over neighbours
-SURER_JOININGS = 0.06  # how much more alike joinings of pieces must be than votes to count beside them
 SURER = 0.05  # how much more alike (adjusted Rand index) votes for even sizes must be to be believed
 
 
@@ -67,10 +66,8 @@ def believed(votes: Sequence[Vote]) -> list[Tensor]:
     return freed if len(votes) < 2 or unanimity(freed) - unanimity(free) >= SURER else free
 
 
-def surer(others: Sequence[Tensor], votes: Sequence[Tensor], margin: float) -> bool:
+def surer(others: Sequence[Tensor], votes: Sequence[Tensor], margin: float = SURER) -> bool:
     """Whether other labellings agree so much more with each other than the votes do that they count beside them.
-
-    Where they do, they were right more often than the votes; elsewhere they gain nothing or do harm (docs/recipe.md).
 
     Args:
         others: Labellings of another kind, [n] each.

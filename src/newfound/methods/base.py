@@ -38,7 +38,7 @@ from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive,
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.probabilities import with_reliability
+from newfound.model.probabilities import reliability_of, with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
@@ -333,7 +333,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with torch.inference_mode():
             taught = (network.classifier(x) / temperature).softmax(1)
             is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
-            reliability = round(context.estimates.get("reliability", 1.0), 4)
+            reliability = self._reliability(context, taught, is_new)
             probabilities = with_reliability(taught, is_new, reliability).cpu()
         identity = context.run.identity
         provenance = {
@@ -359,6 +359,13 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             typical,
             reliability,
         )
+
+    def _reliability(self, context: FitContext, probabilities: Tensor, is_new: Tensor) -> float:
+        """The share of the probability of new intents that is to stay with them; all of it without an estimate."""
+        if "label_accuracy" not in context.estimates:
+            return 1.0
+        logs = probabilities[context.unlabelled_rows.to(probabilities.device)]
+        return round(reliability_of(logs, is_new, context.estimates["label_accuracy"]), 4)
 
     def _drop_surplus(self, context: FitContext, network: IntentNetwork, x: Tensor) -> None:
         """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""

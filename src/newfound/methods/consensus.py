@@ -16,8 +16,6 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.consensus import (
-    SURER,
-    SURER_JOININGS,
     Vote,
     agree,
     agreement,
@@ -27,10 +25,8 @@ from newfound.algorithms.consensus import (
     surer,
     vote,
 )
-from newfound.algorithms.joining import FACTORS, NEIGHBOURS, join_pieces, learn_joining
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.algorithms.neighbours import nearest
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
@@ -44,10 +40,9 @@ from newfound.training.schedule import GentleSchedule
 from newfound.training.seeding import derive
 
 MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prototypes of these
-MAX_LOOKED_FURTHER = 10_000  # rows; in larger logs the votes decide alone
+MAX_READ = 10_000  # rows whose words are looked at; in larger logs the other votes decide alone
 TRIAL_RUNS = 2  # of each view, in the estimate of how many labels are right
 MAX_TRIAL_ROWS = 5_000
-JOININGS = 4  # for each number of pieces
 FEWEST_TO_LEARN_FROM = 8  # known intents
 MIN_AGREEMENT = 0.5  # share of the votes that must agree on a row for it to teach the next round
 
@@ -63,9 +58,8 @@ class Consensus(Discoverer):
         logs: What the logs hold: "mixed", utterances of known intents too, which their labelled neighbours tell; or
             "novel", new intents only (the paper's setting).
         sizes: Of the new intents: "estimated" from how far the clusterings agree, or taken to be "equal".
-        further: Whether labellings of two other kinds count too, those of vectors with words (TF-IDF) beside them, and
-            those that join pieces by a rule learned from the known intents: "auto" where they agree clearly more with
-            each other than the votes do, and the encoder is frozen; or "never".
+        words: Whether votes on vectors with words (TF-IDF) beside them count too: "auto" where they agree clearly more
+            with each other than the others do, and the encoder is frozen; or "never".
         runs: Clusterings of each view.
         neighbours: Over which the second view averages, and that tell known from new in mixed logs.
         finetune_epochs: Epochs of the fine-tuning on the known intents and the logs.
@@ -79,7 +73,7 @@ class Consensus(Discoverer):
 
     logs: LogsHold = LOGS_HOLD
     sizes: Literal["estimated", "equal"] = "estimated"
-    further: Literal["auto", "never"] = "auto"
+    words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
     finetune_epochs: Count = 2
@@ -119,7 +113,7 @@ class Consensus(Discoverer):
         x = F.normalize(context.embed(network).float(), dim=-1)
         y, _ = self._label(context, x, self.rounds)
         context.history.setdefault("consensus", []).append({"epoch": self.rounds, **context.pseudo_label_accuracy(y)})
-        self._estimate_reliability(context, x, y)
+        self._estimate_label_accuracy(context, x, y)
         start_classifier(network, x, y)
         train_head(context, network, x, y, self._schedule(), temperature=temperature)
         return network, temperature
@@ -130,7 +124,7 @@ class Consensus(Discoverer):
         pretrain(context, network, self._pretraining(), temperature=temperature)
         x = F.normalize(context.embed(network).float(), dim=-1)  # [n, d]
         y, _ = self._label(context, x, 0)
-        self._estimate_reliability(context, x, y)
+        self._estimate_label_accuracy(context, x, y)
         start_classifier(network, x, y)
         context.history["consensus"] = [{"epoch": 0, **context.pseudo_label_accuracy(y)}]
         columns = context.n_known + context.n_new
@@ -169,13 +163,9 @@ class Consensus(Discoverer):
             voting = logs[torch.randperm(len(logs), generator=generator)[:MAX_VOTERS]]
         voters = x[voting.to(x.device)]
         counted = self._votes(context, voters, self.runs, "vote", number)
-        if self._may_look_further(context, len(voters)):
-            further = [
-                self._votes_with_words(context, voters, voting, number),
-                self._joinings(context, x, voters, counted, number),
-            ]
-            margins = (SURER, SURER_JOININGS)
-            counted += [v for votes, m in zip(further, margins, strict=True) if surer(votes, counted, m) for v in votes]
+        if self._may_read_words(context, len(voters)):
+            worded = self._votes_with_words(context, voters, voting, number)
+            counted += worded if surer(worded, counted) else []
         clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
         if len(voters) == len(logs):
             return clusters, agreement(counted, clusters)
@@ -191,10 +181,10 @@ class Consensus(Discoverer):
         ]
         return self._counted(votes)
 
-    def _may_look_further(self, context: FitContext, voters: int) -> bool:
-        """Whether further labellings are worth their time: not on fine-tuned vectors, where they gained nothing."""
-        wanted = self.further == "auto" and self.sizes == "estimated" and not context.tune.layers
-        return wanted and context.n_new >= 2 and max(FACTORS) * context.n_new <= voters <= MAX_LOOKED_FURTHER
+    def _may_read_words(self, context: FitContext, voters: int) -> bool:
+        """Whether words are worth their time: not beside fine-tuned vectors, where they were not tried."""
+        wanted = self.words == "auto" and self.sizes == "estimated" and not context.tune.layers
+        return wanted and context.n_new >= 2 and voters <= MAX_READ
 
     def _votes_with_words(self, context: FitContext, x: Tensor, rows: Tensor, number: int) -> list[Tensor]:
         """Votes [n] on vectors with the words of their texts beside them."""
@@ -202,30 +192,7 @@ class Consensus(Discoverer):
         worded = with_words(x, texts, seed=derive(context.seed, "words", number))
         return self._votes(context, worded, max(1, self.runs // 2), "vote with words", number)
 
-    def _joinings(
-        self, context: FitContext, x: Tensor, voters: Tensor, votes: list[Tensor], number: int
-    ) -> list[Tensor]:
-        """Labellings [n] that join pieces as the known intents teach; none where they teach nothing."""
-        if context.n_known < FEWEST_TO_LEARN_FROM:
-            return []
-
-        def seed(*names: str | int) -> int:
-            return derive(context.seed, "joining", number, *names)
-
-        labelled = context.known_rows.to(x.device)
-        taught = diffuse(x[labelled], neighbours=self.neighbours)
-        joiner = learn_joining(taught, context.y.to(x.device)[labelled], context.n_new, seed=seed)
-        if joiner is None:
-            return []
-        points = diffuse(voters, neighbours=self.neighbours)
-        near = nearest(points, NEIGHBOURS)[1]
-        return [
-            join_pieces(points, context.n_new, factor, joiner, votes, near, seed=seed("joined", factor, run))
-            for factor in FACTORS
-            for run in range(JOININGS)
-        ]
-
-    def _estimate_reliability(self, context: FitContext, x: Tensor, y: Tensor) -> None:
+    def _estimate_label_accuracy(self, context: FitContext, x: Tensor, y: Tensor) -> None:
         """Estimate how many labels y [n] of new intents are right; frozen vectors of known intents are compared with.
 
         Args:
@@ -237,7 +204,7 @@ class Consensus(Discoverer):
             return
         on_logs, _ = self._trial(context, x, y, context.n_known, context.n_new, "logs")
         if context.n_known < FEWEST_TO_LEARN_FROM:
-            context.estimates["reliability"] = max(0.05, on_logs)
+            context.estimates["label_accuracy"] = max(0.05, on_logs)
             return
         frozen = x
         if context.tune.layers:
@@ -250,7 +217,7 @@ class Consensus(Discoverer):
             renumbered[context.y == intent] = number
         on_known, right = self._trial(context, frozen, renumbered, 0, count, "known")
         trained = bool(context.tune.layers)
-        context.estimates["reliability"] = expected_accuracy(on_logs, on_known, right, trained=trained)
+        context.estimates["label_accuracy"] = expected_accuracy(on_logs, on_known, right, trained=trained)
 
     def _trial(self, context: FitContext, x: Tensor, y: Tensor, first: int, k: int, kind: str) -> tuple[float, float]:
         """Cluster the rows of x whose label in y is `first` or more.

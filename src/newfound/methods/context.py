@@ -74,8 +74,8 @@ class FitContext:
         watch: What an analysis wants to record.
         history: Losses by stage and epoch, filled while training.
         snapshots: What `watch` asked to keep.
-        estimates: What the method has estimated about its own result: `reliability` is the share of the labels of new
-            intents that it believes to be right.
+        estimates: What the method has estimated about its own result: `label_accuracy` is the share of the labels of
+            new intents that it believes to be right.
     """
 
     encoder: Encoder

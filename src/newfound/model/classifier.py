@@ -57,7 +57,7 @@ class IntentModel(FittedClassifier):
             provenance: What the model was made from, and how.
             utterances: The training utterances, or a function that reads them when they are needed.
             typical: Quantiles of the cosine of labelled training utterances to their intent, for `outlier_scores`.
-            reliability: The share of the labels of new intents that is believed to be right, for the probabilities.
+            reliability: The share of the probability of new intents that stays with them, since labels may be wrong.
         """
         self.encoder = encoder
         self.tune = tune
@@ -138,7 +138,7 @@ class IntentModel(FittedClassifier):
         )
 
     def with_reliability(self, reliability: float) -> IntentModel:
-        """Return the same model with another share of the labels of new intents that is believed to be right."""
+        """Return the same model with another share of the probability of new intents that stays with them."""
         return self._with(reliability=reliability)
 
     def _with(

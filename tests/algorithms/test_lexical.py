@@ -1,0 +1,31 @@
+"""Words beside vectors, and when other labellings count."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from newfound.algorithms.consensus import surer, unanimity
+from newfound.algorithms.lexical import with_words
+
+
+def test_other_labellings_count_only_where_they_are_surer():
+    sure = [torch.tensor([0, 0, 1, 1, 2, 2])] * 3
+    torn = [torch.tensor([0, 0, 1, 1, 2, 2]), torch.tensor([0, 1, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1, 2])]
+    assert surer(sure, torn, 0.05)
+    assert not surer(torn, sure, 0.05)
+    assert not surer(sure, sure, 0.05)
+    assert not surer(sure, torn, 1.01 - unanimity(torn))
+    assert not surer([], torn, 0.05)
+
+
+def test_words_tell_apart_what_vectors_do_not():
+    texts = [f"please fix my {thing} today" for thing in ("toaster", "kettle") for _ in range(5)]
+    x = F.normalize(torch.ones(10, 4), dim=-1)
+    worded = with_words(x, texts, seed=0)
+    assert torch.allclose(worded.norm(dim=-1), torch.ones(10))
+    similarity = worded @ worded.T
+    assert similarity[0, 1] == pytest.approx(1.0)
+    assert similarity[0, 5] < 0.95
+    assert torch.equal(with_words(x, [f"word{i}" for i in range(10)], seed=0), x)  # no word occurs twice
