@@ -110,3 +110,21 @@ def test_what_an_effort_stands_for():
     assert "no GPU here" in notes.said[0]
     with pytest.raises(SettingsError, match="one of auto, quick, standard, best"):
         settings_of_effort(Consensus, "more", "auto", "cpu", notes)
+
+
+def test_a_fine_tuning_that_draws_a_part_of_the_data_says_so(monkeypatch):
+    from types import SimpleNamespace
+
+    from newfound.methods import finetuning
+
+    said = []
+    context = SimpleNamespace(
+        unlabelled_rows=torch.arange(100_000), run=SimpleNamespace(reporter=SimpleNamespace(note=said.append))
+    )
+    finetuning._note_sampling(context, torch.zeros(5_000, dtype=torch.int64), finetuning.DEFAULT_CONTRAST)
+    assert said == [
+        "an epoch of the fine-tuning draws 5,000 of 5,000 labelled and 5,120 of 100,000 unlabelled utterances"
+    ]
+    context.unlabelled_rows = torch.arange(6_000)
+    finetuning._note_sampling(context, torch.zeros(5_000, dtype=torch.int64), finetuning.DEFAULT_CONTRAST)
+    assert len(said) == 1

@@ -69,6 +69,7 @@ def fine_tune(
     target = y.to(context.device)
     logs = context.unlabelled_rows
     n_logs = min(contrast.unlabelled, len(logs))
+    _note_sampling(context, y, contrast)
     n_labelled = 0
 
     def batches(epoch: int) -> Tensor:
@@ -106,3 +107,15 @@ def fine_tune(
     context.history[stage] = trainer.fit(batches, context.batches, step, title=stage)
     for p in frozen:
         p.requires_grad_(True)
+
+
+def _note_sampling(context: FitContext, y: Tensor, contrast: ContrastiveSettings) -> None:
+    """Say so if an epoch looks at a part of the data only."""
+    labelled, logs = int((y >= 0).sum()), len(context.unlabelled_rows)
+    steps = min(MAX_STEPS, max(1, -(-labelled // (contrast.classes * contrast.per_class))))
+    seen = min(labelled, steps * contrast.classes * contrast.per_class), min(logs, steps * contrast.unlabelled)
+    if seen[0] < labelled or seen[1] < logs // 2:
+        context.run.reporter.note(
+            f"an epoch of the fine-tuning draws {seen[0]:,} of {labelled:,} labelled and {seen[1]:,} of {logs:,} "
+            "unlabelled utterances"
+        )
