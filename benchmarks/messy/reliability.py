@@ -3,8 +3,8 @@
 python benchmarks/messy/reliability.py FRESH-BANKING77:1000 ... --out FILE [--vectors FOLDER]
 
 The same votes are taken on the logs and on known intents whose labels are put aside. On known intents it is seen how
-accuracy relates to the share of votes that agree with the consensus; that ratio turns the agreement on the logs into
-an accuracy. `--vectors` takes fine-tuned vectors for the logs (`trained.py --vectors`), and frozen ones for the ratio.
+accuracy relates to the share of votes that agree with the consensus; that turns the agreement on the logs into an
+accuracy. `--vectors` takes fine-tuned vectors for the logs (`trained.py --vectors`), and frozen ones for the ratio.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, vote
+from newfound.algorithms.consensus import agree, agreement, believed, diffuse, expected_accuracy, vote
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, frozen_vectors, study_encoder
@@ -55,23 +55,19 @@ def main() -> None:
             points = F.normalize(torch.from_numpy(stored["x"]).float(), dim=-1)[torch.from_numpy(is_log)]
         labels, agreed = labelled(points, k, derive(0, "logs"))
         true = accuracy(gold[is_log], map_clusters(gold[is_log], labels.numpy()))
-        ratios, accuracies, agreements = [], [], []
-        for number in range(1):
-            chosen = np.random.default_rng(number).permutation(len(task.known))[: min(k, len(task.known))]
-            rows = np.isin(gold, chosen)
-            found, share = labelled(x[torch.from_numpy(rows)], len(chosen), derive(0, "known", number))
-            right = accuracy(gold[rows], map_clusters(gold[rows], found.numpy()))
-            ratios.append(right / share)
-            accuracies.append(right)
-            agreements.append(share)
+        chosen = np.random.default_rng(0).permutation(len(task.known))[:k]
+        rows = np.isin(gold, chosen)
+        found, share = labelled(x[torch.from_numpy(rows)], len(chosen), derive(0, "known", 0))
+        right = accuracy(gold[rows], map_clusters(gold[rows], found.numpy()))
+        estimated = expected_accuracy(agreed, share, right / 100, trained=options.vectors is not None)
         row = {
             "data": name,
             "vectors": "frozen" if options.vectors is None else "tuned",
             "true": round(true, 1),
             "agreement": round(100 * agreed, 1),
-            "known accuracy": round(float(np.mean(accuracies)), 1),
-            "known agreement": round(100 * float(np.mean(agreements)), 1),
-            "estimated": round(agreed * float(np.mean(ratios)), 1),
+            "known accuracy": round(right, 1),
+            "known agreement": round(100 * share, 1),
+            "estimated": round(100 * estimated, 1),
         }
         append_row(options.out, row)
         print(row, flush=True)

@@ -54,7 +54,9 @@ def test_expected_accuracy_by_hand():
     assert expected_accuracy(0.9, 0.9, 0.8, trained=False) == pytest.approx(0.8)
     assert expected_accuracy(0.9, 0.9, 0.8, trained=True) == pytest.approx(0.85)
     assert expected_accuracy(1.0, 0.5, 1.0, trained=False) == 1.0
-    assert expected_accuracy(0.0, 0.5, 1.0, trained=False) == 0.05
+    assert expected_accuracy(0.0, 0.5, 0.5, trained=False) == 0.05
+    # 0.97 x 0.74 / 0.91 by agreement, and 1 - 0.03 x 0.26 / 0.09 by disagreement
+    assert expected_accuracy(0.97, 0.91, 0.74, trained=False) == pytest.approx((0.78879 + 0.91333) / 2, abs=1e-4)
 
 
 def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):

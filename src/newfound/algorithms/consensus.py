@@ -134,8 +134,9 @@ def agreement(clusterings: Sequence[Tensor], labels: Tensor) -> Tensor:
 def expected_accuracy(on_logs: float, on_known: float, right_on_known: float, *, trained: bool) -> float:
     """Estimate the share of labels that are right, without gold labels, from how far votes agree with their consensus.
 
-    Known intents whose labels are put aside show how accuracy relates to agreement. An encoder that was trained on the
-    known intents needs about half of that correction (benchmarks/messy/reliability.py).
+    Known intents whose labels are put aside show how accuracy relates to agreement, and errors to disagreement; both
+    readings are averaged. An encoder that was trained on the known intents needs about half of that correction
+    (benchmarks/messy/reliability.py).
 
     Args:
         on_logs: Mean agreement with the consensus on the logs.
@@ -143,7 +144,9 @@ def expected_accuracy(on_logs: float, on_known: float, right_on_known: float, *,
         right_on_known: The share of labels that are right there.
         trained: Whether the encoder was fine-tuned.
     """
-    corrected = on_logs * right_on_known / max(on_known, 1e-9)
+    by_agreement = min(1.0, on_logs * right_on_known / max(on_known, 1e-9))
+    by_disagreement = max(0.0, 1 - (1 - on_logs) * (1 - right_on_known) / max(1 - on_known, 1e-3))
+    corrected = (by_agreement + by_disagreement) / 2
     estimate = (corrected + on_logs) / 2 if trained else corrected
     return min(max(estimate, 0.05), 1.0)
 
