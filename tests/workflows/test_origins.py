@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
 import newfound
 from newfound.data.corpus import Corpus, Origin
+from newfound.errors import SettingsError
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
+from newfound.training.progress import Silent
 
 
 @pytest.fixture
@@ -87,3 +91,31 @@ def test_origins_follow_the_rows_of_a_corpus():
     assert (corpus + corpus).origins == corpus.origins * 2
     assert corpus.hiding(["x"]).origins[0] == Origin(False, "f", 1)
     assert [o.labelled for o in Corpus.of(["a", "b"], ["x", None]).origins] == [True, False]
+
+
+def test_an_update_says_which_changed_intents_were_not_accepted(discovered, tiny_encoder):
+    result, _ = discovered
+    folder = result.folder
+    first, second = (intent.name for intent in result.model.intents if not intent.known)
+    decisions = [Decision("rename", {"intent": first, "to": "my_name"}), Decision("accept", {"intent": second})]
+    ReviewStore(folder).decide(decisions, author="Ana")
+    said = []
+
+    class Telling(Silent):
+        def note(self, text: str) -> None:
+            said.append(text)
+
+    newfound.update(folder, ["one more text", "and another"], encoder=tiny_encoder, n_new=1, reporter=Telling())
+    assert any(note.startswith("my_name: not accepted") for note in said), said
+
+
+def test_any_kind_of_model_can_be_evaluated_and_calls_show_their_arguments(discovered):
+    result, _ = discovered
+    labelled = ([u.text for u in result.model.utterances[:20]], ["pay"] * 20)
+    scores = [newfound.evaluate(m, labelled).accuracy for m in (result, result.model)]
+    assert scores[0] == scores[1]
+    with pytest.raises(SettingsError, match="a model folder, a loaded model or a fitted method"):
+        newfound.evaluate(object(), labelled)
+    with pytest.raises(SettingsError, match=r"discover\(\(texts, labels\), logs\)"):
+        newfound.discover(["a"], ["b"], ["c"])
+    assert list(signature(newfound.discover).parameters)[:3] == ["known", "logs", "out"]

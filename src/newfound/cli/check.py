@@ -45,6 +45,9 @@ def check(
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
     _print_result(result)
+    if not (result.conflicts or result.label_errors or result.near_duplicates or result.few_examples):
+        print(f"\nThere is nothing to mend. {target} says so, too.")
+        return
     print(f"\nWrote all of it to {target}. Mend the labels in {known}, and check again:")
     print(f"  {command_name()} check {shlex.quote(str(known))} --out {shlex.quote(str(target))} --force")
 
@@ -63,7 +66,7 @@ def _print_result(result: CheckResult) -> None:
         ],
     )
     _print_part(
-        ("likely label error", "likely label errors, the clearest first"),
+        ("likely label error", "likely label errors" + (", the clearest first" if result.label_errors else "")),
         ("line", "text", "label", "more likely"),
         [(str(e.line), _short(e.text), e.label, e.likely) for e in result.label_errors],
     )

@@ -85,7 +85,8 @@ def predict(
     # The file and the model are looked at before the first byte is written.
     batches = stream_predictions(request, reporter=reporter_for_terminal())
     first = next(batches, None)
-    writer = WRITERS[format](sys.stdout.buffer, top)
+    intents = len(first[0].prediction.top) if first else top  # there may be fewer than were asked for
+    writer = WRITERS[format](sys.stdout.buffer, min(top, intents))
     for batch in chain([] if first is None else [first], batches):
         writer.write((answer.line, answer.prediction) for answer in batch)
     writer.close()

@@ -83,7 +83,8 @@ def apply(
         # With several decisions, the store says which one it is.
         which = f"decision 1, {shown(taken[0])}: " if len(taken) == 1 else ""
         raise DecisionError(f"{decisions}, {which}{error}; nothing was recorded") from None
-    print(f"Recorded {len(entries)} decisions, which apply at once. Undo the last one: newfound review undo {model}")
+    counted = "1 decision, which applies" if len(entries) == 1 else f"{len(entries)} decisions, which apply"
+    print(f"Recorded {counted} at once. Undo the last one: newfound review undo {model}")
     if refit and out is not None:
         from newfound.workflows.refitting import RefitRequest
         from newfound.workflows.refitting import refit as run_workflow
@@ -134,7 +135,11 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"{path}: cannot be read as YAML ({' '.join(str(error).split())[:120]})") from None
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())[:120]
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        remedy = "; texts with a ?, : or # need quotes" if isinstance(error, yaml.YAMLError) else ""
+        raise DataError(f"{path}{where}: cannot be read as YAML ({problem}){remedy}") from None
     author = content.get("author") if isinstance(content, dict) else None
     entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:

@@ -323,6 +323,8 @@ def format_of(name: str, chosen: str | None = None) -> str:
     if extension == ".xls":
         raise DataError(f"{name}: the old Excel format is not read; save it as .xlsx or CSV")
     if extension not in FORMAT_OF_EXTENSION:
+        if Path(name).is_dir():
+            raise DataError(f"{name}: is a directory; give a file")
         seen = f"the extension {extension!r}" if extension else "a name without extension"
         raise FormatUnknown(name, seen, list(READERS))
     return FORMAT_OF_EXTENSION[extension]

@@ -127,7 +127,7 @@ class ReviewedModel(FittedClassifier):
         """The training utterances with their intents after the review; labelled utterances keep their label."""
         utterances = self.model.utterances
         if not utterances:
-            raise ModelError("the model was saved without its utterances; discover again to review it")
+            raise ModelError("the model was saved without its utterances; discover again and keep them")
         named = self.utterance_probabilities
         value, best = self._best(named)
         parts = {column: self._names_of_parts(column) for column in self._prototypes}

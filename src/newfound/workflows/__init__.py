@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -76,6 +77,8 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
         request: Any = args[0] if is_request else request_type(*args, **kwargs)
         return run(request, reporter=reporter)
 
+    fields_and_reporter = [*signature(request_type).parameters.values(), signature(run).parameters["reporter"]]
+    call.__signature__ = signature(run).replace(parameters=fields_and_reporter)  # type: ignore[attr-defined]
     return call
 
 

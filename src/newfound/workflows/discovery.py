@@ -118,6 +118,8 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         reporter: Is told the progress; by default nobody is.
     """
     reporter = reporter or Silent()
+    if request.out is not None and not isinstance(request.out, str | Path):
+        raise SettingsError("`out` must be a folder; texts and labels are one pair: discover((texts, labels), logs)")
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)

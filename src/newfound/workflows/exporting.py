@@ -120,7 +120,7 @@ def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Revi
         review = store.review()
         utterances = read_utterances(request.model, len(store.names))
         if not utterances:
-            raise ModelError("the model was saved without its utterances; discover again to export it")
+            raise ModelError("the model was saved without its utterances; discover again and keep them")
         assigned = assigned_without_network(review, utterances)
         if assigned is not None:
             return assigned, review

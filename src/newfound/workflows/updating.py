@@ -89,7 +89,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     from newfound.training.run import Run
 
     reviewed = opened(request.model, request.encoder, "cpu")
-    earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all), logs)
+    earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all, reporter=reporter), logs)
     check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
     method = Consensus(
         encoder=with_cache(reviewed.encoder),
@@ -105,12 +105,25 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _earlier(reviewed: ReviewedModel, *, accept_all: bool) -> Corpus:
+def _note_what_is_lost(reviewed: ReviewedModel, decided: set[str], reporter: Reporter) -> None:
+    """Say which intents that were renamed, split or merged, but not accepted, go back into the logs."""
+    found = {intent.name for intent in reviewed.model.intents}
+    lost = [name for name in reviewed.names if name not in decided and name not in found]
+    if lost:
+        names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
+        reporter.note(
+            f"{names}: not accepted, so that the utterances go back into the logs and what was decided about these "
+            "intents is lost; accept them first to keep it"
+        )
+
+
+def _earlier(reviewed: ReviewedModel, *, accept_all: bool, reporter: Reporter) -> Corpus:
     """The earlier utterances: those of decided intents with their label, all others without."""
     review = reviewed.review
     decided = set(reviewed.names) if accept_all else review.known | review.accepted
     if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):
         raise NothingAccepted
+    _note_what_is_lost(reviewed, decided, reporter)
     corpus = reviewed.corpus()
     keep = [label in decided for label in corpus.labels]
     labels = [label if kept else None for label, kept in zip(corpus.labels, keep, strict=True)]
