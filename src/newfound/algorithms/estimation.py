@@ -39,7 +39,6 @@ SHARE = 0.8  # of the rows at most: draws must differ for their spread to say so
 DRAWS, REHEARSALS = 5, 6
 HIDDEN = 0.4  # of the known intents, in a rehearsal
 FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as many clusters
-TAILED = 1.6  # the factor above which the logs have a long tail, if not all of their intents are smaller
 LARGER, SMALLER = 1.6, 1.4  # factors between the numbers by spread and by heights that speak for other sizes
 MORE_COMPACT = 0.035  # gain in silhouette
 NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
@@ -145,7 +144,7 @@ def _one_draw(
     n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
     by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
     if not _sizes_differ(log_tree, n_new, by_spread):
-        return _allowing_for_a_tail(n_new, by_spread)
+        return n_new
     size = min(known_tree.rows / n_known, log_tree.rows / by_spread)  # utterances per intent, alike in both
     known_tree, seen, log_tree = trees(size * n_known, size * by_spread)
     return n_known * _mean_ratio(known_tree, seen, log_tree, factors)
@@ -157,17 +156,6 @@ def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
         return by_height / by_spread > LARGER
     gain = logs.silhouette(by_spread) - logs.silhouette(by_height)
     return by_spread / by_height > SMALLER and gain > MORE_COMPACT
-
-
-def _allowing_for_a_tail(by_height: float, by_spread: float) -> float:
-    """The number where nothing says that all intents are smaller than the known ones, though some may be.
-
-    Small clusters are merged early, at a low height, so that the height misses the small intents of a long tail; the
-    variance within clusters does not, and says more than there are. The truth lies between, nearer to the variance.
-    """
-    if by_spread / by_height <= TAILED:
-        return by_height
-    return math.exp((math.log(by_height) + 2 * math.log(by_spread)) / 3)
 
 
 def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Generator) -> float:
