@@ -8,6 +8,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
+import newfound
 from conftest import THEMES, themed_corpus
 from newfound import KMeans, load
 from newfound.errors import DataError, ModelError, SettingsError
@@ -249,3 +250,23 @@ def test_outlier_scores_are_shares_of_the_labelled_training_data(tiny_encoder, t
     assert (scores > 0.95).mean() == pytest.approx(0.05, abs=0.03)
     assert fitted.model_.outlier_scores(["why why why why"])[0] > np.median(scores)
     assert [p.outlier for p in fitted.model_.classify(labelled)] == scores.tolist()
+
+
+def test_vectors_of_a_fine_tuned_model_are_computed_once(tiny_encoder, themed, tmp_path, monkeypatch):
+    from newfound import Consensus
+    from newfound.model.classifier import IntentModel
+
+    settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 2, "rounds": 0, "finetune_epochs": 1, "device": "cpu"}
+    fitted = Consensus(**settings, tune="layers", logs="novel").fit(themed.texts, themed.labels)
+    fitted.save(tmp_path / "m")
+    first = newfound.model.load(tmp_path / "m", encoder=tiny_encoder).utterance_vectors
+    again = newfound.model.load(tmp_path / "m", encoder=tiny_encoder)
+
+    def not_again(*arguments):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(IntentModel, "_vectors", not_again)
+    assert torch.equal(again.utterance_vectors, first)
+    other = Consensus(**settings, tune="layers", logs="novel", seed=1).fit(themed.texts, themed.labels).model_
+    with pytest.raises(AssertionError, match="computed again"):
+        _ = other.utterance_vectors  # other weights, other vectors

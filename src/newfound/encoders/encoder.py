@@ -99,7 +99,7 @@ class Encoder:
 
     def weights_hash(self) -> str:
         """Return a SHA-256 of weights, tokenizer and pooling; a saved model can only be loaded with the same hash."""
-        return _hash_of(self._st.state_dict(), self._tokenizer_state(), self.pooling, str(self.normalize))
+        return hash_of(self._st.state_dict(), self._tokenizer_state(), self.pooling, str(self.normalize))
 
     @cached_property
     def _precision(self) -> str:
@@ -236,7 +236,7 @@ class Encoder:
         state = self._st.state_dict() if trunk is None else trunk.state_dict()
         pooling = "" if tune.layers else f"{self.pooling}, normalized: {self.normalize}"
         return {
-            "weights": _hash_of(state, self._tokenizer_state()),
+            "weights": hash_of(state, self._tokenizer_state()),
             "layer": self.depth - tune.layers,
             "padding": str(self.pooling == "padded-mean"),
             "pooling": pooling,
@@ -392,7 +392,8 @@ def _pooling_of(st: Any) -> Pooling:
     return "mean"
 
 
-def _hash_of(state: dict[str, Tensor], *extra: str) -> str:
+def hash_of(state: dict[str, Tensor], *extra: str) -> str:
+    """Return a SHA-256 of tensors by name, and of further texts."""
     digest = hashlib.sha256()
     for name in sorted(state):
         tensor = state[name].detach().cpu().contiguous()

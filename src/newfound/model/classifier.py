@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, Tune, whole_corpus
+from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
+from newfound.encoders.ragged import Ragged
 from newfound.errors import SettingsError
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
@@ -82,11 +83,21 @@ class IntentModel(FittedClassifier):
     def utterance_vectors(self) -> Tensor:
         """Embeddings of the training utterances, [n, d], computed once from the features in the cache."""
         cache = self.encoder.cache or FeatureCache(feature_cache_dir())
-        pieces = [
-            self._vectors(batch, cache).cpu()
-            for batch in _batches([u.text for u in self.utterances], UTTERANCES_PER_BATCH)
-        ]
-        return torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
+        texts = [u.text for u in self.utterances]
+
+        def compute(rows: Sequence[int]) -> Ragged:
+            batches = _batches([texts[i] for i in rows], UTTERANCES_PER_BATCH)
+            pieces = [self._vectors(batch, cache).cpu() for batch in batches]
+            vectors = torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
+            return Ragged(vectors, torch.arange(len(rows) + 1))
+
+        if not self.tune.layers:  # what the frozen encoder computes is in the cache already
+            return compute(range(len(texts))).flat
+        state = {name: t for name, t in self.network.state_dict().items() if not name.startswith("classifier.")}
+        key = {
+            "vectors of a trained network": hash_of(state, self.encoder.weights_hash(), str(self.encoder.max_length))
+        }
+        return cache.fetch(key, texts, compute).flat
 
     @property
     def classes_(self) -> Names:
