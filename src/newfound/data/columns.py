@@ -150,6 +150,8 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]], columns: 
     text = None if columns.text is None else _numbered(source, columns.text, width, "text")
     label = None if columns.label is None else _numbered(source, columns.label, width, "label")
     names = [str(i) for i in range(1, width + 1)]
+    if label is not None and (text == label or width < 2):
+        raise DataError(f"{source.name}: column {label + 1} cannot hold both the utterances and the intents")
     if text is None:
         text = _wordiest(rows, [i for i in range(width) if i != label])
         if width > 2:

@@ -6,6 +6,7 @@ in `newfound.data.validation`.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import sys
@@ -225,9 +226,9 @@ def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterat
     if not isinstance(block["intent"], str):
         raise DataError(f"{name}, line {start}: the intent there has no name; write `intent: its_name`")
     label = block["intent"] if with_label else None
-    examples = block.get("examples", "")
+    examples = block.get("examples") or ""
     if isinstance(examples, list):
-        texts = [(start + i, str(e.get("text", "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
+        texts = [(start + i, str((e.get("text") or "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
     else:
         lines = enumerate(str(examples).splitlines(), start=start + 1)
         texts = [(number, line.strip()[1:]) for number, line in lines if line.strip().startswith("-")]
@@ -330,6 +331,14 @@ def format_of(name: str, chosen: str | None = None) -> str:
     return FORMAT_OF_EXTENSION[extension]
 
 
+def _encoding_named(encoding: str) -> str:
+    """Return the one name of an encoding that Python knows by several."""
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise DataError(f"unknown encoding {encoding!r}; try utf-8, cp1252 or latin-1") from None
+
+
 def open_rows(
     path: str | Path,
     columns: Columns,
@@ -355,6 +364,7 @@ def open_rows(
         on_note: Is called with what a user should know about how the file was read.
     """
     name = "standard input" if str(path) == "-" else str(path)
+    encoding = _encoding_named(encoding)
     chosen = format_of("-.txt" if str(path) == "-" else str(path), format)
     reader = read_text_or_table if chosen == "text" and format is None else READERS[chosen]
     if chosen == "text" and delimiter is not None:

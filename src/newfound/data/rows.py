@@ -121,7 +121,7 @@ class Source:
                 f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
                 "UTF-8, or name its encoding, for instance cp1252"
             ) from None
-        except LookupError:
+        except (LookupError, ValueError):
             raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
 
     def _may_fall_back(self) -> bool:

@@ -18,6 +18,7 @@ from newfound.errors import DataError, NoKnownIntents
 from newfound.text import has_half_character
 
 MAX_TEXT_LENGTH = 2_000
+MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
 """Characters kept of one utterance. Encoders read fewer; a longer text is most likely a pasted file."""
 
 
@@ -296,8 +297,22 @@ def _open(
         delimiter=delimiter,
         mixed_encodings=mixed_encodings,
         on_fallback=lambda line: report.count("recoded", line),
-        on_note=report.notes.append,
+        on_note=lambda note: None if note in report.notes else report.notes.append(note),
     )
+
+
+def check_label(label: str, where: str) -> None:
+    """Refuse a label that a model folder could not keep.
+
+    Raises:
+        DataError: It is too long, or has half a character.
+    """
+    if len(label) > MAX_LABEL_LENGTH:
+        raise DataError(
+            f"{where}: a label of {len(label):,} characters; is it the utterance? at most {MAX_LABEL_LENGTH:,}"
+        )
+    if has_half_character(label):
+        raise DataError(f"{where}: half a character (a lone surrogate) in the label; remove it")
 
 
 def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
@@ -310,6 +325,8 @@ def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
             continue
         if has_half_character(text):
             raise DataError(f"{report.name}, line {row.line}: half a character (a lone surrogate); remove it")
+        if row.label is not None:
+            check_label(row.label, f"{report.name}, line {row.line}")
         if len(text) > MAX_TEXT_LENGTH:
             report.count("truncated", row.line)
             text = text[:MAX_TEXT_LENGTH]

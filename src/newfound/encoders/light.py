@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+TOKENIZING = Lock()  # cutting and padding are settings of a tokenizer, which threads share
 WEIGHTS_FILE, TOKENIZER_FILE = "model.safetensors", "tokenizer.json"
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
 # Settings that change what the layers compute, with the only values that are supported.
@@ -169,15 +171,18 @@ class LightTokenizer:
         """Return token ids and attention masks; with `truncation` they are cut at `max_length`."""
         if truncation != (max_length is not None) or padding not in (False, "max_length"):
             raise ValueError("the light tokenizer cuts at max_length, and pads to max_length or not at all")
-        if truncation:
-            self.backend_tokenizer.enable_truncation(max_length)
-        else:
-            self.backend_tokenizer.no_truncation()
-        if padding:
-            self.backend_tokenizer.enable_padding(length=max_length, pad_id=self.pad_token_id, pad_token=self.pad_token)
-        else:
-            self.backend_tokenizer.no_padding()
-        encoded = self.backend_tokenizer.encode_batch(list(texts), add_special_tokens=add_special_tokens)
+        with TOKENIZING:
+            if truncation:
+                self.backend_tokenizer.enable_truncation(max_length)
+            else:
+                self.backend_tokenizer.no_truncation()
+            if padding:
+                self.backend_tokenizer.enable_padding(
+                    length=max_length, pad_id=self.pad_token_id, pad_token=self.pad_token
+                )
+            else:
+                self.backend_tokenizer.no_padding()
+            encoded = self.backend_tokenizer.encode_batch(list(texts), add_special_tokens=add_special_tokens)
         return {"input_ids": [e.ids for e in encoded], "attention_mask": [e.attention_mask for e in encoded]}
 
     def __len__(self) -> int:

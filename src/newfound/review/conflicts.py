@@ -7,6 +7,7 @@ ways to change the same intent do not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
@@ -56,8 +57,12 @@ def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Seque
     recorded = events(entries)
     if seen > len(recorded):
         raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
-    for event in recorded[seen:]:
-        if any(contradicts(event.entry.decision, decision) for decision in decisions):
+    unseen = recorded[seen:]
+    times = Counter(event.entry.id for event in unseen)
+    made = _Effects(decisions)
+    for event in unseen:
+        is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
+        if not is_taken_back and made.contradict(event.entry.decision):
             raise ConflictError(f"{event.words} in the meantime; look at it, then decide again")
 
 
@@ -68,13 +73,33 @@ def contradicts(first: Decision, second: Decision) -> bool:
         first: The decision that was recorded.
         second: The decision that was made without knowing it.
     """
-    later = list(_effects(second))
-    for name, effect in _effects(first):
-        if any(name == other and of_later in _CONTRADICTIONS[effect] for other, of_later in later):
-            return True
-    if first.kind == second.kind == "move" and first.arguments.get("to") != second.arguments.get("to"):
-        return not set(_texts(first.arguments.get("texts"))).isdisjoint(_texts(second.arguments.get("texts")))
-    return False
+    return _Effects([second]).contradict(first)
+
+
+class _Effects:
+    """What some decisions do, by intent and by utterance."""
+
+    def __init__(self, decisions: Sequence[Decision]) -> None:
+        self._on_intents: dict[str, set[Effect]] = {}
+        self._targets: dict[str, list[Any]] = {}
+        for decision in decisions:
+            for name, effect in _effects(decision):
+                self._on_intents.setdefault(name, set()).add(effect)
+            if decision.kind == "move":
+                for text in _texts(decision.arguments.get("texts")):
+                    self._targets.setdefault(text, []).append(decision.arguments.get("to"))
+
+    def contradict(self, earlier: Decision) -> bool:
+        """Return whether one of the decisions contradicts an earlier one."""
+        for name, effect in _effects(earlier):
+            if self._on_intents.get(name, set()) & _CONTRADICTIONS[effect]:
+                return True
+        if earlier.kind != "move":
+            return False
+        target = earlier.arguments.get("to")
+        return any(
+            other != target for text in _texts(earlier.arguments.get("texts")) for other in self._targets.get(text, ())
+        )
 
 
 def _effects(decision: Decision) -> Iterator[tuple[str, Effect]]:

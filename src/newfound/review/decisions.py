@@ -248,7 +248,7 @@ class Review:
             return
         self.numbers.setdefault(new, number)
         if comments:
-            self.comments[new] = tuple(sorted((*self.comments.get(new, ()), *comments)))
+            self.comments[new] = tuple(sorted({*self.comments.get(new, ()), *comments}))  # parts share comments
         if was_known:
             self.known.add(new)
         elif was_accepted and new not in self.known:

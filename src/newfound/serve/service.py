@@ -54,6 +54,7 @@ class Service:
         self._loaded = self._signature()
         self._earlier: list[Path] = []
         self._lock = Lock()
+        self._switching = Lock()  # one change of the served model at a time
 
     def warm_up(self) -> None:
         """Compute what the first request would have to wait for otherwise."""
@@ -75,22 +76,24 @@ class Service:
 
     def reload_if_newer(self) -> None:
         """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
-        signature = self._signature()
+        folder, signature = self._folder, self._signature()
         if signature == self._loaded:
             return
         if signature[0] != self._loaded[0]:
             try:
-                session = ReviewSession(self._folder, encoder=self._encoder)
+                session = ReviewSession(folder, encoder=self._encoder)
                 view = session.view()
             except NewfoundError as error:
                 logger.warning("the newer model cannot be used: %s", error)
                 self._loaded = signature
                 return
             with self._lock:
-                self.session, self.view = session, view
+                if self._folder != folder:  # another model was chosen while this one was loaded
+                    return
+                self.session, self.view, self._loaded = session, view, signature
             self.warm_up()
-        else:
-            self.refresh()
+            return
+        self.refresh()
         self._loaded = signature
 
     @property
@@ -111,21 +114,23 @@ class Service:
 
     def serve_result(self) -> None:
         """Serve the model that the last job has written. No request is dropped, and the earlier model stays."""
-        result = self.jobs.result
-        if result is None:
-            raise ConflictError("no job has written a model yet")
-        if result == self._folder:
-            raise ConflictError(f"{result.name} is served already")
-        earlier = self._folder
-        self._serve(result)
-        self._earlier.append(earlier)
+        with self._switching:
+            result = self.jobs.result
+            if result is None:
+                raise ConflictError("no job has written a model yet")
+            if result == self._folder:
+                raise ConflictError(f"{result.name} is served already")
+            earlier = self._folder
+            self._serve(result)
+            self._earlier.append(earlier)
 
     def serve_earlier(self) -> None:
         """Serve the model again that was served before."""
-        if not self._earlier:
-            raise ConflictError("no other model was served before")
-        self._serve(self._earlier[-1])
-        self._earlier.pop()
+        with self._switching:
+            if not self._earlier:
+                raise ConflictError("no other model was served before")
+            self._serve(self._earlier[-1])
+            self._earlier.pop()
 
     def _serve(self, folder: Path) -> None:
         session = ReviewSession(folder, encoder=self._encoder or self.session.model.encoder)

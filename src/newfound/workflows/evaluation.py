@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
+from newfound.data.validation import read_labelled_rows
 from newfound.errors import DataError, TargetExists
 from newfound.files import write_atomically
 from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.models import ModelSource, opened
-from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, known_corpus
+from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, corpus_of, tell
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -176,10 +177,13 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
 
 def _labelled_corpus(request: EvaluateRequest, reporter: Reporter) -> Corpus:
     """Return the labelled utterances; unlike training data, they may all have one label."""
-    if isinstance(request.labelled, str | Path):
-        return known_corpus(request.labelled, request.read, reporter)
     given = request.labelled
-    corpus = (given if isinstance(given, Corpus) else Corpus.of(*given)).labelled()
+    if isinstance(given, str | Path):
+        rows, report = read_labelled_rows(given, **asdict(request.read))
+        tell(report, reporter)
+        corpus = Corpus.of([row.text for row in rows], [row.label for row in rows])
+    else:
+        corpus = corpus_of(given).labelled()
     if not len(corpus):
         raise DataError("no labelled utterance to compare with; give each text its label")
     return corpus

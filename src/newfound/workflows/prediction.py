@@ -132,7 +132,7 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
     else:
         report = ReadReport("texts")
         rows = (Row(number, text, None) for number, text in enumerate(request.texts, 1))
-        if not request.texts:
+        if len(request.texts) == 0:
             return
     first = next(rows, None)  # a wrong file is noticed before the model is loaded
     if first is None:

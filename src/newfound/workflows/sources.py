@@ -16,12 +16,14 @@ from newfound.data.validation import (
     ReadReport,
     check_combined,
     check_intents,
+    check_label,
     read_combined,
     read_known,
     read_logs,
 )
 from newfound.defaults import CONFLICTS, ENCODING, LABEL_COLUMN, TEXT_COLUMN, Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
+from newfound.text import has_half_character
 from newfound.training.progress import Reporter
 
 MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
@@ -166,7 +168,17 @@ def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]])
         return source
     if not isinstance(source, tuple) or len(source) != 2:
         raise DataError("known: give a file, a corpus, or two lists: texts and labels")
-    return Corpus.of(*source)
+    return _checked(Corpus.of(*source))
+
+
+def _checked(corpus: Corpus) -> Corpus:
+    """Refuse texts and labels of a caller's program that a model folder could not keep."""
+    for number, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1):
+        if has_half_character(text):
+            raise DataError(f"known, text {number}: half a character (a lone surrogate); remove it")
+        if label is not None:
+            check_label(label, f"known, label {number}")
+    return corpus
 
 
 def rows_of(corpus: Corpus) -> list[Row]:

@@ -58,10 +58,17 @@ async function hearNews() {
   const others = news.events.filter((e) => !mayBe(e.author));
   if (others.length) known.othersDecidedAt = performance.now();
   if (others.length) say([`${others.at(-1).words}.`, others.length > 1 && ` (${others.length} changes)`]);
-  if (isOpen() || isBusy()) return; // the dialog knows the new names; the view follows when it is closed
+  await followNews();
+}
+
+let isBehind = false; // whether news came while a dialog was open
+async function followNews() {
+  if (isOpen() || isBusy()) { isBehind = true; return; }
+  isBehind = false;
   const wants = current.onNews ? await current.onNews() : true;
   if (wants && !isOpen() && !isBusy()) await show();
 }
+byId("ask").addEventListener("close", () => { if (isBehind) followNews(); });
 
 async function keepListening() {
   try {

@@ -54,14 +54,21 @@ export async function handleKeys(key) { // one after the other, each for what is
   }
 }
 
-// What the reviewer saw when a dialog was opened: news that arrive meanwhile must not hide a conflict.
-let seen = null;
-export const keepSeen = () => { seen = { version: known.state.version, model: known.state.model }; };
-export const forgetSeen = () => { seen = null; };
+// A decision is judged by what its reviewer saw: in the view, or when a dialog was opened. News that arrive meanwhile, and
+// that a view with a selection or a draft does not show yet, must not hide a conflict.
+let seenByDialog = null;
+const latest = () => ({ version: known.state.version, model: known.state.model });
+const seenNow = () => seenByDialog ?? current.seen ?? latest();
+export const keepSeen = () => { seenByDialog = current.seen ?? latest(); };
+export const forgetSeen = () => { seenByDialog = null; };
+function haveSeenLatest() {
+  current.seen = latest();
+  if (seenByDialog) seenByDialog = latest();
+}
 
 // Record decisions, or throw. `decide` and the dialogs use it.
 export async function record(decisions) {
-  const { version, model } = seen ?? known.state;
+  const { version, model } = seenNow();
   try {
     const answer = await api("/v1/review/decisions", { author: who(), version, model, decisions });
     await refresh();
@@ -69,7 +76,7 @@ export async function record(decisions) {
   } catch (error) {
     if (error.status === 409) { // so that the next attempt is about what there is now
       await refresh();
-      if (seen) keepSeen();
+      haveSeenLatest();
     }
     throw error;
   }
@@ -78,8 +85,7 @@ export async function record(decisions) {
 export async function settle(message, entries, next) {
   const leaves = next !== undefined && location.hash !== next;
   if (leaves) go(next); else await show();
-  const last = entries.at(-1);
-  say(message, { undo: () => undo(last.id), forNextView: leaves });
+  say(message, { undo: () => undo(...entries.map((entry) => entry.id).reverse()), forNextView: leaves });
   byId("view").focus({ preventScroll: true });
 }
 
@@ -93,12 +99,15 @@ export async function decide(decisions, message, next) {
   return isDone;
 }
 
-export async function undo(id) {
+export async function undo(...ids) { // without an id: one's own last decision
   await once(async () => {
-    const { version, model } = known.state;
-    const { undone } = await api("/v1/review/undo", { author: who(), version, model, id: id ?? null });
-    await refresh();
+    let undone;
+    for (const id of ids.length ? ids : [null]) {
+      const { version, model } = known.state;
+      ({ undone } = await api("/v1/review/undo", { author: who(), version, model, id }));
+      await refresh();
+    }
     await show();
-    say(`Undone: ${undone.author} ${undone.words}.`);
+    say(ids.length > 1 ? `Undone: ${ids.length} decisions.` : `Undone: ${undone.author} ${undone.words}.`);
   });
 }

@@ -121,7 +121,9 @@ export async function askAndMake(texts, { after } = {}) {
       if (isIntent(name)) {
         fill(byId("ask-problem"), `There is an intent ${name} already. Choose it below to move there, or another name.`);
         choices([choice(intents().find((i) => i.name === name))]);
-        ask.send = async () => { await put(name, false); dialog.close(); };
+        ask.send = async () => {
+          try { await put(name, false); dialog.close(); } catch (error) { fill(byId("ask-problem"), problem(error)); }
+        };
         return false;
       }
       return put(name, true);

@@ -25,8 +25,10 @@ export async function show({ navigated = false } = {}) {
   const slow = setTimeout(() => { if (mine === drawn) fill(view, el("p", { class: "quiet" }, "Loading …")); }, 400);
   try {
     if (known.state === null) await refresh();
+    const seen = { version: known.state.version, model: known.state.model }; // what is drawn is at least as new
     const made = await make(...parts);
     if (mine !== drawn) return;
+    made.seen = seen;
     const scrolled = scrollY, focused = document.activeElement?.id;
     current = made;
     fill(view, made.content);

@@ -8,7 +8,9 @@ const author = byId("author"); // null if the token says who the reviewer is
 export const known = { state: null, details: new Map(), detailsVersion: null, othersDecidedAt: -Infinity };
 
 export async function refresh() {
-  known.state = await api("/v1/review/state");
+  const state = await api("/v1/review/state");
+  if (known.state && state.model !== known.state.model) return; // another model: the news lead to a page of its own
+  known.state = state;
   const { accepted, new: total, checked, expected_error: error } = known.state.progress;
   byId("progress").hidden = false;
   byId("bar").value = total ? accepted / total : 1;
@@ -47,7 +49,7 @@ const drafts = new Map();
 
 export function draft(key, input) {
   if (drafts.has(key)) input.value = drafts.get(key);
-  input.addEventListener("input", () => drafts.set(key, input.value));
+  input.addEventListener("input", () => { if (input.value) drafts.set(key, input.value); else drafts.delete(key); });
   return input;
 }
 export function forgetDrafts(prefix) {

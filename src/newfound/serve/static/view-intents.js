@@ -73,7 +73,7 @@ function welcome() {
 function bulk(redraw) {
   const some = [...selection];
   if (!some.length) return null;
-  const fresh = some.filter((name) => intents().find((i) => i.name === name).status === "new");
+  const fresh = some.filter((name) => intents().find((i) => i.name === name)?.status === "new");
   const done = () => { selection.clear(); };
   return el("div", { class: "selection", id: "bulk" }, el("strong", {}, `${some.length} selected`),
     fresh.length > 0 && button("Accept", async () => { if (await decide(fresh.map((intent) => ({ accept: { intent } })), `Accepted ${plural(fresh.length, "intent")}.`)) { done(); redraw(); } }),
