@@ -21,8 +21,9 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Two processes: CI has two cores. Tests of one file share what they set up, so files are not divided.
 test: lint site
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 docs: $(VENV)/.installed
 	$(BIN)/typer newfound.cli utils docs --name newfound --title newfound --output docs/cli.md

@@ -219,3 +219,38 @@ def test_decisions_in_words():
     assert {in_words(decision) for decision in said.values()} == set(said)
     entry = Entry(1, "2026-01-01T00:00:00+00:00", "ana", ACCEPT, "2026-01-01T00:00:01+00:00", "bo")
     assert [event.words for event in events([entry])] == ["ana accepted a", "bo took back that ana accepted a"]
+
+
+def test_what_was_taken_back_meanwhile_is_no_conflict(folder):
+    store = ReviewStore(folder)
+    new = store.names[-1]
+    seen = store.version()
+    store.decide([Decision("reject", {"intent": new})], author="ana")
+    with pytest.raises(ConflictError, match="ana rejected"):
+        store.decide([Decision("accept", {"intent": new})], author="bo", expected_version=seen)
+    store.undo(author="ana")
+    store.decide([Decision("accept", {"intent": new})], author="bo", expected_version=seen)
+
+
+def test_moves_of_the_same_utterances_are_compared_however_they_are_batched(folder):
+    store = ReviewStore(folder)
+    texts = store_texts(folder)
+    new = store.names[-1]
+    for start in range(0, 20, 5):
+        store.decide([Decision("move", {"texts": texts[start : start + 5], "to": new})], author="ana")
+    with pytest.raises(ConflictError, match="ana put"):
+        store.decide(
+            [Decision("move", {"texts": [text], "to": None}) for text in texts[:20]], author="bo", expected_version=0
+        )
+
+
+def store_texts(folder):
+    return [u.text for u in load(folder).model.utterances]
+
+
+def test_a_comment_that_two_parts_share_is_shown_once_when_they_are_merged_again():
+    review = Review.begin(["a", "b"], [])
+    review.apply(Decision("comment", {"intent": "a", "text": "?"}))
+    review.apply(Decision("split", {"intent": "a", "into": {"x": ["1"], "y": ["2"]}}))
+    review.apply(Decision("merge", {"intents": ["y"], "into": "x"}))
+    assert review.comments == {"x": (0,)}

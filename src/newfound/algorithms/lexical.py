@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -32,6 +33,7 @@ def with_words(x: Tensor, texts: Sequence[str], *, seed: int) -> Tensor:
     dimensions = min(DIMENSIONS, weights.shape[1] - 1, weights.shape[0] - 1)
     if dimensions < 1:
         return x
-    words = TruncatedSVD(dimensions, random_state=seed).fit_transform(weights)
+    with np.errstate(invalid="ignore"):  # texts that are all alike have no variance to explain
+        words = TruncatedSVD(dimensions, random_state=seed).fit_transform(weights)
     scaled = WEIGHT * F.normalize(torch.from_numpy(words).to(x), dim=-1)
     return F.normalize(torch.cat([x, scaled], dim=1), dim=-1)
