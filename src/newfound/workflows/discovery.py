@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
+from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
 from newfound.defaults import Conflicts, LogsHold
 from newfound.errors import SettingsError
@@ -26,6 +27,7 @@ from newfound.workflows.sources import (
     distinct_logs,
     known_and_logs,
     redacted,
+    rows_of,
 )
 
 if TYPE_CHECKING:
@@ -136,9 +138,12 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         reporter,
         conflicts=request.conflicts,
         conflicts_file=None if out is None else out.with_name(out.name + ".conflicts.csv"),
+        masked=request.redact,
     )
     if request.redact:
         known, logs = redacted(known, reporter), redacted(logs, reporter)
+        # Texts that differed in what is masked now may be equal, with two labels.
+        known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
     logs = distinct_logs(logs, reporter)
     check_n_new(request.n_new, logs, reporter)
     method = _method(request, reporter)

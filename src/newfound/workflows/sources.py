@@ -10,7 +10,7 @@ from typing import Literal
 from newfound.data.conflicts import Conflict, without_conflicts, write_conflicts
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import distinct
-from newfound.data.redact import redact_corpus
+from newfound.data.redact import redact, redact_corpus
 from newfound.data.rows import Row
 from newfound.data.validation import (
     ReadReport,
@@ -69,6 +69,7 @@ def known_and_logs(
     *,
     conflicts: Conflicts = CONFLICTS,
     conflicts_file: Path | None = None,
+    masked: bool = False,
 ) -> tuple[Corpus, Corpus]:
     """Return the labelled utterances of the known intents and the unlabelled ones of the logs.
 
@@ -80,16 +81,17 @@ def known_and_logs(
         reporter: Is told what was unusual.
         conflicts: What becomes of a text with several labels.
         conflicts_file: Where the texts with several labels are listed.
+        masked: Whether texts are listed and shown with masks for what identifies a person.
     """
     if logs is None:
-        combined = combined_corpus(known, options, reporter, conflicts, conflicts_file)
+        combined = combined_corpus(known, options, reporter, conflicts, conflicts_file, masked=masked)
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
         reporter.note(
             f"{_name_of(known)}: {len(labelled):,} utterances with a label are the known intents, "
             f"{len(unlabelled):,} without one are the logs."
         )
     else:
-        labelled = known_corpus(known, options, reporter, conflicts, conflicts_file)
+        labelled = known_corpus(known, options, reporter, conflicts, conflicts_file, masked=masked)
         try:
             unlabelled = logs_corpus(logs, options_for_logs, reporter)
         except ColumnMissing as error:
@@ -106,9 +108,11 @@ def known_corpus(
     reporter: Reporter,
     conflicts: Conflicts = CONFLICTS,
     conflicts_file: Path | None = None,
+    *,
+    masked: bool = False,
 ) -> Corpus:
     """Return the labelled utterances of the known intents."""
-    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=False)
+    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=False, masked=masked)
 
 
 def combined_corpus(
@@ -117,9 +121,11 @@ def combined_corpus(
     reporter: Reporter,
     conflicts: Conflicts = CONFLICTS,
     conflicts_file: Path | None = None,
+    *,
+    masked: bool = False,
 ) -> Corpus:
     """Return utterances of which some have a label and the others are the logs."""
-    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=True)
+    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=True, masked=masked)
 
 
 def _labelled_corpus(
@@ -130,6 +136,7 @@ def _labelled_corpus(
     conflicts_file: Path | None,
     *,
     combined: bool,
+    masked: bool,
 ) -> Corpus:
     try:
         if isinstance(source, str | Path):
@@ -153,12 +160,15 @@ def _labelled_corpus(
             corpus = corpus.take(kept)
             (check_combined if combined else check_intents)(corpus, "known")
     except ConflictingLabels as error:
-        if conflicts_file is None:
-            raise
-        write_conflicts(conflicts_file, error.conflicts)
-        raise ConflictingLabels(error.shown, error.conflicts, conflicts_file) from None
+        shown, listed = error.shown, list(error.conflicts)
+        if masked:
+            shown, listed = redact(shown), _with_masks(listed)
+        if conflicts_file is not None:
+            write_conflicts(conflicts_file, listed)
+        raise ConflictingLabels(shown, listed, conflicts_file) from None
     if conflicts:
-        _tell_of_conflicts(_name_of(source), conflicts, policy, conflicts_file, reporter)
+        listed = _with_masks(conflicts) if masked else list(conflicts)
+        _tell_of_conflicts(_name_of(source), listed, policy, conflicts_file, reporter)
     return corpus
 
 
@@ -184,6 +194,10 @@ def _checked(corpus: Corpus) -> Corpus:
 def rows_of(corpus: Corpus) -> list[Row]:
     """Return the utterances as rows; their lines are their positions, from 1."""
     return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
+
+
+def _with_masks(conflicts: Sequence[Conflict]) -> list[Conflict]:
+    return [replace(conflict, text=redact(conflict.text)) for conflict in conflicts]
 
 
 def _tell_of_conflicts(
