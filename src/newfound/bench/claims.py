@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from newfound.bench.cells import Cell
-from newfound.bench.experiments import COMPACTNESS, SCORES, Column, Row, row_label
+from newfound.bench.experiments import COMPACTNESS, SCORES, SPEED, Column, Row, row_label
 from newfound.bench.tables import Results, number_of
 
 Verdict = Literal["reproduced", "not reproduced", "not tested"]
 SIGNIFICANCE = 0.05
+MOST_TIMES_LONGER = 1.16  # twice the 8 % that the paper reports
 FEWEST_PAIRS = 6  # with fewer, no signed-rank test can give a p below 0.05
 OOD_ACC = SCORES[1]
 BASELINES = ("kmeans", "deepaligned", "deepaligned-mix", "e2e")
@@ -180,8 +181,25 @@ def _lead_grows(evidence: Evidence) -> Judgement:
     return Judgement(verdict, evidence_text)
 
 
-def _not_tested(why: str) -> Judge:
-    return lambda evidence: Judgement("not tested", why)
+def _falls_more_in_a_tail(evidence: Evidence) -> Judgement:
+    falls = {}
+    for method in ("e2e", "dpl"):
+        even, tailed = (
+            evidence.values((method, variant), OOD_ACC, "GID-MD") for variant in ("default", "imbalance-12")
+        )
+        falls[method] = {run: even[run] - tailed[run] for run in even if run in tailed}
+    differences = [falls["e2e"][run] - falls["dpl"][run] for run in falls["e2e"] if run in falls["dpl"]]
+    return judge_differences(differences, "fall of E2E − fall of DPL at factor 12 on GID-MD")
+
+
+def _takes_a_little_longer(evidence: Evidence) -> Judgement:
+    seconds = [evidence.values((method, "speed"), SPEED[0], "GID-SD") for method in ("dpl", "e2e")]
+    ratios = [seconds[0][run] / seconds[1][run] for run in seconds[0] if run in seconds[1]]
+    if not ratios:
+        return NOT_TESTED
+    ratio = statistics.fmean(ratios)
+    verdict: Verdict = "reproduced" if 1 < ratio <= MOST_TIMES_LONGER else "not reproduced"
+    return Judgement(verdict, f"an epoch of DPL takes {ratio:.2f} times as long as one of E2E")
 
 
 def _pseudo_labels(epoch: int) -> Column:
@@ -289,13 +307,13 @@ CLAIMS: tuple[Claim, ...] = (
         "figure 8",
         "In long-tailed logs E2E falls more than DPL.",
         "imbalance",
-        _not_tested("E2E and DPL were not run on long-tailed logs"),
+        _falls_more_in_a_tail,
     ),
     Claim(
         "section 4.3",
         "Training takes about 8 % longer with DPL than with E2E.",
         "speed",
-        _not_tested("E2E's time with its published settings was not measured alone on the GPU"),
+        _takes_a_little_longer,
     ),
 )
 

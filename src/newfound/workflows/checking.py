@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -161,16 +161,7 @@ def _check_target(out: Path, overwrite: bool) -> None:
 
 def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
     if isinstance(request.known, str | Path):
-        read = request.read
-        rows, report = read_labelled_rows(
-            request.known,
-            text_column=read.text_column,
-            label_column=read.label_column,
-            format=read.format,
-            encoding=read.encoding,
-            delimiter=read.delimiter,
-            header=read.header,
-        )
+        rows, report = read_labelled_rows(request.known, **asdict(request.read))
         tell(report, reporter)
         name = str(request.known)
     else:

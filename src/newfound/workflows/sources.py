@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -84,14 +84,14 @@ def known_and_logs(
         masked: Whether texts are listed and shown with masks for what identifies a person.
     """
     if logs is None:
-        combined = combined_corpus(known, options, reporter, conflicts, conflicts_file, masked=masked)
+        combined = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=True, masked=masked)
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
         reporter.note(
             f"{_name_of(known)}: {len(labelled):,} utterances with a label are the known intents, "
             f"{len(unlabelled):,} without one are the logs."
         )
     else:
-        labelled = known_corpus(known, options, reporter, conflicts, conflicts_file, masked=masked)
+        labelled = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=False, masked=masked)
         try:
             unlabelled = logs_corpus(logs, options_for_logs, reporter)
         except ColumnMissing as error:
@@ -100,32 +100,6 @@ def known_and_logs(
         unlabelled, labelled = labelled.unlabelled() + unlabelled, labelled.labelled()
     _warn_of_single_examples(labelled, reporter)
     return labelled, unlabelled
-
-
-def known_corpus(
-    source: KnownSource,
-    options: ReadOptions,
-    reporter: Reporter,
-    conflicts: Conflicts = CONFLICTS,
-    conflicts_file: Path | None = None,
-    *,
-    masked: bool = False,
-) -> Corpus:
-    """Return the labelled utterances of the known intents."""
-    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=False, masked=masked)
-
-
-def combined_corpus(
-    source: KnownSource,
-    options: ReadOptions,
-    reporter: Reporter,
-    conflicts: Conflicts = CONFLICTS,
-    conflicts_file: Path | None = None,
-    *,
-    masked: bool = False,
-) -> Corpus:
-    """Return utterances of which some have a label and the others are the logs."""
-    return _labelled_corpus(source, options, reporter, conflicts, conflicts_file, combined=True, masked=masked)
 
 
 def _labelled_corpus(
@@ -138,19 +112,11 @@ def _labelled_corpus(
     combined: bool,
     masked: bool,
 ) -> Corpus:
+    """Return the labelled utterances of the known intents; combined data hold unlabelled ones as well."""
     try:
         if isinstance(source, str | Path):
             read = read_combined if combined else read_known
-            corpus, report = read(
-                source,
-                text_column=options.text_column,
-                label_column=options.label_column,
-                format=options.format,
-                encoding=options.encoding,
-                delimiter=options.delimiter,
-                header=options.header,
-                conflicts=policy,
-            )
+            corpus, report = read(source, **asdict(options), conflicts=policy)
             tell(report, reporter)
             conflicts = report.conflicts
             corpus = corpus.from_source(Path(source).name)
