@@ -87,6 +87,11 @@ class Claim:
     judge: Judge
 
 
+def signed(value: float) -> str:
+    """Return a difference with its sign, the minus sign being the one of the names around it."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
 def judge_differences(differences: Sequence[float], name: str) -> Judgement:
     """Judge the claim that differences are positive.
 
@@ -101,7 +106,7 @@ def judge_differences(differences: Sequence[float], name: str) -> Judgement:
     mean = statistics.fmean(differences)
     p = float(wilcoxon(differences).pvalue) if any(differences) else 1.0
     verdict: Verdict = "reproduced" if mean > 0 and p < SIGNIFICANCE else "not reproduced"
-    return Judgement(verdict, f"{name}: {mean:+.2f} (p = {p:.3f}, {len(differences)} pairs)")
+    return Judgement(verdict, f"{name}: {signed(mean)} (p = {p:.3f}, {len(differences)} pairs)")
 
 
 def larger(
@@ -143,7 +148,7 @@ def _gain_shrinks(evidence: Evidence) -> Judgement:
     single, multiple = (statistics.fmean(gain) for gain in gains)
     verdict: Verdict = "reproduced" if single > multiple else "not reproduced"
     return Judgement(
-        verdict, f"DPL − E2E: {single:+.2f} on GID-SD, {multiple:+.2f} on GID-MD (means compared, no test)"
+        verdict, f"DPL − E2E: {signed(single)} on GID-SD, {signed(multiple)} on GID-MD (means compared, no test)"
     )
 
 
@@ -177,7 +182,9 @@ def _lead_grows(evidence: Evidence) -> Judgement:
         return NOT_TESTED
     few, many = (statistics.fmean(leads[ratio]) for ratio in (20, 60))
     verdict: Verdict = "reproduced" if many > few else "not reproduced"
-    evidence_text = f"DPL − k-means: {few:+.2f} at 20 %, {many:+.2f} at 60 % (means compared, no test; E2E was not run)"
+    evidence_text = (
+        f"DPL − k-means: {signed(few)} at 20 %, {signed(many)} at 60 % (means compared, no test; E2E was not run)"
+    )
     return Judgement(verdict, evidence_text)
 
 
