@@ -66,6 +66,13 @@ def apply(
     effort: EffortOption = defaults.EFFORT,
     tune: TuneOption = defaults.TUNE,
     device: DeviceOption = defaults.DEVICE,
+    recluster: Annotated[
+        bool,
+        typer.Option(
+            "--recluster/--no-recluster",
+            help="With --refit: utterances around those that a person moved follow them, or stay where they are.",
+        ),
+    ] = True,
 ) -> None:
     """Record the decisions of a file (rename, merge, split, reject, accept, move): all of them, or none."""
     from newfound.files import check_replaceable
@@ -89,8 +96,12 @@ def apply(
         from newfound.workflows.refitting import RefitRequest
         from newfound.workflows.refitting import refit as run_workflow
 
-        request = RefitRequest(model, out, encoder=encoder, effort=effort, tune=tune, device=device)
-        run_workflow(request, reporter=reporter_for_terminal())
+        request = RefitRequest(
+            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster
+        )
+        changes = run_workflow(request, reporter=reporter_for_terminal()).changes
+        if changes.reclustered:
+            print(f"{changes.reclustered} similar utterances followed those that were moved, before the training.")
         print(f"Wrote the model trained on them to {out}/")
 
 

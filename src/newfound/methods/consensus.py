@@ -27,9 +27,11 @@ from newfound.algorithms.consensus import (
 )
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.metrics import accuracy, map_clusters
+from newfound.algorithms.questions import Inquiry
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
+from newfound.intents.questions import ask
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import fine_tune
@@ -69,6 +71,7 @@ class Consensus(Discoverer):
         temperature: Of the cosine classifier's cross-entropy.
         dropout: On the vector, in the classifier's training.
         epochs: Of the classifier's training.
+        questions: How many questions about doubtful utterances an answerer is asked, if `fit` is given one.
     """
 
     logs: LogsHold = LOGS_HOLD
@@ -83,7 +86,9 @@ class Consensus(Discoverer):
     temperature: Positive | None = None
     dropout: DropoutRate = 0.0
     epochs: CountOrNone = 50
+    questions: CountOrNone = 100
 
+    ASKS_QUESTIONS: ClassVar[bool] = True
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "layers", "rounds": 0},
@@ -167,10 +172,25 @@ class Consensus(Discoverer):
             worded = self._votes_with_words(context, voters, voting, number)
             counted += worded if surer(worded, counted) else []
         clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
+        if number == (self.rounds if context.tune.layers else 0):
+            clusters = self._under_answers(context, voters, voting, counted, clusters)
         if len(voters) == len(logs):
             return clusters, agreement(counted, clusters)
         everything = x[logs.to(x.device)]
         return (everything @ class_means(voters, clusters, context.n_new)[0].T).argmax(1), torch.ones(len(logs))
+
+    def _under_answers(
+        self, context: FitContext, x: Tensor, rows: Tensor, votes: list[Tensor], clusters: Tensor
+    ) -> Tensor:
+        """The clusters [m] that are left when the answerer, if there is one, was asked where votes disagree."""
+        if context.answerer is None or not self.questions:
+            return clusters
+        inquiry = Inquiry(diffuse(x, neighbours=self.neighbours), votes, clusters)
+        texts = [context.train.texts[i] for i in rows.tolist()]
+        answered = ask(inquiry, texts, context.answerer, self.questions)
+        context.run.reporter.note(f"{answered} questions about doubtful utterances were answered")
+        numbered: Tensor = torch.unique(inquiry.labels(context.n_new), return_inverse=True)[1]
+        return numbered
 
     def _votes(self, context: FitContext, x: Tensor, runs: int, kind: str, number: int) -> list[Tensor]:
         """Clusterings [n] of both views of vectors [n, d]."""

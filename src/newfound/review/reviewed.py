@@ -47,7 +47,7 @@ class ReviewedModel(FittedClassifier):
         self.review = review
         self.names: tuple[str, ...] = tuple(review.names)
         self._position = {name: i for i, name in enumerate(self.names)}
-        self._vectors_of = vectors_of or (lambda texts: torch.from_numpy(model.transform(texts)))
+        self.vectors_of = vectors_of or (lambda texts: torch.from_numpy(model.transform(texts)))
         self._prototypes = {column: self._part_prototypes(texts) for column, texts in review.parts.items()}
 
     def __repr__(self) -> str:
@@ -219,7 +219,7 @@ class ReviewedModel(FittedClassifier):
         rows = []
         for texts in parts:
             if texts:
-                rows.append(F.normalize(self._vectors_of(texts), dim=-1).mean(0))
+                rows.append(F.normalize(self.vectors_of(texts), dim=-1).mean(0))
             else:
                 rows.append(torch.zeros(self.model.encoder.width))
         return F.normalize(torch.stack(rows), dim=-1)

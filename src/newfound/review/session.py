@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, Thread
@@ -36,6 +36,7 @@ from newfound.review.proposals import (
     split_proposal,
     two_parts,
 )
+from newfound.review.questions import LogVotes, ReviewInquiry
 from newfound.review.reviewed import ReviewedModel, UtteranceVectors
 from newfound.review.store import ReviewStore
 from newfound.review.views import (
@@ -56,7 +57,8 @@ from newfound.review.views import (
 )
 
 MAX_EXAMPLES_IN_LIST = 3  # of each intent
-MAX_UTTERANCES_TO_WAIT_FOR = 200  # the final layout of so few is computed at once
+MAX_UTTERANCES_TO_WAIT_FOR = 200  # layout and votes of so few are computed at once
+MAX_QUESTIONS = 50  # at the head of the queue
 T = TypeVar("T")
 
 
@@ -77,7 +79,7 @@ class ReviewSession:
         self._view: ReviewView | None = None
         self._checked: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
-        self._computing_layout = False
+        self._begun: set[str] = set()  # values that are computed in the background
         self.kept = KeptByRows()
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
 
@@ -135,21 +137,38 @@ class ReviewSession:
         The final layout takes long for many utterances. While it is computed in the background, a simple one is
         returned, so that nobody has to wait.
         """
-        if "layout" in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR:
+        if self._is_ready("layout", lambda: self.layout):
             return self.layout, True
-        with self._lock:
-            is_first, self._computing_layout = not self._computing_layout, True
-        if is_first:
-            Thread(target=lambda: self.layout, daemon=True).start()
         return self._compute_once(
             "quick layout", lambda: quick_positions(self.vectors.numpy()).round(4).tolist()
         ), False
+
+    @property
+    def votes(self) -> LogVotes:
+        """Votes on the logs, which say where questions are worth asking."""
+        return self._compute_once("votes", lambda: LogVotes(self.model))
+
+    def votes_now(self) -> LogVotes | None:
+        """Return the votes; None while they are computed in the background."""
+        return self.votes if self._is_ready("votes", lambda: self.votes) else None
+
+    def _is_ready(self, name: str, compute: Callable[[], object]) -> bool:
+        """Return whether a value is computed or quick to compute; otherwise compute it in the background, once."""
+        if name in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR:
+            return True
+        with self._lock:
+            is_first = name not in self._begun
+            self._begun.add(name)
+        if is_first:
+            Thread(target=compute, daemon=True).start()
+        return False
 
     def warm_up(self) -> None:
         """Compute what takes long, so that no request has to wait for it."""
         view = self.view()
         view.state()
         view.details()
+        _ = self.votes
         _ = self.layout
 
     def _compute_once(self, name: str, compute: Callable[[], T]) -> T:
@@ -315,7 +334,8 @@ class ReviewView:
     def queue(self, count: int = 20) -> list[QueueItem]:
         """Return the utterances from the logs that most need a check.
 
-        These are the ones whose intent is uncertain and differs from that of their neighbours.
+        First come those that stand for others and whose intent is in doubt, the largest expected gain first. Then come
+        those whose intent is uncertain and differs from that of their neighbours.
 
         Args:
             count: The number of utterances at most.
@@ -328,15 +348,34 @@ class ReviewView:
         label = self.describer.label
         agreement = (label[self.session.neighbours[rows]] == label[rows][:, None]).float().mean(1)
         doubt = entropy + (1 - agreement)
-        chosen = doubt.argsort(descending=True, stable=True)[:count].tolist()
-        return [
-            QueueItem(
-                self.utterance(rows[j]),
-                self._candidates(self.describer.probabilities[rows[j]], 4),
-                round(float(agreement[j]), 2),
-            )
-            for j in chosen
+        agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
+        asked = [item for item in self._questions(agreed) if item.utterance.id in agreed][:count]
+        first = {item.utterance.id for item in asked}
+        others = [rows[j] for j in doubt.argsort(descending=True, stable=True).tolist() if rows[j] not in first]
+        return asked + [
+            QueueItem(self.utterance(i), self._candidates(self.describer.probabilities[i], 4), agreed[i])
+            for i in others[: count - len(asked)]
         ]
+
+    def _questions(self, agreed: Mapping[int, float]) -> list[QueueItem]:
+        """Return the questions that are worth a person's time; none while the votes are still being counted.
+
+        Args:
+            agreed: The share of neighbours with the same intent, for each utterance that may be asked about.
+        """
+        votes = self.session.votes_now()
+        if votes is None:
+            return []
+        inquiry = ReviewInquiry(self.reviewed, votes)
+        items = []
+        for question in inquiry.questions(MAX_QUESTIONS):
+            i = int(inquiry.rows[question.row])
+            probabilities = self.describer.probabilities[i]
+            names = [(self.names[n], round(float(probabilities[n]), 4)) for n in question.intents]
+            about = None if question.is_about is None else self.names[question.is_about]
+            candidates = tuple(Candidate(name, value) for name, value in names)
+            items.append(QueueItem(self.utterance(i), candidates, agreed.get(i, 1.0), question.rows, about))
+        return items
 
     def _candidates(self, probabilities: Tensor, count: int) -> tuple[Candidate, ...]:
         best = probabilities.topk(min(count, len(self.names)))

@@ -54,11 +54,16 @@ class QueueItem:
         utterance: The utterance.
         candidates: The intents that it may belong to, the most probable first.
         agreement: The share of its nearest neighbours that have the same intent.
+        stands_for: The number of utterances that follow it at the next refit if it is moved, itself included.
+        asks_about: The intent that the utterance is the most central one of, if the question is whether that intent is
+            the same as one of the candidates.
     """
 
     utterance: ListedUtterance
     candidates: tuple[Candidate, ...]
     agreement: float
+    stands_for: int = 1
+    asks_about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,8 @@ class RefitRequest:
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
         overwrite: Replace an earlier model at `out`.
+        recluster: Cluster the logs again under the decisions, so that utterances follow those that a person moved;
+            otherwise only what a person decided changes.
     """
 
     model: ModelSource
@@ -45,6 +47,7 @@ class RefitRequest:
     device: str = defaults.DEVICE
     seed: int = defaults.SEED
     overwrite: bool = False
+    recluster: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class RefitChanges:
         utterances: The number of utterances that were compared.
         moved: The number of them whose intent differs.
         examples: Some of these.
+        reclustered: The number of utterances that followed those that a person moved, before the training.
     """
 
     intents_before: int
@@ -81,6 +85,7 @@ class RefitChanges:
     utterances: int
     moved: int
     examples: tuple[MovedUtterance, ...]
+    reclustered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +122,14 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         seed=request.seed,
         **settings_of_effort(Refit, request.effort, request.tune, request.device, reporter),
     )
-    fit(method, reviewed.corpus(), Run(reporter=reporter))
+    from newfound.review.questions import reclustered
+
+    corpus, followed = reclustered(reviewed) if request.recluster else (reviewed.corpus(), 0)
+    fit(method, corpus, Run(reporter=reporter))
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
     model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
     with reporter.task(COMPARING, 1) as task:
-        changes = compare(reviewed, model)
+        changes = replace(compare(reviewed, model), reclustered=followed)
         task.advance()
     if out is not None:
         with reporter.task(WRITING, 1) as task:

@@ -149,6 +149,7 @@ class ChangesOut(BaseModel):
     utterances: int
     moved: int
     examples: list[MovedOut]
+    reclustered: int = Field(description="Utterances that followed those that a person moved, before the training")
 
     @classmethod
     def of(cls, changes: RefitChanges) -> Self:

@@ -247,11 +247,19 @@ class QueueItemOut(UtteranceOut):
 
     candidates: list[tuple[str, float]] = Field(description="Intents it may belong to, with their probability")
     agreement: float = Field(description="Share of its neighbours that have its intent")
+    stands_for: int = Field(description="Number of utterances that follow it at the next refit if it is moved")
+    asks_about: str | None = Field(description="Intent that may be the same as a candidate; it stands for all of it")
 
     @classmethod
     def of_item(cls, item: QueueItem) -> Self:
         """Return the body for an item of the queue."""
-        return cls(**fields_of(item.utterance), candidates=_pairs(item.candidates), agreement=item.agreement)
+        return cls(
+            **fields_of(item.utterance),
+            candidates=_pairs(item.candidates),
+            agreement=item.agreement,
+            stands_for=item.stands_for,
+            asks_about=item.asks_about,
+        )
 
 
 class QueueOut(BaseModel):

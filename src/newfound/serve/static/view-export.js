@@ -81,6 +81,7 @@ function changes(c) {
     el("dl", {}, fact("Intents", `${c.intents_before} before, ${c.intents_after} now`),
       c.now_known.length > 0 && fact("Known now", c.now_known.join(", ")), c.gone.length > 0 && fact("Gone, for want of utterances", c.gone.join(", ")),
       fact(term("expected error", "Expected error"), `${percent(c.expected_error_before)} before, ${percent(c.expected_error_after)} now`),
+      c.reclustered > 0 && fact("Followed your moves", `${plural(c.reclustered, "similar utterance", "similar utterances")}, before the training`),
       fact("Moved utterances", `${c.moved} of ${c.utterances.toLocaleString("en")}`)),
     c.examples.length > 0 && el("details", {}, el("summary", {}, c.moved > c.examples.length ? `The first ${c.examples.length} of them` : "Which ones"),
       el("table", {}, el("thead", {}, el("tr", {}, ["Utterance", "Before", "Now"].map((t) => el("th", {}, t)))), el("tbody", {}, c.examples.map((m) => el("tr", {}, el("td", {}, m.text), el("td", {}, m.before ?? "no intent"), el("td", {}, m.after ?? "no intent")))))));

@@ -1,0 +1,113 @@
+"""What answers to questions about doubtful utterances gain, if all of them are right: an oracle that reads gold labels.
+
+python benchmarks/questions/measure.py GID-SD:1 GID-SD:2 GID-SD:3 --seeds 0,1,2 --out FILE
+python benchmarks/questions/measure.py FRESH-BANKING77:1000 --errors 0.2 --out FILE      every fifth answer is wrong
+python benchmarks/questions/measure.py --show FILE
+
+The recipe is `quick` (frozen MiniLM). Fresh partitions are scored on dev rows, splits 1 to 3 on test rows. Gold labels
+of the logs reach the fit through the answers alone, which is why the results are marked as an oracle's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from newfound.bench.cells import load_partition
+from newfound.bench.scoring import score_predictor
+from newfound.bench.studies import FrozenPredictor, Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
+from newfound.intents.questions import Answer, PosedQuestion
+from newfound.methods.consensus import Consensus
+
+FIELDS = ("ind_acc", "ood_acc", "all_acc")
+
+
+class Oracle:
+    """Answers by the gold labels; a share of the answers is wrong on purpose."""
+
+    def __init__(self, task: DiscoveryTask, errors: float, seed: int) -> None:
+        """Read the gold labels.
+
+        Args:
+            task: The task.
+            errors: The share of wrong answers.
+            seed: Of the choice which are wrong.
+        """
+        self._gold = dict(zip(task.train.texts, task.train.labels, strict=True))
+        self._errors = errors
+        self._rng = np.random.default_rng(seed)
+        self.asked = 0
+
+    def answer(self, question: PosedQuestion) -> Answer:
+        """Return the first candidate whose examples have the utterance's gold label."""
+        self.asked += 1
+        gold = self._gold[question.text]
+        fits = [i for i, texts in enumerate(question.candidates) if self._gold[texts[0]] == gold]
+        right = fits[0] if fits else None
+        if self._rng.random() >= self._errors:
+            return Answer(right)
+        wrong = [choice for choice in (*range(len(question.candidates)), None) if choice != right]
+        return Answer(wrong[int(self._rng.integers(len(wrong)))])
+
+
+def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: int) -> Row:
+    """Fit with that many questions, and score."""
+    benchmark, _, split = partition.partition(":")
+    task = load_partition(benchmark, split=int(split))
+    oracle = Oracle(task, errors, seed)
+    observed = task.observed_train
+    method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", seed=seed, logs="novel")
+    method.set_params(questions=count)
+    method.fit(observed.texts, observed.labels, answerer=oracle if count else None)
+    scores = score_predictor(FrozenPredictor(method.model_, encoder), task)["scores"]["strict"]
+    return {
+        "data": partition,
+        "seed": seed,
+        "oracle": True,
+        "errors": errors,
+        "questions": count,
+        "asked": oracle.asked,
+        **{name: scores[name] for name in FIELDS},
+    }
+
+
+def show(rows: list[Row]) -> None:
+    """Print mean and standard deviation of the strict scores for each benchmark and number of questions."""
+    for row in rows:
+        row["benchmark"] = row["data"].partition(":")[0]
+    for (benchmark, errors, count), group in sorted(group_rows(rows, ["benchmark", "errors", "questions"]).items()):
+        cells = [
+            f"{name} {np.mean([r[name] for r in group]):5.1f} ± {np.std([r[name] for r in group]):3.1f}"
+            for name in FIELDS
+        ]
+        print(f"{benchmark:16} errors {errors:.0%}  {count:4} questions  {'  '.join(cells)}  ({len(group)} runs)")
+
+
+def main() -> None:
+    """Run or show the study."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("partitions", nargs="*", help="BENCHMARK:SPLIT")
+    parser.add_argument("--questions", default="0,50,100,200,300", help="numbers of questions")
+    parser.add_argument("--errors", type=float, default=0.0, help="the share of wrong answers")
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--show", type=Path)
+    options = parser.parse_args()
+    if options.show is not None:
+        show(read_rows(options.show))
+        return
+    encoder = study_encoder()
+    for partition in options.partitions:
+        for seed in whole_numbers(options.seeds):
+            for count in whole_numbers(options.questions):
+                row = measure(partition, encoder, count, options.errors, seed)
+                append_row(options.out, row)
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Which questions are asked, and what answers change."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newfound.algorithms.consensus import vote
+from newfound.algorithms.metrics import accuracy, map_clusters
+from newfound.algorithms.questions import Inquiry
+
+
+def blobs(centres: int, each: int, *, noise: float = 0.25, seed: int = 0):
+    """Unit vectors around random directions, and the number of the direction of each."""
+    generator = torch.Generator().manual_seed(seed)
+    gold = torch.arange(centres).repeat_interleave(each)
+    directions = F.normalize(torch.randn(centres, 12, generator=generator), dim=-1)
+    return F.normalize(directions[gold] + noise * torch.randn(len(gold), 12, generator=generator), dim=-1), gold
+
+
+def two_intents_taken_for_one():
+    """Four groups of ten; the consensus joins the last two, on which half of the votes disagree."""
+    x, gold = blobs(4, 10, noise=0.05)
+    joined = gold.clamp(max=2)
+    return x, gold, [gold, joined], joined
+
+
+def answer_by(gold, question):
+    fits = [i for i, rows in enumerate(question.candidates) if gold[rows[0]] == gold[question.row]]
+    return fits[0] if fits else None
+
+
+def test_the_first_question_is_about_the_part_on_which_votes_disagree_and_its_answer_decides_for_all_of_it():
+    x, gold, votes, joined = two_intents_taken_for_one()
+    inquiry = Inquiry(x, votes, joined)
+    question = inquiry.next()
+    assert joined[question.row] == 2
+    assert question.intents[0] == 2  # the present intent is the first candidate
+    assert question.rows == 10
+    assert question.is_about is None
+    inquiry.answer(question, None)
+    labels = inquiry.labels()
+    assert accuracy(gold.numpy(), map_clusters(gold.numpy(), labels.numpy())) == 100
+
+
+def test_expected_gain_is_the_size_of_the_part_times_the_probability_that_it_is_another_intent():
+    x, _, votes, joined = two_intents_taken_for_one()
+    question = Inquiry(x, votes, joined).next()
+    # One vote puts the parts together (cosine 1), one apart (cosine 0): co-association 0.5, log odds 4.07 - 3.36.
+    assert question.gain == pytest.approx(10 / (1 + torch.tensor(-0.71).exp().item()), rel=1e-4)
+
+
+def test_an_intent_that_was_taken_for_two_is_joined_by_one_answer():
+    x, gold = blobs(3, 12, noise=0.05)
+    split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+    inquiry = Inquiry(x, [gold, gold, split], split)
+    question = inquiry.next()
+    assert question.is_about in (2, 3)
+    inquiry.answer(question, answer_by(gold, question))
+    assert len(inquiry.labels().unique()) == 3
+
+
+def test_intents_that_are_settled_are_not_joined_with_each_other():
+    x, gold = blobs(3, 12, noise=0.05)
+    split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+    inquiry = Inquiry(x, [gold, gold, split], split, settled=(2, 3))
+    asked = []
+    while (question := inquiry.next()) is not None and len(asked) < 50:
+        asked.append(question.is_about)
+        inquiry.answer(question, 0 if question.is_about is None else None)
+    assert not any(about in (2, 3) for about in asked)
+    assert set(inquiry.labels().tolist()) == {0, 1, 2, 3}
+    forced = Inquiry(x, [gold, gold, split], split, settled=(2, 3)).labels(3)  # others are joined instead
+    assert {2, 3} < set(forced.tolist())
+    assert len(forced.unique()) == 3
+
+
+def test_right_answers_to_all_questions_lead_to_the_right_clusters():
+    x, gold = blobs(20, 12, noise=0.15, seed=1)
+    votes = [vote(x, 20, seed=s).free for s in range(4)]
+    inquiry = Inquiry(x, votes, votes[0])
+
+    def right() -> float:
+        return accuracy(gold.numpy(), map_clusters(gold.numpy(), inquiry.labels(20).numpy()))
+
+    before = right()
+    for _ in range(60):
+        question = inquiry.next()
+        if question is None:
+            break
+        inquiry.answer(question, answer_by(gold, question))
+    assert before < 90
+    assert right() > 97, (before, right())
+
+
+def test_a_skipped_question_is_not_asked_again_and_changes_nothing():
+    x, _, votes, joined = two_intents_taken_for_one()
+    inquiry = Inquiry(x, votes, joined)
+    seen = set()
+    while (question := inquiry.next()) is not None:
+        key = question.row, question.intents
+        assert key not in seen
+        seen.add(key)
+        inquiry.skip(question)
+    assert torch.equal(inquiry.labels(), joined)
+
+
+def test_a_row_that_is_told_takes_along_the_part_around_it():
+    x, gold, votes, joined = two_intents_taken_for_one()
+    inquiry = Inquiry(x, votes, joined)
+    row = int((gold == 3).nonzero()[4])
+    inquiry.tell(row, 7)
+    assert torch.equal(inquiry.labels() == 7, gold == 3)
+    inquiry.tell(row + 1, 2)  # its neighbour stays, and is all that goes back
+    assert torch.equal((inquiry.labels() == 2).nonzero().squeeze(1)[:10], (gold == 2).nonzero().squeeze(1))
+    assert int(inquiry.labels()[row]) == 7
+    assert int(inquiry.labels()[row + 1]) == 2
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    told=st.dictionaries(st.integers(0, 47), st.integers(0, 6), max_size=20),
+    seed=st.integers(0, 3),
+)
+def test_what_is_told_holds_whatever_else_is_told(told, seed):
+    x, _ = blobs(4, 12, noise=0.5, seed=seed)
+    votes = [vote(x, 4, seed=s).free for s in range(2)]
+    inquiry = Inquiry(x, votes, votes[0])
+    for row, intent in told.items():
+        inquiry.tell(row, intent)
+    labels = inquiry.labels()
+    assert all(int(labels[row]) == intent for row, intent in told.items())
+    assert bool((labels >= 0).all())
+    for _ in range(10):
+        question = inquiry.next()
+        if question is None:
+            break
+        assert question.row not in told or question.is_about is not None
+        inquiry.answer(question, None if question.is_about is None else 0)
+    k = len(torch.unique(inquiry.labels()))
+    assert len(torch.unique(inquiry.labels(k))) == k
+
+
+def test_nothing_is_asked_about_nothing():
+    inquiry = Inquiry(torch.zeros(0, 4), [torch.zeros(0, dtype=torch.int64)], torch.zeros(0, dtype=torch.int64))
+    assert inquiry.next() is None
+    assert len(inquiry.labels()) == 0

@@ -1,0 +1,112 @@
+"""The head of the queue, and the clusters of the logs under a person's decisions."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from newfound.intents.questions import Answer
+from newfound.methods.consensus import Consensus
+from newfound.review.decisions import Decision
+from newfound.review.questions import LogVotes, ReviewInquiry, reclustered
+from newfound.review.reviewed import load
+from newfound.review.session import ReviewSession
+from newfound.workflows.refitting import RefitRequest, refit
+
+
+@pytest.fixture
+def session(saved, tiny_encoder, tmp_path):
+    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
+
+
+def a_move(session):
+    """An utterance that stands for others, and another intent that it may belong to."""
+    item = next(i for i in session.view().queue(50) if i.stands_for > 1 and i.asks_about is None)
+    return item, next(c.name for c in item.candidates if c.name != item.utterance.intent)
+
+
+def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_twice(session):
+    view = session.view()
+    items = view.queue(500)
+    inquiry = ReviewInquiry(view.reviewed, session.votes)
+    questions = inquiry.questions(50)
+    gains = [q.gain for q in questions]
+    assert questions
+    assert gains[0] == max(gains)
+    asked = [int(inquiry.rows[q.row]) for q in questions]
+    assert [i.utterance.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
+    ids = [item.utterance.id for item in items]
+    assert len(ids) == len(set(ids)) == len(view._undecided)
+    assert items[0].candidates[0].name == items[0].utterance.intent or items[0].asks_about
+
+
+def test_what_is_answered_is_not_asked_again(session):
+    item = session.view().queue(1)[0]
+    session.decide([Decision("move", {"texts": [item.utterance.text], "to": item.utterance.intent})], author="ana")
+    assert item.utterance.id not in [i.utterance.id for i in session.view().queue(500)]
+
+
+def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tmp_path):
+    item, other = a_move(session)
+    session.decide([Decision("move", {"texts": [item.utterance.text], "to": other})], author="ana")
+    reviewed = load(session.folder, encoder=tiny_encoder)
+    corpus, followed = reclustered(reviewed)
+    assert followed == item.stands_for - 1
+    before = reviewed.corpus()
+    moved = [text for text, a, b in zip(corpus.texts, before.labels, corpus.labels, strict=True) if a != b]
+    assert len(moved) == followed
+    assert corpus.texts == before.texts
+    assert corpus.origins == before.origins
+    assert dict(zip(corpus.texts, corpus.labels, strict=True))[item.utterance.text] == other
+    labelled = {u.text for u in reviewed.model.utterances if u.labelled}
+    assert not labelled & set(moved)
+    result = refit(RefitRequest(session.folder, tmp_path / "refitted", encoder=tiny_encoder, tune="heads"))
+    assert result.changes.reclustered == followed
+    alone = refit(RefitRequest(session.folder, encoder=tiny_encoder, tune="heads", recluster=False))
+    assert alone.changes.reclustered == 0
+
+
+def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
+    new = next(i.name for i in session.view().state().intents if not i.known)
+    session.decide([Decision("accept", {"intent": new})], author="ana")
+    reviewed = load(session.folder, encoder=tiny_encoder)
+    assert reclustered(reviewed) == (reviewed.corpus(), 0)
+
+
+def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session, tiny_encoder):
+    item, other = a_move(session)
+    reviewed = session.view().reviewed
+    texts = [u.text for u in reviewed.assigned if u.intent == item.utterance.intent and not u.labelled]
+    kept = [text for text in texts if text != item.utterance.text][::2]
+    session.decide([Decision("move", {"texts": kept, "to": item.utterance.intent})], author="ana")
+    session.decide([Decision("move", {"texts": [item.utterance.text], "to": other})], author="ana")
+    reviewed = load(session.folder, encoder=tiny_encoder)
+    names = ReviewInquiry(reviewed, LogVotes(reviewed.model)).labels()
+    of_text = {reviewed.model.utterances[i].text: name for i, name in names.items()}
+    assert of_text[item.utterance.text] == other
+    assert {of_text[text] for text in kept} == {item.utterance.intent}
+
+
+class Recorder:
+    """Answers that nothing changes, and notes what it was asked."""
+
+    def __init__(self, answers=True):
+        self.asked, self.answers = [], answers
+
+    def answer(self, question):
+        self.asked.append(question)
+        return Answer(0) if self.answers else None
+
+
+def test_a_fit_asks_its_answerer_no_more_than_it_may_and_goes_on_without_answers(themed, tiny_encoder):
+    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+    plain = Consensus(**settings).fit(themed.texts, themed.labels)
+    silent, recorder = Recorder(answers=False), Recorder()
+    without = Consensus(**settings, questions=3).fit(themed.texts, themed.labels, answerer=silent)
+    assert len(silent.asked) == 3
+    assert list(without.labels_) == list(plain.labels_)
+    Consensus(**settings, questions=2).fit(themed.texts, themed.labels, answerer=recorder)
+    assert len(recorder.asked) == 2
+    logs = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None}
+    assert all(q.text in logs and len(q.candidates) >= 1 for q in recorder.asked)
