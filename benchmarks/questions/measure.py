@@ -39,6 +39,7 @@ class Oracle:
         """
         self._gold = dict(zip(task.train.texts, task.train.labels, strict=True))
         self._errors = errors
+        self.reliability = 1 - errors
         self._rng = np.random.default_rng(seed)
         self.asked = 0
 

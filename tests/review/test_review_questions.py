@@ -91,6 +91,8 @@ def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session,
 class Recorder:
     """Answers that nothing changes, and notes what it was asked."""
 
+    reliability = 1.0
+
     def __init__(self, answers=True):
         self.asked, self.answers = [], answers
 
@@ -110,3 +112,33 @@ def test_a_fit_asks_its_answerer_no_more_than_it_may_and_goes_on_without_answers
     assert len(recorder.asked) == 2
     logs = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None}
     assert all(q.text in logs and len(q.candidates) >= 1 for q in recorder.asked)
+
+
+class Guesser:
+    """Its reliability is not known: it is right about known intents as often as it is told to be."""
+
+    reliability = None
+
+    def __init__(self, intent_of, right):
+        self.intent_of, self.right, self.asked = intent_of, right, 0
+
+    def answer(self, question):
+        self.asked += 1
+        of = [self.intent_of.get(texts[0]) for texts in question.candidates]
+        intent = self.intent_of.get(question.text)
+        fits = of.index(intent) if intent in of else None
+        if self.right:
+            return Answer(fits)
+        return Answer(next(c for c in (*range(len(of)), None) if c != fits))
+
+
+def test_answers_are_believed_only_if_those_about_known_intents_are_right(themed, tiny_encoder):
+    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 12}
+    known = {t: label for t, label in zip(themed.texts, themed.labels, strict=True) if label is not None}
+    wrong, right = Guesser(known, right=False), Guesser(known, right=True)
+    plain = Consensus(**settings).fit(themed.texts, themed.labels)
+    guessed = Consensus(**settings).fit(themed.texts, themed.labels, answerer=wrong)
+    assert wrong.asked == min(3, len(set(known.values())))  # a quarter of the questions are controls; then it is over
+    assert list(guessed.labels_) == list(plain.labels_)
+    Consensus(**settings).fit(themed.texts, themed.labels, answerer=right)
+    assert wrong.asked < right.asked <= 12

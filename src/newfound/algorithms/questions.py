@@ -26,6 +26,7 @@ from newfound.algorithms.clustering import kmeans
 MAX_CANDIDATES = 5
 MAX_EXAMPLES = 3  # of an intent in a question
 MAX_CONFUSED = 2  # other intents that one is compared with
+MAX_OTHERS = 4  # rows that can be asked about to make sure
 MIN_ROWS_TO_CUT = 4
 CUT_RESTARTS = 3
 # Logistic regressions on 1,000 cuts and 300 pairs of clusters on four fresh partitions (benchmarks/questions/odds.py).
@@ -42,7 +43,9 @@ class Question:
         intents: The numbers of the intents, the present one or most probable one first.
         candidates: For each of them rows that stand for it.
         gain: The expected number of utterances that the answer puts right.
+        doubt: The probability that what is assigned now is wrong.
         rows: How many rows the answer decides about.
+        others: Some more of these rows, which can be asked about to make sure.
         is_about: The intent that the utterance stands for as a whole; None if it stands for a part.
     """
 
@@ -50,8 +53,28 @@ class Question:
     intents: tuple[int, ...]
     candidates: tuple[tuple[int, ...], ...]
     gain: float
+    doubt: float
     rows: int
+    others: tuple[int, ...] = ()
     is_about: int | None = None
+
+    def probabilities(self, choices: Sequence[int | None], reliability: float) -> dict[int | None, float]:
+        """Return how probable each answer is to be right, given what several rows were answered.
+
+        Args:
+            choices: The answers about the utterance and about some of `others`.
+            reliability: The share of the answers that are right.
+        """
+        options: list[int | None] = [*range(len(self.intents)), None]
+        present = 0 if self.is_about is None else None
+        weight = {
+            option: 1 - self.doubt if option == present else self.doubt / (len(options) - 1) for option in options
+        }
+        for choice in choices:
+            for option in options:
+                weight[option] *= reliability if choice == option else (1 - reliability) / (len(options) - 1)
+        total = sum(weight.values())
+        return {option: value / total if total else 0.0 for option, value in weight.items()}
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +98,13 @@ class Inquiry:
     """Asks about a clustering, question after question, and holds what the answers say."""
 
     def __init__(
-        self, x: Tensor, votes: Sequence[Tensor], labels: Tensor, *, settled: Collection[int] = (), k: int | None = None
+        self,
+        x: Tensor,
+        votes: Sequence[Tensor],
+        labels: Tensor,
+        *,
+        settled: Collection[int] = (),
+        k: int | None = None,
     ) -> None:
         """Begin with a consensus.
 
@@ -241,7 +270,7 @@ class Inquiry:
             return None
         piece = max(open_pieces, key=lambda p: p.gain)
         assert piece.part is not None
-        return self._question(piece.medoid, piece.part, piece.gain, first=piece.intent)
+        return self._question(piece.medoid, piece.part, piece.doubt, len(piece.part), first=piece.intent)
 
     def _about_an_intent(self) -> Question | None:
         """A question about the smaller one of the two intents that votes confuse most."""
@@ -266,9 +295,12 @@ class Inquiry:
         first, second = sorted((a, b), key=lambda i: (bool(fixed[i] | confirmed[i]), float(size[i])))
         own = intents[first]
         rows = torch.cat([p.rows for p in self._pieces if p.intent == own])
-        return self._question(self._examples[own][0], rows, float(gain[a, b]), first=intents[second], is_about=own)
+        row, smaller = self._examples[own][0], float(torch.minimum(size[a], size[b]))
+        return self._question(row, rows, float(chance[a, b]), smaller, first=intents[second], is_about=own)
 
-    def _question(self, row: int, rows: Tensor, gain: float, *, first: int, is_about: int | None = None) -> Question:
+    def _question(
+        self, row: int, rows: Tensor, doubt: float, size: float, *, first: int, is_about: int | None = None
+    ) -> Question:
         centre = F.normalize(self._x[rows].mean(0), dim=-1)
         together = _co_association(self._counts(rows), torch.stack([p.counts for p in self._pieces]))
         close = together + self._x[[p.anchor for p in self._pieces]] @ centre
@@ -278,7 +310,9 @@ class Inquiry:
                 likely[piece.intent] = max(likely.get(piece.intent, value), value)
         order = sorted(likely, key=lambda i: (i != first, -likely[i]))[:MAX_CANDIDATES]
         shown = tuple(tuple(self._nearest_examples(intent, row)) for intent in order)
-        return Question(row, tuple(order), shown, gain, len(rows), is_about)
+        central = (self._x[rows] @ centre).argsort(descending=True, stable=True)[: MAX_OTHERS + 1]
+        others = tuple(i for i in rows[central].tolist() if i != row)[:MAX_OTHERS]
+        return Question(row, tuple(order), shown, doubt * size, doubt, len(rows), others, is_about)
 
     def _nearest_examples(self, intent: int, row: int) -> list[int]:
         rows = self._examples[intent]

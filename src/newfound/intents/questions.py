@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from newfound.algorithms.questions import Inquiry, Question
+
+SURE = 0.9  # probability from which on an answer is believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ class Answer:
 class Answerer(Protocol):
     """Answers questions about utterances."""
 
+    @property
+    def reliability(self) -> float | None:
+        """The share of the answers that are right; None if it is not known, and is to be measured on known intents.
+
+        Below 1, an answer that would change something is made sure of by asking about further utterances, and is
+        believed only if it is probably right.
+        """
+
     def answer(self, question: PosedQuestion) -> Answer | None:
         """Return the answer; None if there is none, for instance since an endpoint does not respond."""
 
@@ -46,7 +56,29 @@ def posed(question: Question, texts: Sequence[str]) -> PosedQuestion:
     return PosedQuestion(texts[question.row], tuple(tuple(texts[i] for i in rows) for rows in question.candidates))
 
 
-def ask(inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A question to which the answer is known."""
+
+    question: PosedQuestion
+    choice: int | None
+
+
+def measured_reliability(answerer: Answerer, controls: Sequence[Control]) -> float | None:
+    """Return the share of right answers to control questions; None if none was answered.
+
+    It is drawn a little towards one half, as if one more right and one more wrong answer had been seen.
+
+    Args:
+        answerer: Answers.
+        controls: Questions to which the answers are known.
+    """
+    answers = [(answerer.answer(control.question), control.choice) for control in controls]
+    right = [answer.choice == choice for answer, choice in answers if answer is not None]
+    return (sum(right) + 1) / (len(right) + 2) if right else None
+
+
+def ask(inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int, *, reliability: float) -> int:
     """Ask questions one after another, each chosen after the answers before it; return how many were answered.
 
     Args:
@@ -54,16 +86,27 @@ def ask(inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int) 
         texts: The texts of all rows.
         answerer: Answers.
         count: How many questions to ask at most.
+        reliability: The share of the answers that are right.
     """
-    answered = 0
-    for _ in range(count):
+    asked = answered = 0
+    while asked < count:
         question = inquiry.next()
         if question is None:
             break
-        answer = answerer.answer(posed(question, texts))
-        if answer is None:
-            inquiry.skip(question)
-        else:
-            inquiry.answer(question, answer.choice)
+        choices: list[int | None] = []
+        likely: dict[int | None, float] = {}
+        for row in (question.row, *question.others):
+            answer = answerer.answer(posed(replace(question, row=row), texts)) if asked < count else None
+            asked += 1
+            if answer is None:
+                break
             answered += 1
+            choices.append(answer.choice)
+            likely = question.probabilities(choices, reliability)
+            if max(likely.values()) >= SURE:
+                break
+        if max(likely.values(), default=0.0) >= SURE:
+            inquiry.answer(question, max(likely, key=lambda choice: likely[choice]))
+        else:
+            inquiry.skip(question)
     return answered

@@ -31,9 +31,10 @@ from newfound.algorithms.questions import Inquiry
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
-from newfound.intents.questions import ask
+from newfound.intents.questions import ask, measured_reliability
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
+from newfound.methods.controls import control_questions
 from newfound.methods.finetuning import fine_tune
 from newfound.methods.settings import Count, CountOrNone, DropoutRate, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, pretrain, start_classifier, train_head, train_on_labels
@@ -45,6 +46,9 @@ MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prot
 MAX_READ = 10_000  # rows whose words are looked at; in larger logs the other votes decide alone
 TRIAL_RUNS = 2  # of each view, in the estimate of how many labels are right
 MAX_TRIAL_ROWS = 5_000
+MAX_CONTROLS = 20  # questions about known intents, which measure how far answers can be believed
+UNMEASURED_RELIABILITY = 0.7  # of answers, where there are no known intents to measure it on
+MIN_RELIABILITY = 0.5  # of answers that are believed at all
 FEWEST_TO_LEARN_FROM = 8  # known intents
 MIN_AGREEMENT = 0.5  # share of the votes that must agree on a row for it to teach the next round
 
@@ -185,9 +189,20 @@ class Consensus(Discoverer):
         """The clusters [m] that are left when the answerer, if there is one, was asked where votes disagree."""
         if context.answerer is None or not self.questions:
             return clusters
+        asker, texts = context.answerer, context.train.texts
+        reliability = asker.reliability
+        count = self.questions
+        if reliability is None:
+            controls = control_questions(context, min(MAX_CONTROLS, count // 4))
+            count -= len(controls)
+            reliability = measured_reliability(asker, controls) or UNMEASURED_RELIABILITY
+            if reliability < MIN_RELIABILITY:
+                context.run.reporter.warn(
+                    f"only about {reliability:.0%} of the answers about known intents were right; nothing else is asked"
+                )
+                return clusters
         inquiry = Inquiry(diffuse(x, neighbours=self.neighbours), votes, clusters)
-        texts = [context.train.texts[i] for i in rows.tolist()]
-        answered = ask(inquiry, texts, context.answerer, self.questions)
+        answered = ask(inquiry, [texts[i] for i in rows.tolist()], asker, count, reliability=reliability)
         context.run.reporter.note(f"{answered} questions about doubtful utterances were answered")
         numbered: Tensor = torch.unique(inquiry.labels(context.n_new), return_inverse=True)[1]
         return numbered
