@@ -1,46 +1,51 @@
-"""Measure time and memory of `newfound discover` on large logs, with a frozen encoder on this machine's CPU.
+"""Measure `newfound discover` on logs of up to a million utterances, stage by stage, and what it finds.
 
-python benchmarks/scale/measure.py 25000 50000 100000      writes scale.json beside this file
+python benchmarks/scale/measure.py 10000 30000 100000 300000 1000000 --device cpu     writes scale-cpu.json beside this file
+python benchmarks/scale/measure.py 1000000 --device cuda
 
 The logs are CLINC150's utterances in many wordings (openings and endings that people add), 60 intents of them new; 40
-labelled utterances of each known intent. Every utterance is encoded anew: the cache is empty.
+labelled utterances of each known intent. Every size runs in a process of its own with an empty cache. Stages: `read`
+the file into a sample of at most `--max-logs` distinct utterances, `encode` and `discover` on that sample, and `save`;
+with `--assign N`, classify the first N utterances of the file in a stream. Scores are those of CLINC150's dev rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
 
 from newfound.bench.cells import load_partition
+from newfound.bench.scoring import score_ids
 from newfound.bench.speed import hardware
 from newfound.bench.studies import Row
 from newfound.data.task import DiscoveryTask
+from newfound.defaults import MAX_LOGS
 from newfound.files import to_json, write_atomically
 
 HERE = Path(__file__).parent
-FILE_NAME = "scale.json"
-OPENINGS = ("", "hi, ", "hello there, ", "quick question: ", "please ", "sorry, ", "ok so ", "hey ")
-ENDINGS = ("", " thanks", " please", "?", " asap", " - any idea", " right now", " today")
+OPENINGS = ("", "hi, ", "hello there, ", "quick question: ", "please ", "sorry, ", "ok so ", "hey ", "hmm, ", "so ")
+ENDINGS = ("", " thanks", " please", "?", " asap", " - any idea", " right now", " today", " if possible", " then")
 LABELLED_PER_INTENT = 40
 KIB_PER_GIB = 2**20
 
 
-def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a CSV file and return its path as an argument of a command."""
+def write_csv(path: Path, header: Sequence[str], rows: Iterator[tuple[str, ...]]) -> None:
+    """Write a CSV file."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
-    return str(path)
+        csv.writer(file).writerow(header)
+        csv.writer(file).writerows(rows)
 
 
 def labelled_rows(task: DiscoveryTask) -> list[tuple[str, str]]:
@@ -52,44 +57,94 @@ def labelled_rows(task: DiscoveryTask) -> list[tuple[str, str]]:
     return [(text, intent) for intent in task.known for text in texts[intent][:LABELLED_PER_INTENT]]
 
 
-def log_rows(task: DiscoveryTask, size: int) -> list[tuple[str]]:
-    """Return that many utterances in random wordings, of known and of new intents."""
-    wordings = [opening + text + ending for text in task.train.texts for opening, ending in product(OPENINGS, ENDINGS)]
-    return [(wordings[i],) for i in np.random.default_rng(0).permutation(len(wordings))[:size]]
+def log_rows(task: DiscoveryTask, size: int) -> Iterator[tuple[str]]:
+    """Yield that many utterances in random wordings, of known and of new intents."""
+    wordings = list(product(OPENINGS, ENDINGS))
+    chosen = np.random.default_rng(0).permutation(len(task.train.texts) * len(wordings))[:size]
+    if len(chosen) < size:
+        raise SystemExit(f"there are only {len(chosen):,} wordings")
+    for number in chosen.tolist():
+        opening, ending = wordings[number % len(wordings)]
+        yield (opening + task.train.texts[number // len(wordings)] + ending,)
 
 
-def measure(size: int, folder: Path) -> Row:
-    """Run `newfound discover` on logs of a size in a process of its own."""
+def peak() -> float:
+    """Return the largest memory of this process so far, in GiB."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_PER_GIB, 2)
+
+
+def run(folder: Path, options: argparse.Namespace) -> Row:
+    """Discover, save and assign in this process, and return times, memory and scores."""
+    from newfound.training.progress import Silent
+    from newfound.workflows.discovery import DiscoverRequest, discover
+    from newfound.workflows.prediction import PredictRequest, stream_predictions
+
     task = load_partition("FRESH-CLINC150", ratio=40, split=1000)
-    command = [
-        *(sys.executable, "-m", "newfound", "discover"),
-        write_csv(folder / "known.csv", ("text", "label"), labelled_rows(task)),
-        write_csv(folder / "logs.csv", ("text",), log_rows(task, size)),
-        *("--n-new", str(len(task.new)), "--logs", "mixed", "--effort", "quick", "--device", "cpu"),
-        *("--out", str(folder / "model")),
-    ]
     started = time.perf_counter()
-    process = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NEWFOUND_CACHE": str(folder)})
-    seconds = time.perf_counter() - started
+    request = DiscoverRequest(
+        str(folder / "known.csv"),
+        str(folder / "logs.csv"),
+        folder / "model",
+        n_new=len(task.new),
+        logs_hold="mixed",
+        effort="quick",
+        device=options.device,
+        max_logs=options.max_logs,
+    )
+    result = discover(request, reporter=Silent())
+    total = time.perf_counter() - started
+    timings = result.model.provenance["timings"]
+    row: Row = {"learned_from": len(result.logs), "seconds": round(total, 1), "peak_gb": peak()}
+    row |= {name: round(timings[name], 1) for name in ("encode", "discover")}
+    row["read_and_save"] = round(total - timings["encode"] - timings["discover"], 1)
+    scores = score_ids(task, result.model.predict_ids(task.test.texts))["scores"]["strict"]
+    row |= {name: scores[name] for name in ("ind_acc", "ood_acc", "all_acc")}
+    if options.assign:
+        began = time.perf_counter()
+        batches = stream_predictions(PredictRequest(result.model, folder / "logs.csv", device=options.device))
+        assigned = sum(1 for _ in islice((line for batch in batches for line in batch), options.assign))
+        row |= {
+            "assigned": assigned,
+            "assign": round(time.perf_counter() - began, 1),
+            "peak_after_assigning_gb": peak(),
+        }
+    return row
+
+
+def measure(size: int, folder: Path, arguments: Sequence[str]) -> Row:
+    """Write logs of a size, and run in a process of its own with an empty cache."""
+    task = load_partition("FRESH-CLINC150", ratio=40, split=1000)
+    write_csv(folder / "known.csv", ("text", "label"), iter(labelled_rows(task)))
+    write_csv(folder / "logs.csv", ("text",), log_rows(task, size))
+    environment = {**os.environ, "NEWFOUND_CACHE": str(folder / "cache")}
+    command = [sys.executable, __file__, "--run-in", str(folder), *arguments]
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if process.returncode:
-        raise SystemExit(process.stderr)
-    # The peak is that of the largest child so far, so sizes must ascend.
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / KIB_PER_GIB
-    return {"logs": size, "seconds": round(seconds, 1), "peak_gb": round(peak, 2)}
+        raise SystemExit(process.returncode)
+    return {"logs": size, **json.loads(process.stdout.splitlines()[-1])}
 
 
 def main() -> None:
-    """Measure all sizes, the smallest first."""
+    """Measure all sizes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sizes", nargs="+", type=int, help="numbers of utterances in the logs")
+    parser.add_argument("sizes", nargs="*", type=int, help="numbers of utterances in the logs")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--max-logs", type=int, default=MAX_LOGS)
+    parser.add_argument("--assign", type=int, default=0, help="classify so many utterances of the file afterwards")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
+    parser.add_argument("--run-in", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.run_in is not None:
+        print(json.dumps(run(options.run_in, options)))
+        return
+    arguments = ["--device", options.device, "--max-logs", str(options.max_logs), "--assign", str(options.assign)]
     rows: list[Row] = []
     for size in sorted(options.sizes):
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(measure(size, Path(folder)))
+            rows.append(measure(size, Path(folder), arguments))
         print(rows[-1], flush=True)
-        write_atomically(options.out / FILE_NAME, to_json({"hardware": hardware("cpu"), "runs": rows}))
+        file = options.out / f"scale-{options.device}.json"
+        write_atomically(file, to_json({"hardware": hardware(options.device), "runs": rows}))
 
 
 if __name__ == "__main__":

@@ -23,3 +23,4 @@ CONFLICTS: Final[Conflicts] = "error"
 ENCODING: Final = "utf-8"
 LANGUAGE: Final = "en"
 CHECKPOINT_SECONDS: Final = 5.0
+MAX_LOGS: Final = 100_000  # distinct utterances that a fit learns from

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -23,3 +24,39 @@ def test_fewer_rows_than_neighbours():
     x = torch.eye(3)
     assert nearest(x, 10)[1].shape == (3, 2)
     assert nearest(x[:1], 10)[1].shape == (1, 0)
+
+
+def clustered(n, d=16, centres=30, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    around = torch.randn(centres, d, generator=generator)[torch.arange(n) % centres]
+    return F.normalize(around + 0.3 * torch.randn(n, d, generator=generator), dim=-1)
+
+
+def test_an_index_finds_nearly_all_neighbours_and_never_the_row_itself(monkeypatch):
+    pytest.importorskip("faiss", reason="needs the extra scale")
+    x, among = clustered(3_000), torch.arange(0, 3_000, 2)
+    for rows in (None, among):
+        exact = nearest(x, 10, among=rows)[1]
+        monkeypatch.setattr("newfound.algorithms.neighbours.MIN_PAIRS_FOR_INDEX", 1)
+        value, index = nearest(x, 10, among=rows)
+        monkeypatch.undo()
+        assert index.shape == exact.shape
+        assert not bool((index == torch.arange(len(x))[:, None]).any())
+        assert bool((value[:, :-1] >= value[:, 1:]).all())
+        assert torch.allclose(value, (x[:, None] * x[index]).sum(-1), atol=1e-5)
+        if rows is not None:
+            assert set(index.unique().tolist()) <= set(rows.tolist())
+        found = (index[:, :, None] == exact[:, None, :]).any(2).float().mean()
+        assert float(found) > 0.97
+
+
+def test_rows_for_which_an_index_finds_too_few_are_searched_exactly(monkeypatch):
+    pytest.importorskip("faiss", reason="needs the extra scale")
+    monkeypatch.setattr("newfound.algorithms.neighbours.CELLS_SEARCHED", 1)
+    x = clustered(400, centres=40)
+    exact = nearest(x, 60)[1]
+    monkeypatch.setattr("newfound.algorithms.neighbours.MIN_PAIRS_FOR_INDEX", 1)
+    value, index = nearest(x, 60)
+    assert bool((index >= 0).all())
+    assert bool(value.isfinite().all())
+    assert float((index[:, :, None] == exact[:, None, :]).any(2).float().mean()) > 0.9

@@ -21,6 +21,7 @@ from newfound.cli.options import (
     LogsArgument,
     LogsFileOptions,
     LogsHoldOption,
+    MaxLogsOption,
     MethodOption,
     ModelEncoderOption,
     ModelOutOption,
@@ -105,6 +106,7 @@ def discover(
     encoder: EncoderOption = defaults.ENCODER,
     conflicts: ConflictsOption = defaults.CONFLICTS,
     mask: RedactOption = False,
+    max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
     from newfound.intents.namers import NamerSettings
@@ -129,6 +131,7 @@ def discover(
         checkpoint_seconds=run.checkpoint_seconds,
         with_encoder=folder.with_encoder,
         keep_utterances=folder.keep_utterances,
+        max_logs=max_logs,
         **_fit_settings(fit),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())

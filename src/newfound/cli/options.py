@@ -100,6 +100,10 @@ SeedOption = Annotated[
 RedactOption = Annotated[
     bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
 ]
+MaxLogsOption = Annotated[
+    int,
+    typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
 ExportFormatOption = Annotated[str, typer.Option("--to", help=f"The format: {_listed([*EXPORTS, *ALIASES])}.")]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 from newfound.data.conflicts import Conflict, without_conflicts
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import FROM_LOGS, Corpus
 from newfound.data.readers import open_rows
 from newfound.data.rows import Columns, Row
+from newfound.data.sampling import DistinctSample
 from newfound.defaults import Conflicts
 from newfound.errors import DataError, NoKnownIntents
 from newfound.text import has_half_character
@@ -219,6 +221,7 @@ def read_logs(
     encoding: str = "utf-8",
     delimiter: str | None = None,
     header: bool | None = None,
+    sample: DistinctSample | None = None,
 ) -> tuple[Corpus, ReadReport]:
     """Read unlabelled utterances; a label column is ignored.
 
@@ -229,6 +232,8 @@ def read_logs(
         encoding: The file's character encoding.
         delimiter: What separates the fields of a table; by default it is found out.
         header: Whether a table starts with a line of column names; None expects one.
+        sample: If the file has more rows than it holds, they go into the sample one by one, and the corpus is what it
+            keeps; so memory is bounded.
 
     Returns:
         The corpus, and what was unusual in the file.
@@ -246,7 +251,13 @@ def read_logs(
         header=header,
         report=report,
     )
-    corpus = _corpus(rows, report)
+    first = list(rows if sample is None else islice(rows, sample.size + 1))
+    if sample is None or len(first) <= sample.size:
+        corpus = _corpus(first, report)
+    else:
+        for row in chain(first, rows):
+            sample.add(row.text, FROM_LOGS)
+        corpus = sample.corpus()
     if not len(corpus):
         raise DataError(f"{path}: no utterance in it; it needs one text a row")
     return corpus, report

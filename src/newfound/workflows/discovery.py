@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
+from newfound.data.sampling import DistinctSample
 from newfound.defaults import Conflicts, LogsHold
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
@@ -28,6 +29,7 @@ from newfound.workflows.sources import (
     known_and_logs,
     redacted,
     rows_of,
+    sampled,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ class DiscoverRequest:
         with_encoder: Put the encoder into the model folder too.
         keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
             the intents' names and keywords are kept.
+        max_logs: Distinct utterances of the logs that are learned from; of larger logs a random sample of this size.
         settings: More settings of the method, by name.
     """
 
@@ -88,6 +91,7 @@ class DiscoverRequest:
     checkpoint_seconds: float = defaults.CHECKPOINT_SECONDS
     with_encoder: bool = False
     keep_utterances: bool = True
+    max_logs: int = defaults.MAX_LOGS
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -130,6 +134,9 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
+    if type(request.max_logs) is not int or request.max_logs < 1:
+        raise SettingsError(f"max_logs={request.max_logs!r} must be a whole number from 1")
+    sample = DistinctSample(request.max_logs, seed=request.seed)
     known, logs = known_and_logs(
         request.known,
         request.logs,
@@ -139,12 +146,13 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         conflicts=request.conflicts,
         conflicts_file=None if out is None else out.with_name(out.name + ".conflicts.csv"),
         masked=request.redact,
+        sample=sample,
     )
     if request.redact:
         known, logs = redacted(known, reporter), redacted(logs, reporter)
         # Texts that differed in what is masked now may be equal, with two labels.
         known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
-    logs = distinct_logs(logs, reporter)
+    logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     check_n_new(request.n_new, logs, reporter)
     method = _method(request, reporter)
     run = run_beside(

@@ -12,6 +12,7 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import distinct
 from newfound.data.redact import redact, redact_corpus
 from newfound.data.rows import Row
+from newfound.data.sampling import DistinctSample
 from newfound.data.validation import (
     ReadReport,
     check_combined,
@@ -70,6 +71,7 @@ def known_and_logs(
     conflicts: Conflicts = CONFLICTS,
     conflicts_file: Path | None = None,
     masked: bool = False,
+    sample: DistinctSample | None = None,
 ) -> tuple[Corpus, Corpus]:
     """Return the labelled utterances of the known intents and the unlabelled ones of the logs.
 
@@ -82,6 +84,7 @@ def known_and_logs(
         conflicts: What becomes of a text with several labels.
         conflicts_file: Where the texts with several labels are listed.
         masked: Whether texts are listed and shown with masks for what identifies a person.
+        sample: Takes in a file of logs that is larger than it, so that memory is bounded.
     """
     if logs is None:
         combined = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=True, masked=masked)
@@ -93,7 +96,7 @@ def known_and_logs(
     else:
         labelled = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=False, masked=masked)
         try:
-            unlabelled = logs_corpus(logs, options_for_logs, reporter)
+            unlabelled = logs_corpus(logs, options_for_logs, reporter, sample=sample)
         except ColumnMissing as error:
             error.in_logs = True
             raise
@@ -206,8 +209,10 @@ def check_n_new(n_new: int | Literal["auto"], logs: Corpus, reporter: Reporter) 
         reporter.warn(f"{have}, {len(logs) / n_new:.1f} for each new intent; most of them will not be real intents")
 
 
-def logs_corpus(source: LogSource, options: ReadOptions, reporter: Reporter) -> Corpus:
-    """Return the unlabelled utterances of the logs, repeats included."""
+def logs_corpus(
+    source: LogSource, options: ReadOptions, reporter: Reporter, *, sample: DistinctSample | None = None
+) -> Corpus:
+    """Return the unlabelled utterances of the logs, repeats included; of a larger file what the sample keeps of it."""
     if isinstance(source, Corpus):
         return Corpus.of(source.texts, None, [replace(origin, labelled=False) for origin in source.origins])
     if not isinstance(source, str | Path):
@@ -219,9 +224,31 @@ def logs_corpus(source: LogSource, options: ReadOptions, reporter: Reporter) -> 
         encoding=options.encoding,
         delimiter=options.delimiter,
         header=options.header,
+        sample=sample,
     )
     tell(report, reporter)
     return corpus.from_source(Path(source).name)
+
+
+def sampled(logs: Corpus, sample: DistinctSample, reporter: Reporter) -> Corpus:
+    """Return at most as many distinct utterances of the logs as a sample holds, and say so if there are more.
+
+    Args:
+        logs: The logs without repeats, or what the sample kept of a file.
+        sample: The sample; it is empty unless a file was larger than it.
+        reporter: Is told what was left out.
+    """
+    if not sample.seen and len(logs) <= sample.size:
+        return logs
+    if not sample.seen:
+        sample.add_all(logs.texts, logs.origins)
+        logs = sample.corpus()
+    if not sample.is_everything:
+        reporter.note(
+            f"The logs have about {sample.n_distinct:,} distinct utterances. Intents are looked for in a random sample "
+            f"of {len(logs):,} of them, which bounds time and memory (max_logs)."
+        )
+    return logs
 
 
 def _name_of(source: KnownSource) -> str:

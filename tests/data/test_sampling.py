@@ -1,0 +1,104 @@
+"""Samples of distinct texts: uniform, exact in their counts, and the same for any order of the stream."""
+
+from __future__ import annotations
+
+import csv
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newfound.data.corpus import FROM_LOGS, Corpus, Origin
+from newfound.data.sampling import DistinctSample
+from newfound.data.validation import read_logs
+from newfound.errors import SettingsError
+from newfound.training.progress import Silent
+from newfound.workflows.discovery import DiscoverRequest, discover
+from newfound.workflows.sources import sampled
+
+
+def sample_of(texts, size, seed=0):
+    sample = DistinctSample(size, seed=seed)
+    sample.add_all(texts, [FROM_LOGS] * len(texts))
+    return sample
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(st.sampled_from([f"text {i}" for i in range(12)]), max_size=60),
+    size=st.integers(1, 15),
+    seed=st.integers(0, 5),
+)
+def test_what_is_kept_is_counted_exactly_in_any_order(texts, size, seed):
+    sample = sample_of(texts, size, seed)
+    corpus = sample.corpus()
+    assert len(corpus) == min(size, len(set(texts)))
+    assert {t: o.count for t, o in zip(corpus.texts, corpus.origins, strict=True)} == {
+        t: texts.count(t) for t in corpus.texts
+    }
+    other_way = sample_of(texts[::-1], size, seed).corpus()
+    assert set(other_way.texts) == set(corpus.texts)
+    assert sample.seen == len(texts)
+    assert sample.is_everything == (len(set(texts)) <= size)
+    if sample.is_everything:
+        assert sample.n_distinct == len(set(texts))
+
+
+def test_every_text_is_kept_equally_often_however_often_it_is_said():
+    texts = [f"text {i}" for i in range(50) for _ in range(1 + 9 * (i < 5))]
+    kept = np.zeros(50)
+    for seed in range(300):
+        for text in sample_of(texts, 10, seed).corpus().texts:
+            kept[int(text.split()[1])] += 1
+    assert np.abs(kept / 300 - 0.2).max() < 0.1  # four standard deviations of a share of 0.2 in 300 draws
+
+
+def test_the_number_of_distinct_texts_is_estimated():
+    texts = [f"text {i}" for i in range(20_000)]
+    random.Random(0).shuffle(texts)
+    assert sample_of(texts, 2_000).n_distinct == pytest.approx(20_000, rel=0.1)
+
+
+def test_texts_with_the_same_words_are_one():
+    sample = DistinctSample(5)
+    sample.add("Cancel it!", Origin(False, "a.csv", 2))
+    sample.add("cancel it", Origin(False, "b.csv"))
+    assert [(t, o.source, o.count) for t, o in zip(sample.corpus().texts, sample.corpus().origins, strict=True)] == [
+        ("Cancel it!", "a.csv", 3)
+    ]
+
+
+def test_a_file_that_is_larger_than_the_sample_is_never_whole_in_memory(tmp_path):
+    path = tmp_path / "logs.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["text"], *([f"utterance number {i % 500}"] for i in range(2_000))])
+    small, large = DistinctSample(100), DistinctSample(5_000)
+    corpus, report = read_logs(path, sample=small)
+    assert (len(corpus), report.rows, small.is_everything) == (100, 2_000, False)
+    assert {origin.count for origin in corpus.origins} == {4}
+    assert len(read_logs(path, sample=large)[0]) == 2_000  # a smaller file is read as ever, repeats included
+    assert not large.seen
+
+
+class Notes(Silent):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, message):
+        self.notes.append(message)
+
+
+def test_larger_logs_are_sampled_with_a_note_and_smaller_ones_are_not(tiny_encoder, themed):
+    labelled, logs = themed.labelled(), themed.unlabelled()
+    told = Notes()
+    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "settings": {"epochs": 1}}
+    result = discover(DiscoverRequest(labelled, logs, max_logs=20, **settings), reporter=told)
+    assert len(result.logs) == 20
+    assert set(result.logs.texts) < set(logs.texts)
+    assert any("random sample of 20" in note for note in told.notes)
+    whole = sampled(Corpus.of(logs.texts), DistinctSample(len(logs)), told)
+    assert whole.texts == logs.texts
+    with pytest.raises(SettingsError, match="max_logs"):
+        discover(DiscoverRequest(labelled, logs, max_logs=0, **settings))
