@@ -1,6 +1,6 @@
 """Measure `newfound discover` on logs of up to a million utterances, stage by stage, and what it finds.
 
-python benchmarks/scale/measure.py 10000 30000 100000 300000 1000000 --device cpu     writes scale-cpu.json beside this file
+python benchmarks/scale/measure.py 10000 30000 100000 300000 1000000      writes scale-cpu.json beside this file
 python benchmarks/scale/measure.py 1000000 --device cuda
 
 The logs are CLINC150's utterances in many wordings (openings and endings that people add), 60 intents of them new; 40

@@ -58,7 +58,7 @@ def _indexed(x: Tensor, k: int, among: Tensor) -> tuple[Tensor, Tensor]:
     step = max(1, len(reference) // (cells * TRAINING_ROWS_PER_CELL))
     index.train(reference[::step])
     index.add(reference)
-    index.nprobe = CELLS_SEARCHED
+    faiss.ParameterSpace().set_index_parameter(index, "nprobe", CELLS_SEARCHED)
     value, place = index.search(np.ascontiguousarray(x.float().numpy()), k + 1)
     found, similarity = torch.from_numpy(place), torch.from_numpy(value)
     rows = torch.where(found >= 0, among[found.clamp(min=0)], -1)
