@@ -419,7 +419,7 @@ def test_settings_that_cannot_work_are_refused(settings, match):
 
 
 def test_a_transcript_that_cannot_be_written_is_refused_before_anything_is_asked(tmp_path, asked):
-    with pytest.raises(SettingsError, match="transcript .*: cannot be written"):
+    with pytest.raises(SettingsError, match="cannot be written"):
         asked(transcript=tmp_path)
 
 
