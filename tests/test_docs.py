@@ -41,6 +41,15 @@ def test_tables_in_the_documents_are_generated(command, table, capsys, monkeypat
     assert capsys.readouterr().out == table
 
 
+def test_the_table_of_names_is_generated():
+    script = ROOT / "benchmarks" / "names" / "measure.py"
+    page = (ROOT / "docs" / "names.md").read_text()
+    wanted = re.search(r"<!-- python benchmarks/names/measure.py table -->\n(.*?)<!-- end -->", page, re.S)
+    assert wanted is not None
+    done = subprocess.run([sys.executable, script, "table"], capture_output=True, text=True)
+    assert done.stdout == wanted.group(1), done.stderr
+
+
 def test_the_readme_names_the_two_commands():
     readme = (ROOT / "README.md").read_text()
     assert "make demo" in readme

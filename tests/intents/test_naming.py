@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
-from newfound.intents.naming import MAX_NAME_LENGTH, name_intents, plain_name
+from newfound.intents.naming import MAX_NAME_LENGTH, name_by_pairs, name_intents, plain_name
+from newfound.text import words_of
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,119 @@ def test_border_cases_by_hand():
 
 
 def test_words_with_vowel_signs_stay_whole():
-    from newfound.text import words_of
-
     assert words_of("मेरा कार्ड खो गया है!") == ["मेरा", "कार्ड", "खो", "गया", "है"]
     assert words_of("don't e-mail ME\N{VARIATION SELECTOR-16} 24/7") == ["dont", "e", "mail", "me", "24", "7"]
+
+
+def named(*intents, **options):
+    return name_intents([list(texts) for texts in intents], **options)
+
+
+LOGIN = ["i can't log in to my account", "unable to log in to the account", "i cannot log in", "why can't i log in"]
+WORKS = ["my card is not working", "the card doesn't work", "this card won't work", "my new card isn't working"]
+DECLINED = ["my card was declined", "why was the card declined", "they declined it", "the card has been declined"]
+RATE = [
+    "what is the exchange rate",
+    "is the exchange rate good",
+    "tell me the exchange rates",
+    "which exchange rate is it",
+]
+CANCELLED = [
+    "i cancelled my booking",
+    "you are cancelling my booking",
+    "i want to cancel the bookings",
+    "cancel a booking",
+]
+TOP_UP = [
+    "i want to top up by cheque",
+    "can i top up with a cheque",
+    "how do i top up by cheque",
+    "my top-up by cheque",
+]
+
+
+def test_names_have_base_forms_whole_phrases_and_what_is_the_matter():
+    assert named(LOGIN, WORKS, DECLINED, RATE, CANCELLED, TOP_UP) == [
+        "cannot_log_in_account",
+        "card_not_working",
+        "card_declined",
+        "exchange_rate",
+        "cancel_booking",
+        "top_up_cheque",
+    ]
+
+
+DISPLAY = ["my smart meter has a blank display", "the smart meter display is blank", "smart meter with a dead display"]
+INSTALL = ["i want to install a smart meter", "please install a smart meter", "can you install my smart meter"]
+
+
+def test_intents_with_the_same_name_are_told_apart_by_words():
+    both = named(DISPLAY * 3, INSTALL * 3, taken=["smart_meter"])
+    assert len(set(both)) == 2
+    assert not any(word.isdigit() for name in both for word in name.split("_"))
+    assert "display" in both[0]
+    assert "install" in both[1]
+
+
+def test_names_tell_an_intent_from_known_ones():
+    lost = ["i lost my card at the beach", "my card is lost", "lost the card again", "the card i lost is blue"]
+    stolen = ["my card was stolen", "somebody has stolen my card", "a stolen card", "the card is stolen"]
+    assert "lost" in named(lost, others=[stolen])[0]
+
+
+@pytest.mark.parametrize(
+    "intents",
+    [
+        (
+            ["ich möchte meine karte sperren", "karte bitte sperren", "sperren sie die karte"],
+            ["wo ist mein geld", "mein geld ist weg"],
+        ),
+        (
+            ["quiero cancelar mi tarjeta", "cancelar la tarjeta por favor"],
+            ["dónde está mi dinero", "mi dinero no llega"],
+        ),
+        (["我的卡丢了", "卡丢了怎么办"], ["退款在哪里"]),
+    ],
+)
+def test_other_languages_get_no_english_words(intents):
+    said = {word for texts in intents for text in texts for word in words_of(text)}
+    names = named(*intents)
+    assert names == name_by_pairs([list(texts) for texts in intents])
+    assert all(word in said for name in names for word in name.split("_"))
+
+
+def test_names_do_not_depend_on_the_order_of_the_utterances():
+    assert named(WORKS, DECLINED, RATE) == named(WORKS[::-1], DECLINED[::-1], RATE[::-1])
+
+
+WORDS_SAID = [
+    "the",
+    "my",
+    "i",
+    "to",
+    "not",
+    "cant",
+    "card",
+    "cards",
+    "log",
+    "in",
+    "top",
+    "up",
+    "pay",
+    "paid",
+    "is",
+    "7",
+    "",
+    "é",
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.lists(st.sampled_from(WORDS_SAID), max_size=7), max_size=6), max_size=5))
+def test_every_intent_gets_a_name_of_its_own(words):
+    texts = [[" ".join(text) for text in intent] for intent in words]
+    names = named(*texts, taken=["card", "pay_card"])
+    assert len({*names, "card", "pay_card"}) == len(texts) + 2
+    assert all(
+        0 < len(name) <= MAX_NAME_LENGTH and name == "_".join(words_of(name.replace("_", " "))) for name in names
+    )

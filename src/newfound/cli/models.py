@@ -16,6 +16,7 @@ from newfound.cli.options import (
     DeviceOption,
     ExportFormatOption,
     FileOptions,
+    LanguageModelOptions,
     ModelArgument,
     ModelEncoderOption,
     PredictFileOptions,
@@ -27,6 +28,7 @@ from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
 from newfound.data.readers import READERS
 from newfound.errors import SettingsError
+from newfound.llm.settings import LanguageModelSettings
 
 
 def add_to(app: typer.Typer) -> None:
@@ -227,20 +229,30 @@ def export(
 def serve(
     model: ModelArgument,
     server: ServerOptions,
+    asking: LanguageModelOptions,
     encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, encoder, quiet=quiet, open_page=False)
+    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False)
 
 
-def start_server(model: Path, options: ServerOptions, encoder: str | None, *, quiet: bool, open_page: bool) -> None:
+def start_server(
+    model: Path,
+    options: ServerOptions,
+    encoder: str | None,
+    *,
+    llm: LanguageModelSettings | None = None,
+    quiet: bool,
+    open_page: bool,
+) -> None:
     """Run the server until it is stopped.
 
     Args:
         model: The model folder.
         options: Where the server listens.
         encoder: The path of the model's encoder.
+        llm: The language model that jobs may ask.
         quiet: Do not log requests.
         open_page: Open the review page in a browser.
     """
@@ -266,5 +278,6 @@ def start_server(model: Path, options: ServerOptions, encoder: str | None, *, qu
         token=token,
         log_requests=not quiet,
         behind_proxy=options.behind_proxy,
+        llm=llm,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

@@ -15,6 +15,7 @@ from newfound import defaults
 from newfound.data.readers import READERS
 from newfound.encoders.registry import RELEASES
 from newfound.exports.registry import ALIASES, EXPORTS
+from newfound.llm.settings import BUDGET, LanguageModelSettings
 from newfound.methods.registry import METHODS
 
 if TYPE_CHECKING:
@@ -280,6 +281,35 @@ class NamerOptions:
         ),
     ] = None
     namer_model: Annotated[str, typer.Option("--namer-model", help="The model to ask for at --namer.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelOptions:
+    """Which language model may be asked."""
+
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            "--llm",
+            help="The address of an OpenAI-compatible endpoint of a language model that may be asked. Utterances are "
+            "sent to it (docs/howto/language-model.md says which).",
+            metavar="URL",
+        ),
+    ] = None
+    llm_model: Annotated[str, typer.Option("--llm-model", help="The model to ask for at --llm.")] = ""
+    llm_budget: Annotated[
+        int, typer.Option("--llm-budget", min=0, help="How many requests may be sent to --llm in one run.")
+    ] = BUDGET
+    llm_transcript: Annotated[
+        Path | None,
+        typer.Option("--llm-transcript", help="Append what --llm was asked and answered to this file, as JSON lines."),
+    ] = None
+
+    def settings(self) -> LanguageModelSettings | None:
+        """Return which language model may be asked; None for none."""
+        if self.llm is None:
+            return None
+        return LanguageModelSettings(self.llm, self.llm_model, self.llm_budget, transcript=self.llm_transcript)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from newfound.cli.models import start_server
 from newfound.cli.options import (
     DeviceOption,
     EffortOption,
+    LanguageModelOptions,
     ModelArgument,
     ModelEncoderOption,
     ServerOptions,
@@ -44,17 +45,20 @@ app = typer.Typer(cls=_ReviewGroup, help="Review the discovered intents.", no_ar
 def page(
     model: ModelArgument,
     server: ServerOptions,
+    asking: LanguageModelOptions,
     encoder: ModelEncoderOption = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the review page of a model; `newfound review MODEL` is short for it."""
-    start_server(model, server, encoder, quiet=True, open_page=browser)
+    start_server(model, server, encoder, llm=asking.settings(), quiet=True, open_page=browser)
 
 
 @app.command("apply")
+@with_option_groups
 def apply(
     model: ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
+    asking: LanguageModelOptions,
     author: Annotated[
         str | None, typer.Option("--author", help="Who decides; by default the author in the file, or you.")
     ] = None,
@@ -83,6 +87,9 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
+    llm = asking.settings()
+    if llm is not None:
+        llm.check()
     author_of_file, taken = _read_decisions(decisions)
     try:
         entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
@@ -97,7 +104,7 @@ def apply(
         from newfound.workflows.refitting import refit as run_workflow
 
         request = RefitRequest(
-            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster
+            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster, llm=llm
         )
         changes = run_workflow(request, reporter=reporter_for_terminal()).changes
         if changes.reclustered:

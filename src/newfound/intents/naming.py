@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import combinations
 
+from newfound.intents.english import is_english
 from newfound.intents.keywords import keywords
+from newfound.intents.phrases import PhraseNames
 from newfound.text import content_words, words_of
 
 MAX_WORDS = 6  # of a name from one utterance
@@ -22,8 +24,36 @@ MIN_SHARE_OF_PAIR = 0.08  # share of the utterances that must have a pair for it
 WordPair = tuple[str, str]
 
 
-def name_intents(texts: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
+def name_intents(
+    texts: Sequence[Sequence[str]], *, taken: Collection[str] = (), others: Sequence[Sequence[str]] = ()
+) -> list[str]:
     """Return a short, unique snake_case name for each intent.
+
+    Args:
+        texts: The texts of each intent.
+        taken: Names that must not be used.
+        others: The texts of further intents, which the names should tell these from.
+    """
+    words = [[_words(text) for text in own[:MAX_TEXTS_READ]] for own in (*texts, *others)]
+    if not is_english([text for own in words for text in own]):
+        return name_by_pairs(texts, taken=taken)
+    proposed = PhraseNames(words[: len(texts)], words[len(texts) :]).names(taken)
+    used = {*taken, *(name for name in proposed if name is not None)}
+    names = []
+    for own, name in zip(texts, proposed, strict=True):
+        if name is None or len(name) > MAX_NAME_LENGTH:
+            name = plain_name(own[0] if own else "", taken=used)
+            used.add(name)
+        names.append(name)
+    return names
+
+
+def _words(text: str) -> list[str]:
+    return words_of(text)[:MAX_WORDS_READ]
+
+
+def name_by_pairs(texts: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
+    """Return a name for each intent from pairs of its words alone, in any language.
 
     Args:
         texts: The texts of each intent.

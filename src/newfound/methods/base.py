@@ -469,7 +469,7 @@ def _described(known: Sequence[str], utterances: Sequence[Utterance], x: Tensor,
     texts: list[list[str]] = [[] for _ in range(columns)]
     for u in utterances:
         texts[u.intent].append(u.text)
-    names = [*known, *name_intents(texts[len(known) :], taken=known)]
+    names = [*known, *name_intents(texts[len(known) :], taken=known, others=texts[: len(known)])]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [
         AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability, u.count, u.source)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.encoders.cache import FeatureCache
@@ -131,8 +132,27 @@ class IntentModel(FittedClassifier):
         Args:
             names: One name for each intent, in order.
         """
-        renamed = [replace(intent, name=name) for intent, name in zip(self.intents, names, strict=True)]
+        new_name = dict(zip((intent.name for intent in self.intents), names, strict=True))
+        renamed = [
+            replace(
+                intent,
+                name=new_name[intent.name],
+                overlaps=tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps),
+            )
+            for intent in self.intents
+        ]
         return self._with(intents=renamed)
+
+    def similar_intents(self, count: int) -> list[list[int]]:
+        """Return the positions of the intents whose prototypes are most similar to each intent's, the best first.
+
+        Args:
+            count: The number of similar intents at most.
+        """
+        prototypes = F.normalize(self.network.classifier.weight.detach().float(), dim=-1).cpu()
+        similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
+        order: list[list[int]] = similarity.argsort(dim=1, descending=True, stable=True)[:, :count].tolist()
+        return [[j for j in row if j != i] for i, row in enumerate(order)]
 
     def with_known(self, names: Collection[str]) -> IntentModel:
         """Return the same model with other known intents; known intents come first.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from newfound.errors import SettingsError
+from newfound.llm.settings import LanguageModelSettings
 
 MIN_TOKEN_LENGTH = 16
 MAX_NAME_LENGTH = 200
@@ -27,6 +28,7 @@ class ServeSettings:
         token: The secret that every request must carry, or one secret for each person, by the person's name.
         behind_proxy: Whether a reverse proxy stands before the server. Only then are `X-Forwarded-Proto` and the last
             address in `X-Forwarded-For` believed.
+        llm: The language model that discoveries, updates and refits may ask. No request can name another one.
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
         max_bytes: The largest request body.
         max_waiting_texts: How many texts may wait for the model, in all requests together.
@@ -44,6 +46,7 @@ class ServeSettings:
     port: int = 8765
     token: str | Mapping[str, str] | None = field(default=None, repr=False)
     behind_proxy: bool = False
+    llm: LanguageModelSettings | None = None
     log_requests: bool = True
     max_bytes: int = 4 * 2**20
     max_waiting_texts: int = 1_024
@@ -67,7 +70,9 @@ class ServeSettings:
             return False
 
     def check(self) -> None:
-        """Raise a `SettingsError` if others could use the server without a token."""
+        """Raise a `SettingsError` if others could use the server without a token, or the language model cannot work."""
+        if self.llm is not None:
+            self.llm.check()
         if not self.is_local and not self.token:
             raise SettingsError(f"host {self.host} can be reached by others; give a token, or use 127.0.0.1")
 

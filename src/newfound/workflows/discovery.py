@@ -14,11 +14,13 @@ from newfound.data.sampling import DistinctSample
 from newfound.defaults import Conflicts, LogsHold
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
-from newfound.intents.namers import NamerSettings, namer_for
+from newfound.intents.namers import NamerSettings
+from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.fitting import check_fit_options, fit, run_beside, settings_of_effort, with_cache
+from newfound.workflows.language_model import language_model, with_asked_names
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -34,6 +36,7 @@ from newfound.workflows.sources import (
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
 
@@ -59,7 +62,8 @@ class DiscoverRequest:
         conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
             The texts are listed in a file beside `out`, with the ending `.conflicts.csv`.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
-        namer: Who names the new intents; None names them from their words.
+        llm: A language model that may be asked, first of all for names. If None, nobody is asked.
+        namer: A language model that is asked for names only.
         overwrite: Replace an earlier model at `out`.
         resume: Go on where a stopped run with the same `out` was.
         checkpoint_seconds: Least time between two checkpoints.
@@ -85,6 +89,7 @@ class DiscoverRequest:
     read_logs: ReadOptions | None = None
     conflicts: Conflicts = defaults.CONFLICTS
     redact: bool = False
+    llm: LanguageModelSettings | None = None
     namer: NamerSettings | None = None
     overwrite: bool = False
     resume: bool = False
@@ -129,7 +134,21 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
-    namer = None if request.namer is None else namer_for(request.namer)
+    with language_model(_language_model_of(request), reporter) as llm:
+        return _discover(request, out, reporter, llm)
+
+
+def _language_model_of(request: DiscoverRequest) -> LanguageModelSettings | None:
+    if request.namer is None:
+        return request.llm
+    if request.llm is not None:
+        raise SettingsError("both a language model and a namer are given; the language model names the intents too")
+    return request.namer.language_model()
+
+
+def _discover(
+    request: DiscoverRequest, out: Path | None, reporter: Reporter, llm: LanguageModel | None
+) -> DiscoverResult:
     entry = method_entry(request.method)
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
@@ -163,9 +182,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         checkpoint_seconds=request.checkpoint_seconds,
     )
     fit(method, known + logs, run)
-    model = method.model_
-    if namer is not None:
-        model = model.with_names(namer.names(model.intents, warn=reporter.warn))
+    model = with_asked_names(method.model_, llm)
     if out is not None:
         model.save(
             out,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.files import check_replaceable
+from newfound.llm.settings import LanguageModelSettings
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
+from newfound.workflows.language_model import language_model
 from newfound.workflows.models import ModelSource, opened
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class RefitRequest:
         tune: What trains; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
+        llm: A language model that may be asked; None asks nobody. The names of a review stay as they are.
         overwrite: Replace an earlier model at `out`.
         recluster: Cluster the logs again under the decisions, so that utterances follow those that a person moved;
             otherwise only what a person decided changes.
@@ -46,6 +49,7 @@ class RefitRequest:
     tune: str = defaults.TUNE
     device: str = defaults.DEVICE
     seed: int = defaults.SEED
+    llm: LanguageModelSettings | None = None
     overwrite: bool = False
     recluster: bool = True
 
@@ -112,6 +116,11 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed)
+    with language_model(request.llm, reporter):
+        return _refit(request, out, reporter)
+
+
+def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> RefitResult:
     from newfound.methods.refit import Refit
     from newfound.training.run import Run
 

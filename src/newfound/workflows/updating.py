@@ -15,9 +15,11 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
+from newfound.llm.settings import LanguageModelSettings
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
+from newfound.workflows.language_model import language_model, with_asked_names
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
@@ -31,6 +33,7 @@ from newfound.workflows.sources import (
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.llm.asking import LanguageModel
     from newfound.review.reviewed import ReviewedModel
 
 
@@ -51,6 +54,7 @@ class UpdateRequest:
         seed: Same seed, same device: the same result.
         read: How the file is read.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
+        llm: A language model that may be asked, first of all for names; None asks nobody.
         overwrite: Replace an earlier model at `out`.
     """
 
@@ -66,6 +70,7 @@ class UpdateRequest:
     seed: int = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
     redact: bool = False
+    llm: LanguageModelSettings | None = None
     overwrite: bool = False
 
 
@@ -81,6 +86,11 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
+    with language_model(request.llm, reporter) as llm:
+        return _update(request, out, reporter, llm)
+
+
+def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: LanguageModel | None) -> DiscoverResult:
     logs = logs_corpus(request.logs, request.read, reporter)
     if request.redact:
         logs = redacted(logs, reporter)
@@ -99,7 +109,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         **settings_of_effort(Consensus, request.effort, request.tune, request.device, reporter),
     )
     fit(method, earlier + fresh, Run(reporter=reporter))
-    model = method.model_
+    model = with_asked_names(method.model_, llm)
     if out is not None:
         model.save(out, overwrite=request.overwrite)
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)

@@ -1,59 +1,28 @@
-"""Providers that name intents with a language model. A provider is one file here and one entry in `NAMERS`."""
+"""Names of new intents from a language model (`newfound.llm`), which is asked only on request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Protocol
 
-from newfound.errors import SettingsError
-from newfound.model.types import Intent
+from newfound.llm import LanguageModelSettings
 
-NAMERS: dict[str, str] = {
-    "openai": "newfound.intents.namers.openai:OpenAINamer",
-}
-"""Module and class of each provider."""
+KEY_VARIABLE = "NEWFOUND_NAMER_KEY"
 
 
 @dataclass(frozen=True, slots=True)
 class NamerSettings:
-    """Which provider names the new intents.
+    """Which language model names the new intents, and is asked nothing else.
 
     Attributes:
-        url: The address of the provider's endpoint.
+        url: The address of the model's endpoint.
         model: The model to ask for there.
-        provider: One of `NAMERS`.
+        provider: One of `newfound.llm.PROVIDERS`.
     """
 
     url: str
     model: str = ""
     provider: str = "openai"
 
-
-class Namer(Protocol):
-    """Names intents."""
-
-    def __init__(self, settings: NamerSettings) -> None:
-        """Check and store the settings.
-
-        Raises:
-            SettingsError: The settings cannot work.
-        """
-
-    def names(self, intents: Sequence[Intent], *, warn: Callable[[str], None]) -> list[str]:
-        """Return one name for each intent, in order; an intent for which there is no better name keeps its name.
-
-        Args:
-            intents: The intents; known ones keep their names.
-            warn: Called with a message of one line if something went wrong.
-        """
-
-
-def namer_for(settings: NamerSettings) -> Namer:
-    """Return the provider that the settings name, or raise a `SettingsError` that lists the providers."""
-    if settings.provider not in NAMERS:
-        raise SettingsError(f"no namer {settings.provider!r}; one of {', '.join(NAMERS)}")
-    module, _, name = NAMERS[settings.provider].partition(":")
-    namer: Namer = getattr(import_module(module), name)(settings)
-    return namer
+    def language_model(self) -> LanguageModelSettings:
+        """Return the settings of the language model; its key is in `NEWFOUND_NAMER_KEY`."""
+        return LanguageModelSettings(self.url, self.model, provider=self.provider, key_variables=(KEY_VARIABLE,))

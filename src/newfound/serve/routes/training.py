@@ -81,6 +81,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 seed=body.seed,
                 redact=body.redact,
                 conflicts=body.conflicts,
+                llm=service.settings.llm,
             )
             discover(workflow_request, reporter=reporter)
 
@@ -102,6 +103,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 device=view.session.model.device.type,
                 seed=body.seed,
                 redact=body.redact,
+                llm=service.settings.llm,
             )
             update(workflow_request, reporter=reporter)
 
@@ -114,7 +116,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         view = await run_in_threadpool(service.refresh)
 
         def run(out: Path, reporter: Reporter) -> ChangesOut:
-            workflow_request = RefitRequest(view.reviewed, out, device=view.session.model.device.type)
+            workflow_request = RefitRequest(
+                view.reviewed, out, device=view.session.model.device.type, llm=service.settings.llm
+            )
             return ChangesOut.of(refit(workflow_request, reporter=reporter).changes)
 
         return service.jobs.start("refit", view.session.folder, run, author=author, steps=STEPS_OF_A_REFIT)

@@ -1,0 +1,157 @@
+"""How near the names of new intents are to the names that people gave them, before and after the rules of `phrases`.
+
+    python benchmarks/names/measure.py fresh    # partitions on which rules may be chosen; prints the names
+    python benchmarks/names/measure.py splits   # the published splits; writes names.json beside this file
+    python benchmarks/names/measure.py table    # the table of docs/names.md from names.json
+
+The utterances of each new intent are those of the training data by their gold label, so that only the naming is
+measured; with `found`, they are those of the clusters that a quick consensus finds, and the gold name is that of the
+label which most utterances of a cluster have. Known intents are there as other intents to tell the names from.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from newfound.data.benchmarks import fresh_task, load_benchmark
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder, load_encoder
+from newfound.intents.naming import name_by_pairs, name_intents
+
+RESULT = Path(__file__).with_name("names.json")
+BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
+SPLITS = (1, 2, 3)
+FRESH_SEEDS = (1000, 1001, 1002)
+METRICS = ("similarity", "nearest", "words", "exact")
+LETTERS_COMPARED = 5
+WAYS = ("before", "after")
+Groups = tuple[list[str], list[list[str]]]  # the gold name and the utterances of each intent
+
+
+def gold_groups(task: DiscoveryTask, intents: Iterable[str]) -> Groups:
+    """Return the training utterances of intents by their gold label."""
+    texts: dict[str, list[str]] = {intent: [] for intent in sorted(intents)}
+    for text, label in zip(task.train.texts, task.train.labels, strict=True):
+        if label in texts:
+            texts[label].append(text)
+    return list(texts), list(texts.values())
+
+
+def found_groups(task: DiscoveryTask, encoder: Encoder) -> Groups:
+    """Return the clusters that a quick consensus finds, each with the label that most of its utterances have."""
+    from newfound.methods.consensus import Consensus
+
+    logs = task.observed_train.unlabelled()
+    gold = dict(zip(task.train.texts, task.train.labels, strict=True))
+    method = Consensus(
+        n_new=len(task.new), encoder=encoder, logs="novel", seed=0, device="cpu", **Consensus.EFFORTS["quick"]
+    )
+    observed = task.observed_train
+    model = method.fit(observed.texts, observed.labels).model_
+    texts: list[list[str]] = [[] for _ in model.intents]
+    in_logs = set(logs.texts)
+    for utterance in model.utterances:
+        if utterance.text in in_logs:
+            texts[utterance.intent].append(utterance.text)
+    groups = [own for intent, own in zip(model.intents, texts, strict=True) if not intent.known and own]
+    majority = [Counter(gold[text] or "" for text in own).most_common(1)[0][0] for own in groups]
+    return majority, groups
+
+
+def words_of_name(name: str) -> set[str]:
+    """Return the words of a name, cut so that forms of one word count as the same."""
+    return {word[:LETTERS_COMPARED].rstrip("s") for word in name.lower().replace("_", " ").split()}
+
+
+def scores(names: Sequence[str], gold: Sequence[str], all_gold: Sequence[str], encoder: Encoder) -> dict[str, float]:
+    """Compare names with gold names; percentages.
+
+    Args:
+        names: The names.
+        gold: The gold name of each.
+        all_gold: The names of all new intents.
+        encoder: Encodes the names as words.
+    """
+    similarity = encoded(names, encoder) @ encoded(all_gold, encoder).T
+    right = np.array([list(all_gold).index(name) for name in gold])
+    pairs = [(words_of_name(name), words_of_name(wanted)) for name, wanted in zip(names, gold, strict=True)]
+    values = {
+        "similarity": similarity[np.arange(len(gold)), right].mean(),
+        "nearest": (similarity.argmax(1) == right).mean(),
+        "words": np.mean([len(own & wanted) / len(wanted) for own, wanted in pairs]),
+        "exact": np.mean([own == wanted for own, wanted in pairs]),
+    }
+    return {name: round(100 * float(value), 2) for name, value in values.items()}
+
+
+def encoded(names: Sequence[str], encoder: Encoder) -> np.ndarray:
+    """Return unit vectors of names, read as words."""
+    words = [name.replace("_", " ") for name in names]
+    x: np.ndarray = encoder.features(words, encoder.tune("heads")).data.flat.numpy()
+    unit: np.ndarray = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return unit
+
+
+def measure(task: DiscoveryTask, encoder: Encoder, *, found: bool) -> dict[str, object]:
+    """Name the new intents of a task both ways, and score the names."""
+    gold, texts = found_groups(task, encoder) if found else gold_groups(task, task.new)
+    known, others = gold_groups(task, task.known)
+    names = {
+        "before": name_by_pairs(texts, taken=known),
+        "after": name_intents(texts, taken=known, others=others),
+    }
+    return {
+        "task": task.name,
+        "utterances": "found" if found else "gold",
+        "scores": {way: scores(names[way], gold, sorted(task.new), encoder) for way in WAYS},
+        "names": [
+            {"gold": wanted, "before": before, "after": after}
+            for wanted, before, after in zip(gold, names["before"], names["after"], strict=True)
+        ],
+    }
+
+
+def table(results: Sequence[dict[str, object]]) -> Iterator[str]:
+    """Yield the lines of the table: means over the splits of each benchmark."""
+    yield "| benchmark | utterances | names | similarity | nearest | words | exact |"
+    yield "|---|---|---|---|---|---|---|"
+    groups: dict[tuple[str, str], list[dict[str, dict[str, float]]]] = {}
+    for result in results:
+        scores_of_both = result["scores"]
+        assert isinstance(scores_of_both, dict)
+        groups.setdefault((str(result["task"]).split("/")[0], str(result["utterances"])), []).append(scores_of_both)
+    for (benchmark, utterances), runs in groups.items():
+        for way in WAYS:
+            means = [float(np.mean([run[way][metric] for run in runs])) for metric in METRICS]
+            yield f"| {benchmark} | {utterances} | {way} | " + " | ".join(f"{mean:.1f}" for mean in means) + " |"
+
+
+def main(command: str, *options: str) -> None:
+    """Run a command of the script."""
+    if command == "table":
+        print("\n".join(table(json.loads(RESULT.read_text()))))
+        return
+    encoder = load_encoder("minilm")
+    found = [False, True] if "found" in options else [False]
+    if command == "fresh":
+        sets = [(name, seed) for name in ("banking77", "clinc150") for seed in FRESH_SEEDS]
+        tasks = [fresh_task(name, ood_ratio=0.4, seed=seed) for name, seed in sets]
+    else:
+        tasks = [load_benchmark(name, ratio=40, split=split) for name in BENCHMARKS for split in SPLITS]
+    results = [measure(task, encoder, found=way) for way in found for task in tasks]
+    if command == "splits":
+        RESULT.write_text(json.dumps(results, indent=1) + "\n")
+    else:
+        for result in results:
+            print(json.dumps(result, indent=1))
+    print("\n".join(table(results)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

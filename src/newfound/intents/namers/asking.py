@@ -1,0 +1,118 @@
+"""Asks a language model for names: a prompt for each new intent, and what is done with the answers.
+
+Central utterances and keywords of the new intents are sent, with the names and two central utterances of the intents
+that are most like each. An answer that is no name, is taken or only repeats the name of a similar intent is not used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
+from newfound.llm.asking import LanguageModel
+from newfound.model.types import Intent
+from newfound.text import words_of
+
+PURPOSE = "name of an intent"
+MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
+MESSAGES_OF_SIMILAR = 2
+EXAMPLE = "cancel_booking"
+PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
+Answer with a JSON object {{"name": "..."}} whose name says what these users want: an action and its object in English
+snake_case, two to four words, such as cancel_booking. The name must tell the intent from these similar ones:
+{similar}
+
+Keywords: {keywords}
+Messages:
+{messages}"""
+TAKEN = "\n\nDo not use any of these names: {taken}"
+
+
+def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = ()) -> str:
+    """Return the prompt for one intent.
+
+    Args:
+        intent: The intent to name.
+        similar: The intents that are most like it.
+        taken: Names that an earlier answer had and that must not be used.
+    """
+    prompt = PROMPT.format(
+        similar="\n".join(_described(other) for other in similar) or "- none",
+        keywords=", ".join(intent.keywords),
+        messages="\n".join(f"- {_one_line(text)}" for text in intent.exemplars),
+    )
+    return prompt + (TAKEN.format(taken=", ".join(taken)) if taken else "")
+
+
+def _described(intent: Intent) -> str:
+    messages = " / ".join(_one_line(text) for text in intent.exemplars[:MESSAGES_OF_SIMILAR])
+    return f"- {intent.name}: {messages}" if messages else f"- {intent.name}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]
+
+
+def ask_for_names(
+    intents: Sequence[Intent], llm: LanguageModel, *, neighbours: Sequence[Sequence[int]] | None = None
+) -> list[str]:
+    """Return the names of all intents; those of new intents come from the language model where its answer is usable.
+
+    Args:
+        intents: The intents; known and accepted ones keep their names.
+        llm: The language model.
+        neighbours: The positions of the intents that are most like each, the most similar first.
+    """
+    names = [intent.name for intent in intents]
+    similar = [[intents[j] for j in row] for row in neighbours] if neighbours else [[] for _ in intents]
+    open_ones = [i for i, intent in enumerate(intents) if intent.status == "new"]
+    refused: dict[int, str] = {}
+    for _ in range(2):  # an intent whose name another one has is asked about once more
+        prompts = [prompt_for(intents[i], similar[i], [refused[i]] if i in refused else []) for i in open_ones]
+        answers = llm.ask_many(prompts, purpose=PURPOSE)
+        refused = {}
+        for i, answer in zip(open_ones, answers, strict=True):
+            name = clean_name(answer or "", intents[i])
+            others = [other for j, other in enumerate(names) if j != i]
+            if name and not _is_taken(name, others):
+                names[i] = name
+            elif name:
+                refused[i] = name
+        open_ones = list(refused)
+    return names
+
+
+def clean_name(answer: str, intent: Intent) -> str:
+    """Return the snake_case name in an answer; empty if there is none.
+
+    The name is in the JSON object that was asked for, or the answer is a single short line.
+
+    Args:
+        answer: The answer.
+        intent: The intent that it is about.
+    """
+    json_object = re.search(r"\{.*?\}", answer, re.S)
+    try:
+        name = json.loads(json_object.group())["name"] if json_object else answer
+    except (ValueError, KeyError, TypeError):
+        return ""
+    if not isinstance(name, str) or len(name) > 2 * MAX_NAME_LENGTH or "\n" in name.strip():
+        return ""
+    words = words_of(name.replace("_", " "))
+    name = "_".join(words)
+    if not words or len(words) > MAX_WORDS or len(name) > MAX_NAME_LENGTH or all(word.isdigit() for word in words):
+        return ""
+    said = {word for text in intent.exemplars for word in words_of(text)}
+    # Small models repeat the example of the prompt.
+    return "" if name == EXAMPLE and not said & set(words) else name
+
+
+def _is_taken(name: str, others: Collection[str]) -> bool:
+    """Whether another intent has this name, or the same words in another order or number."""
+    return any(_bag(name) == _bag(other) for other in others)
+
+
+def _bag(name: str) -> list[str]:
+    return sorted(word.rstrip("s") or word for word in words_of(name.replace("_", " ")))

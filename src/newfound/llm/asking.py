@@ -1,0 +1,249 @@
+"""Asks a language model within a budget. A model that is down, slow, over quota or answers nonsense ends no run.
+
+Prompts are sent in waves of a few at once, and repeated in rounds; what is counted is counted between waves, in the
+order of the prompts. So it does not depend on the speed of the answers which prompts the budget is spent on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from types import TracebackType
+
+from newfound.data.redact import redact
+from newfound.llm.provider import NoAnswer, provider_for
+from newfound.llm.settings import LanguageModelSettings
+from newfound.llm.storing import AnswerCache, Transcript
+from newfound.paths import answer_cache_dir
+
+MAX_ANSWER_LENGTH = 20_000  # characters
+MAX_FAILURES_IN_A_ROW = 3
+FIRST_WAIT = 1.0  # seconds before a request is repeated; twice as long before each further repetition
+MAX_WAIT = 30.0  # seconds; an endpoint that asks for more is not waited for
+GRACE = 2.0  # seconds after which a request that ignores its time-out is left to itself
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What came of a request: an answer, or a problem."""
+
+    answer: str | None
+    problem: NoAnswer | None
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Question:
+    """A prompt, and what came of the last request with it; None if it was not sent."""
+
+    prompt: str
+    reply: _Reply | None = None
+
+    @property
+    def answer(self) -> str | None:
+        return None if self.reply is None else self.reply.answer
+
+    def may_be_repeated(self, attempt: int) -> bool:
+        problem = None if self.reply is None else self.reply.problem
+        return problem is not None and problem.repeat and _wait(problem, attempt) <= MAX_WAIT
+
+
+class LanguageModel:
+    """A language model that is open for questions. Use it as a context manager: problems are told at its end."""
+
+    def __init__(
+        self,
+        settings: LanguageModelSettings,
+        *,
+        warn: Callable[[str], None],
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Check the settings and open the transcript; nothing is sent.
+
+        Args:
+            settings: Which model, and within which limits.
+            warn: Called with one line if questions stay without an answer.
+            sleep: Waits for a number of seconds.
+
+        Raises:
+            SettingsError: The settings cannot work.
+        """
+        settings.check()
+        self.settings = settings
+        self._warn, self._sleep, self._key = warn, sleep, settings.key()
+        self._provider = provider_for(settings)
+        self._cache = (
+            AnswerCache(answer_cache_dir(), self._provider.address, settings.model) if settings.remember else None
+        )
+        self._transcript = None if settings.transcript is None else Transcript(settings.transcript)
+        self.calls = 0
+        self.problem = ""
+        self._unanswered = self._failures_in_a_row = 0
+        self._gave_up = self._told_budget = False
+
+    @property
+    def calls_left(self) -> int:
+        """How many requests the budget still allows; 0 after it gave up."""
+        return 0 if self._gave_up else self.settings.budget - self.calls
+
+    def ask(self, prompt: str, *, purpose: str) -> str | None:
+        """Return the answer to a prompt; None if there is none, the reason of which is in `problem`.
+
+        Args:
+            prompt: The prompt. What is recognised as personal is masked before it leaves the machine.
+            purpose: What the answer is for, for the transcript.
+        """
+        return self.ask_many([prompt], purpose=purpose)[0]
+
+    def ask_many(self, prompts: Sequence[str], *, purpose: str) -> list[str | None]:
+        """Return the answers to prompts, in their order; see `ask`. The budget is spent on the first ones."""
+        sent = [self._outgoing(prompt) for prompt in prompts]
+        answers = {prompt: self._remembered(prompt, purpose) for prompt in dict.fromkeys(sent)}
+        waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
+        while waiting and not self._gave_up:
+            wave, waiting = waiting[: self.settings.at_once], waiting[self.settings.at_once :]
+            self._ask_wave(wave, purpose)
+            for question in wave:
+                answers[question.prompt] = question.answer
+        return [answers[prompt] for prompt in sent]
+
+    def close(self) -> None:
+        """Tell in one line how many questions stayed without an answer, and close the transcript."""
+        if self._unanswered and not self._gave_up:
+            number = "1 question" if self._unanswered == 1 else f"{self._unanswered} questions"
+            self._warn(f"{self._name}: no answer to {number} ({self.problem}); went on without")
+        self._unanswered = 0
+        if self._transcript is not None:
+            self._transcript.close()
+
+    def __enter__(self) -> LanguageModel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _name(self) -> str:
+        return f"language model at {self._provider.address}"
+
+    def _outgoing(self, prompt: str) -> str:
+        prompt = prompt.encode("utf-8", "replace").decode()  # halves of characters cannot be sent
+        return redact(prompt) if self.settings.redact else prompt
+
+    def _remembered(self, prompt: str, purpose: str) -> str | None:
+        answer = None if self._cache is None else self._cache.get(prompt)
+        if answer is not None:
+            self._record(purpose, prompt, _Reply(answer, None, 0.0), "remembered")
+        return answer
+
+    def _ask_wave(self, wave: Sequence[_Question], purpose: str) -> None:
+        """Ask some questions at once, and again those that may be repeated."""
+        pending = list(wave)
+        for attempt in range(self.settings.retries + 1):
+            if attempt:
+                pending = [question for question in pending if question.may_be_repeated(attempt)]
+                if not pending or self.calls_left <= 0:
+                    break
+                self._sleep(max(_wait(q.reply.problem, attempt) for q in pending if q.reply and q.reply.problem))
+            pending = pending[: max(0, self.calls_left)]
+            self.calls += len(pending)
+            limit = self.settings.timeout + GRACE
+            too_slow = NoAnswer(f"it took longer than {self.settings.timeout:g} seconds")
+            replies = _at_once([partial(self._send, q.prompt) for q in pending], limit)
+            for question, reply in zip(pending, replies, strict=True):
+                question.reply = reply or _Reply(None, too_slow, limit)
+                self._settle(question.prompt, question.reply, purpose)
+        self._count_failures(wave)
+
+    def _send(self, prompt: str) -> _Reply:
+        """Send one prompt; runs in a thread of its own."""
+        start, answer, problem = time.monotonic(), None, None
+        try:
+            answer = self._without_key(_plain(self._provider.complete(prompt))) or None
+            if answer is None:
+                raise NoAnswer("its answer is empty")
+        except NoAnswer as error:
+            problem = error
+        except Exception as error:  # whatever an endpoint sends, the run goes on
+            problem = NoAnswer(f"its answer cannot be read ({type(error).__name__})")
+        return _Reply(answer, problem, time.monotonic() - start)
+
+    def _settle(self, prompt: str, reply: _Reply, purpose: str) -> None:
+        if reply.problem is not None:
+            self.problem = self._without_key(str(reply.problem))
+        elif self._cache is not None and reply.answer is not None:
+            self._cache.put(prompt, reply.answer)
+        self._record(purpose, prompt, reply, "answered" if reply.problem is None else self.problem)
+
+    def _count_failures(self, wave: Sequence[_Question]) -> None:
+        for question in wave:
+            if question.reply is None:
+                self._tell_that_the_budget_is_spent()
+            elif question.reply.problem is None:
+                self._failures_in_a_row = 0
+            else:
+                self._unanswered += 1
+                self._failures_in_a_row += 1
+                if question.reply.problem.final or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+                    self._give_up(self._without_key(str(question.reply.problem)))
+
+    def _tell_that_the_budget_is_spent(self) -> None:
+        if not self._gave_up and not self._told_budget:
+            self._told_budget = True
+            self._warn(f"{self._name}: the budget of {self.settings.budget} requests is spent; went on without it")
+
+    def _give_up(self, problem: str) -> None:
+        if not self._gave_up:
+            self._gave_up, self.problem = True, problem
+            self._warn(f"{self._name}: gave it up ({problem}); going on without it")
+
+    def _record(self, purpose: str, prompt: str, reply: _Reply, outcome: str) -> None:
+        if self._transcript is None:
+            return
+        try:
+            self._transcript.add(
+                time=datetime.now(UTC).isoformat(timespec="seconds"),
+                purpose=purpose,
+                prompt=self._without_key(prompt),
+                answer=reply.answer,
+                seconds=round(reply.seconds, 3),
+                outcome=outcome,
+            )
+        except OSError as error:  # what cannot be recorded is not asked
+            self._give_up(f"the transcript cannot be written: {error.strerror}")
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "<key>") if self._key else text
+
+
+def _wait(problem: NoAnswer, attempt: int) -> float:
+    """Return how long to wait before a request is repeated: as the endpoint says, or longer each time."""
+    return problem.wait if problem.wait is not None else min(MAX_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1))
+
+
+def _at_once(tasks: Sequence[Callable[[], _Reply]], seconds: float) -> list[_Reply | None]:
+    """Run tasks at the same time, and return what they return; None for those that take longer."""
+    replies: list[_Reply | None] = [None] * len(tasks)
+
+    def run(i: int) -> None:
+        replies[i] = tasks[i]()
+
+    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(len(tasks))]
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return list(replies)
+
+
+def _plain(answer: str) -> str:
+    """Return an answer without control characters, and not longer than any answer need be."""
+    kept = "".join(c if c.isprintable() or c in "\n\t" else " " for c in answer[:MAX_ANSWER_LENGTH])
+    return kept.strip()

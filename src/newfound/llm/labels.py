@@ -1,0 +1,89 @@
+"""A short intent label for each utterance, such as `refund not received`: several utterances to a request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from newfound.llm.asking import LanguageModel
+
+PURPOSE = "labels of utterances"
+BATCH = 10  # utterances of one request
+MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
+MAX_LABEL_WORDS = 8
+MAX_LABEL_LENGTH = 80  # characters
+PROMPT = """Below are numbered messages to a chatbot. Say for each in two to five English words what its sender wants,
+as in: refund not received. Use the same words for messages that want the same.
+Answer with one JSON object from number to words, {{"1": "...", "2": "..."}}, and nothing else.
+
+{messages}"""
+NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
+
+
+def short_labels(texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH) -> list[str | None]:
+    """Return a short intent label for each text; None where there is no usable answer.
+
+    Args:
+        texts: The utterances, the most important first: the budget may not suffice for all.
+        llm: The language model.
+        batch: How many utterances are sent with one request.
+    """
+    distinct = list(dict.fromkeys(_one_line(text) for text in texts))
+    batches = [distinct[i : i + batch] for i in range(0, len(distinct), batch)]
+    answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE)
+    labels: dict[str, str | None] = {}
+    for own, answer in zip(batches, answers, strict=True):
+        found = _parsed(answer or "", len(own))
+        labels.update({text: found.get(number) for number, text in enumerate(own, 1)})
+    return [labels[_one_line(text)] for text in texts]
+
+
+def _prompt(texts: Sequence[str]) -> str:
+    # After a colon, a number at the start of a message is not taken for a part of the message's own number.
+    return PROMPT.format(messages="\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1)))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]
+
+
+def _parsed(answer: str, count: int) -> dict[int, str]:
+    """Return the labels in an answer by number; what is not usable is left out."""
+    found = _from_json(answer, count)
+    if found is None:
+        lines = [match for line in answer.splitlines() if (match := NUMBERED_LINE.match(line))]
+        found = [(match.group(1), match.group(2)) for match in lines]
+    labels: dict[int, str] = {}
+    for number, value in found:
+        label = _clean(value)
+        if label and number.isdecimal() and 1 <= int(number) <= count:
+            labels.setdefault(int(number), label)
+    return labels
+
+
+def _from_json(answer: str, count: int) -> list[tuple[str, object]] | None:
+    """Return the pairs of the JSON object in an answer, or of a list with one label for each message."""
+    for opening, closing in ("{}", "[]"):
+        start, end = answer.find(opening), answer.rfind(closing)
+        if start < 0 or end < start:
+            continue
+        try:
+            value = json.loads(answer[start : end + 1])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return [(str(number), label) for number, label in value.items()]
+        if isinstance(value, list) and len(value) == count:  # otherwise nobody knows which is missing
+            return [(str(number), label) for number, label in enumerate(value, 1)]
+    return None
+
+
+def _clean(value: object) -> str:
+    """Return a label as a few words in lower case; empty if it is none."""
+    if not isinstance(value, str):
+        return ""
+    words = value.replace("_", " ").strip(" \t\r\n\"'`.,;:*-").lower().split()
+    label = " ".join(words)
+    usable = 0 < len(words) <= MAX_LABEL_WORDS and len(label) <= MAX_LABEL_LENGTH and label.isprintable()
+    return label if usable and any(character.isalpha() for character in label) else ""

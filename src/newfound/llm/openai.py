@@ -1,0 +1,169 @@
+"""The OpenAI chat protocol, which llama.cpp, Ollama, vLLM and most services speak."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from newfound.llm.provider import NoAnswer
+from newfound.llm.settings import LanguageModelSettings
+
+MAX_REPLY_BYTES = 200_000
+MAX_ERROR_BYTES = 4_000
+MAX_REASON_LENGTH = 160  # characters
+MAX_ANSWER_TOKENS = 1_000
+CHUNK = 16_384  # bytes
+# Without these some models answer at random or without end; newer ones refuse them, and are asked again without.
+OPTIONAL_FIELDS: dict[str, Any] = {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}
+NO_QUOTA = ("insufficient_quota", "billing")
+THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.S)  # of models that think aloud before they answer
+
+
+class OpenAIChat:
+    """Sends each prompt as the only message of a chat."""
+
+    def __init__(self, settings: LanguageModelSettings) -> None:
+        """Store the settings, which were checked."""
+        self._timeout, self._key = float(settings.timeout), settings.key()
+        self._model = settings.model
+        self._optional = dict(OPTIONAL_FIELDS)
+        self._url = chat_url(settings.url)
+        parts = urlsplit(self._url)
+        self.address = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        # The key and the utterances go to the endpoint that the user named, and nowhere else.
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def complete(self, prompt: str) -> str:
+        """Return the answer to a prompt, or raise `NoAnswer`."""
+        deadline, optional = time.monotonic() + self._timeout, self._optional
+        try:
+            with self._opener.open(self._request(prompt, optional), timeout=self._timeout) as reply:
+                content = _read(reply, MAX_REPLY_BYTES, deadline)
+        except urllib.error.HTTPError as error:
+            raise self._refusal(error, optional, deadline) from None
+        except TimeoutError:
+            raise NoAnswer(self._too_slow) from None
+        except urllib.error.URLError as error:
+            if isinstance(error.reason, TimeoutError):
+                raise NoAnswer(self._too_slow) from None
+            raise NoAnswer(f"it cannot be reached: {_plain(error.reason)}", repeat=True) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAnswer(f"the connection broke off: {_plain(error)}", repeat=True) from None
+        return _content(content)
+
+    @property
+    def _too_slow(self) -> str:
+        return f"it took longer than {self._timeout:g} seconds"
+
+    def _request(self, prompt: str, optional: Mapping[str, Any]) -> urllib.request.Request:
+        body = {"messages": [{"role": "user", "content": prompt}], **optional}
+        if self._model:
+            body["model"] = self._model
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "newfound"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return urllib.request.Request(self._url, json.dumps(body).encode(), headers)
+
+    def _refusal(self, error: urllib.error.HTTPError, optional: Mapping[str, Any], deadline: float) -> NoAnswer:
+        """Return what an HTTP status other than 200 means for a request with these optional fields."""
+        with error:
+            try:
+                body = _read(error, MAX_ERROR_BYTES, deadline, cut=True).decode("utf-8", "replace")
+            except (OSError, http.client.HTTPException, NoAnswer):
+                body = ""
+        code, message = error.code, _message_of(body)
+        if code in (301, 302, 303, 307, 308):
+            target = urlsplit(error.headers.get("Location", ""))
+            return NoAnswer(f"it redirects to {target.scheme}://{target.hostname}; give that address", final=True)
+        if code == 400 and (refused := [field for field in optional if field in body]):
+            self._optional = {k: v for k, v in self._optional.items() if k not in refused}
+            return NoAnswer(f"it does not know {refused[0]}", repeat=True)
+        reason = f"HTTP {code}" + (f", {message}" if message else "")
+        if code in (401, 402, 403, 404) or (code == 429 and any(word in body for word in NO_QUOTA)):
+            return NoAnswer(reason, final=True)
+        repeat = code in (408, 425, 429) or code >= 500
+        return NoAnswer(reason, repeat=repeat, wait=_seconds(error.headers.get("Retry-After")) if repeat else None)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args: Any) -> None:
+        return None
+
+
+def chat_url(url: str) -> str:
+    """Return where chats are sent, from an address with or without a path, such as `/v1`, and a slash at its end."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    if not path.endswith("/chat/completions"):
+        path = f"{path or '/v1'}/chat/completions"
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def _read(reply: Any, limit: int, deadline: float, *, cut: bool = False) -> bytes:
+    """Read a reply; one that is too long is an error, or is cut off."""
+    content: bytes = b""
+    while chunk := reply.read1(CHUNK):
+        content += chunk
+        if len(content) > limit:
+            if cut:
+                return content[:limit]
+            raise NoAnswer(f"its answer has more than {limit:,} bytes")
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    if not cut and getattr(reply, "length", None):  # what was announced and never came
+        raise http.client.IncompleteRead(content)
+    return content
+
+
+def _content(reply: bytes) -> str:
+    """Return the text of the first choice, or raise `NoAnswer`."""
+    try:
+        parsed = json.loads(reply)
+    except (ValueError, RecursionError):
+        raise NoAnswer("its answer is not JSON") from None
+    try:
+        content = parsed["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        message = _message_of(reply[:MAX_ERROR_BYTES].decode("utf-8", "replace"))
+        raise NoAnswer(f"its answer is not a chat completion{f', {message}' if message else ''}") from None
+    if not isinstance(content, str):
+        raise NoAnswer("its answer is not a text")
+    return THOUGHTS.sub("", content)
+
+
+def _message_of(body: str) -> str:
+    """Return the message of an error object, short and on one line; empty if there is none."""
+    try:
+        error = json.loads(body)["error"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    message = error.get("message") if isinstance(error, dict) else error
+    return _plain(message) if isinstance(message, str) else ""
+
+
+def _plain(problem: object) -> str:
+    """Return a problem on one line, without control characters."""
+    text = str(getattr(problem, "strerror", None) or problem) or type(problem).__name__
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:MAX_REASON_LENGTH]
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Return the seconds of a header `Retry-After`, which is a number or a date."""
+    if retry_after is None:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,89 @@
+"""Which language model is asked, and within which limits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from newfound.errors import SettingsError
+
+PROVIDERS: dict[str, str] = {
+    "openai": "newfound.llm.openai:OpenAIChat",
+}
+"""Module and class of each provider."""
+
+KEY_VARIABLES = ("NEWFOUND_LLM_KEY", "NEWFOUND_NAMER_KEY")
+BUDGET = 200
+TIMEOUT = 60.0  # seconds
+RETRIES = 2
+AT_ONCE = 4  # requests
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelSettings:
+    """Which language model is asked, and within which limits.
+
+    Attributes:
+        url: The address of the endpoint, as http://localhost:8080 or https://example.org/v1.
+        model: The model to ask for there; may be empty where the endpoint has only one.
+        budget: How many requests may be sent in one run, repeated ones included. Remembered answers cost nothing.
+        timeout: Seconds that one request may take.
+        retries: How often a request is repeated if the endpoint is busy, fails or cannot be reached.
+        transcript: A file that gets one JSON line for each request: what was asked and what was answered.
+        redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers in what is sent.
+        provider: One of `PROVIDERS`.
+        remember: Keep answers in the user's cache, so that a repeated run need not ask again.
+        at_once: How many requests may be under way at the same time.
+        key_variables: The environment variables that may hold the key; the first that is set counts.
+    """
+
+    url: str
+    model: str = ""
+    budget: int = BUDGET
+    timeout: float = TIMEOUT
+    retries: int = RETRIES
+    transcript: Path | None = None
+    redact: bool = True
+    provider: str = "openai"
+    remember: bool = True
+    at_once: int = AT_ONCE
+    key_variables: tuple[str, ...] = KEY_VARIABLES
+
+    def check(self) -> None:
+        """Raise a `SettingsError` for settings that cannot work."""
+        if self.provider not in PROVIDERS:
+            raise SettingsError(f"no provider {self.provider!r} of language models; one of {', '.join(PROVIDERS)}")
+        _check_url(self.url)
+        for name, least in (("budget", 0), ("retries", 0), ("at_once", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise SettingsError(f"language model: {name}={value!r} must be a whole number from {least}")
+        if not isinstance(self.timeout, int | float) or not 0 < self.timeout < 86_400:
+            raise SettingsError(f"language model: timeout={self.timeout!r} must be a number of seconds above 0")
+        self.key()
+
+    def key(self) -> str:
+        """Return the key from the environment; empty if there is none. Errors never repeat it."""
+        for variable in self.key_variables:
+            key = os.environ.get(variable, "").strip()
+            if key and not (key.isascii() and key.isprintable() and " " not in key):
+                raise SettingsError(f"{variable}: the key has characters that cannot be sent; is it complete?")
+            if key:
+                return key
+        return ""
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except (ValueError, AttributeError):
+        parts, host = urlsplit(""), None
+    if parts.username is not None:
+        raise SettingsError(
+            f"language model at {host}: put the key into the environment ({KEY_VARIABLES[0]}), not into the address"
+        )
+    if not host or parts.scheme not in ("http", "https") or not url.isascii() or not url.isprintable() or " " in url:
+        raise SettingsError(f"language model {url!r}: give the address of an endpoint, as http://localhost:8000/v1")

@@ -1,0 +1,81 @@
+"""What is kept of questions and answers: a transcript that the user asks for, and a cache of answers."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from newfound.errors import SettingsError
+from newfound.files import write_atomically
+
+OWNER_ONLY, OWNER_ONLY_FOLDER = 0o600, 0o700
+VERSION_OF_KEYS = 1
+
+
+class Transcript:
+    """A file with one JSON line for each request. Only its owner may read it: it holds utterances."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, to which lines are appended.
+
+        Raises:
+            SettingsError: The file cannot be written.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
+        except OSError as error:
+            raise SettingsError(f"transcript {path}: cannot be written ({error.strerror})") from None
+        if path.is_file():  # and no device; it may have been there before
+            with contextlib.suppress(OSError):
+                path.chmod(OWNER_ONLY)
+
+    def add(self, **entry: object) -> None:
+        """Append one line; raises an `OSError` if it cannot be written."""
+        if self._handle is not None:
+            line = (json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+            while line:
+                line = line[os.write(self._handle, line) :]
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+class AnswerCache:
+    """Answers on disk, one file each. What cannot be read counts as missing, and what cannot be written is not kept."""
+
+    def __init__(self, folder: Path, address: str, model: str) -> None:
+        """Use a folder as the cache of the answers of one model.
+
+        Args:
+            folder: The folder; it is created when the first answer is kept.
+            address: Where prompts are sent to.
+            model: The model that is asked for there.
+        """
+        self._folder, self._source = folder, [VERSION_OF_KEYS, address, model]
+
+    def get(self, prompt: str) -> str | None:
+        """Return the answer to a prompt; None if there is none."""
+        try:
+            kept = json.loads(self._path(prompt).read_bytes())
+            return kept["answer"] if kept["source"] == self._source and isinstance(kept["answer"], str) else None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+    def put(self, prompt: str, answer: str) -> None:
+        """Keep an answer."""
+        path = self._path(prompt)
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
+            self._folder.chmod(OWNER_ONLY_FOLDER)
+            write_atomically(path, json.dumps({"source": self._source, "answer": answer}).encode())
+
+    def _path(self, prompt: str) -> Path:
+        digest = hashlib.sha256(json.dumps([*self._source, prompt]).encode()).hexdigest()
+        return self._folder / digest[:2] / f"{digest}.json"

@@ -1,0 +1,81 @@
+"""Short labels of utterances, several to a request."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from server import NONSENSE, says, says_by, serving
+
+from newfound.llm import LanguageModelSettings
+from newfound.llm.asking import LanguageModel
+from newfound.llm.labels import short_labels
+
+TEXTS = [f"message {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"[:23]]
+
+
+def numbered(prompt):
+    return re.findall(r"^(\d+): (.*)$", prompt, re.M)
+
+
+def by_json(prompt):
+    return json.dumps({number: f"label of {text[-1]}" for number, text in numbered(prompt)})
+
+
+@pytest.fixture
+def endpoint():
+    with serving(says_by(by_json)) as server:
+        yield server
+
+
+def labels(endpoint, texts, told=None, **settings):
+    settings = LanguageModelSettings(endpoint.url, "m", remember=False, **settings)
+    with LanguageModel(settings, warn=(told if told is not None else []).append, sleep=lambda _: None) as llm:
+        return short_labels(texts, llm)
+
+
+def test_every_utterance_gets_its_label_in_batches(endpoint):
+    repeated = [*TEXTS, TEXTS[0]]
+    assert labels(endpoint, repeated) == [f"label of {text[-1]}" for text in repeated]
+    assert sorted(len(numbered(prompt)) for prompt in endpoint.prompts) == [3, 10, 10]
+    assert labels(endpoint, []) == []
+
+
+def test_the_budget_is_spent_on_the_first(endpoint):
+    told = []
+    found = labels(endpoint, TEXTS, told, budget=2)
+    assert [label is not None for label in found] == [True] * 20 + [False] * 3
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ('```json\n{"1": "Get refund.", "2": "lost_card"}\n```', ["get refund", "lost card", None]),
+        ('{"2": "lost card", "7": "who?", "x": "?", "1": 3, "3": ""}', [None, "lost card", None]),
+        ('["a b", "c d", "e f"]', ["a b", "c d", "e f"]),
+        ('["a b", "c d"]', [None, None, None]),
+        ("1. get refund\n2) lost card\n\n**3:** late bill", ["get refund", "lost card", "late bill"]),
+        ("Here they are:\n3: late bill", [None, None, "late bill"]),
+        ('{"1": "' + "very " * 30 + '", "2": "a\\nb", "3": "?!"}', [None, "a b", None]),
+        ("{{{", [None, None, None]),
+        ("no idea", [None, None, None]),
+    ],
+)
+def test_answers_may_lack_lines_or_have_more(endpoint, answer, expected):
+    endpoint.answer = says(answer)
+    assert labels(endpoint, ["one", "two", "three"]) == expected
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
+def test_without_answers_there_are_no_labels(endpoint, answer):
+    endpoint.answer = answer
+    told = []
+    assert labels(endpoint, TEXTS, told) == [None] * len(TEXTS)
+    assert len(told) == 1
+
+
+def test_numbers_in_messages_are_masked_and_the_messages_keep_theirs(endpoint):
+    labels(endpoint, ["0171 2345678 is mine", "two\nlines"])
+    assert numbered(endpoint.prompts[0]) == [("1", "<phone> is mine"), ("2", "two lines")]

@@ -1,0 +1,174 @@
+"""A language model in discovery, updates and refits, behind every door."""
+
+from __future__ import annotations
+
+import csv
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from server import error, says, says_by, serving, slow
+
+import newfound
+from commands import newfound as command
+from newfound.errors import SettingsError
+from newfound.intents.namers import NamerSettings
+from newfound.llm import LanguageModelSettings
+
+SETTINGS = {"n_new": 2, "device": "cpu"}
+
+
+@pytest.fixture(autouse=True)
+def _forgetful(tmp_path, monkeypatch):
+    """Answers of one test are not remembered in the next."""
+    monkeypatch.setattr("newfound.llm.asking.answer_cache_dir", lambda: tmp_path / "answers")
+
+
+@pytest.fixture
+def endpoint():
+    numbers = iter(range(1_000))
+    with serving(says_by(lambda prompt: json.dumps({"name": f"asked name {next(numbers)}"}))) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, themed):
+    folder = tmp_path_factory.mktemp("asked")
+    with (folder / "known.csv").open("w", newline="") as file:
+        rows = zip(themed.labelled().texts, themed.labelled().labels, strict=True)
+        csv.writer(file).writerows([("text", "label"), *rows])
+    texts = [*themed.unlabelled().texts, "call me on 0171 2345678 please"]
+    (folder / "logs.txt").write_text("\n".join(texts))
+    return folder
+
+
+def new_names(model):
+    return [intent.name for intent in model.intents if not intent.known]
+
+
+def test_discover_and_update_ask_for_names_and_write_a_transcript(endpoint, files, tiny_folder, tmp_path):
+    out, asked = tmp_path / "model", tmp_path / "asked.jsonl"
+    done = command(
+        *("discover", files / "known.csv", files / "logs.txt", "--out", out, "--n-new", 2, "--device", "cpu"),
+        *("--encoder", tiny_folder, "--llm", endpoint.url, "--llm-model", "m", "--llm-transcript", asked),
+    )
+    assert done.returncode == 0, done.stderr
+    model = newfound.load(out)
+    assert sorted(new_names(model.model)) == ["asked_name_0", "asked_name_1"]
+    overlaps = {overlap.name for intent in model.model.intents for overlap in intent.overlaps}
+    assert overlaps <= {intent.name for intent in model.model.intents}, "overlaps have the new names"
+    lines = [json.loads(line) for line in asked.read_text().splitlines()]
+    assert len(lines) == 2
+    assert "2345678" not in asked.read_text()
+    assert len(endpoint.asked) == 2
+
+    done = command(
+        *(
+            "update",
+            out,
+            files / "logs.txt",
+            "--out",
+            tmp_path / "next",
+            "--n-new",
+            1,
+            "--device",
+            "cpu",
+            "--accept-all",
+        ),
+        *("--encoder", tiny_folder, "--llm", endpoint.url, "--llm-budget", 1),
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(endpoint.asked) <= 3
+
+
+@pytest.mark.parametrize("fault", ["down", "slow", "quota", "nonsense"])
+def test_a_run_goes_on_without_an_endpoint(endpoint, files, tiny_encoder, fault, caplog):
+    endpoint.answer = {
+        "down": error(503, "down"),
+        "slow": slow(2),
+        "quota": error(429, "no credit", "insufficient_quota"),
+        "nonsense": says("¿"),
+    }[fault]
+    llm = LanguageModelSettings(endpoint.url, timeout=0.2, retries=0)
+    without = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **SETTINGS)
+    caplog.clear()
+    result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, llm=llm, **SETTINGS)
+    assert new_names(result.model) == new_names(without.model)
+    said = [r.getMessage() for r in caplog.records if "language model" in r.getMessage()]
+    assert len(said) == (0 if fault == "nonsense" else 1), said
+
+
+def test_without_the_option_nothing_leaves_the_machine(files, tiny_encoder, monkeypatch):
+    def connect(*args):
+        raise AssertionError(f"a connection to {args[1:]}")
+
+    monkeypatch.setenv("NEWFOUND_LLM_KEY", "set, and not enough to ask anybody")
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **SETTINGS)
+    assert result.n_new == 2
+
+
+def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tiny_encoder):
+    done = command("discover", "missing.csv", "missing.txt", "--out", tmp_path / "x", "--llm", "localhost:8000")
+    assert done.returncode == 2
+    assert "give the address of an endpoint" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    both = {"llm": LanguageModelSettings("http://localhost:1"), "namer": NamerSettings("http://localhost:2")}
+    with pytest.raises(SettingsError, match="both a language model and a namer"):
+        newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **both)
+
+
+def test_decisions_are_not_recorded_if_the_model_for_the_refit_cannot_work(saved, tmp_path):
+    import shutil
+
+    model = shutil.copytree(saved, tmp_path / "model")
+    (tmp_path / "decisions.yaml").write_text("- accept: x\n")
+    done = command(
+        *(
+            "review",
+            "apply",
+            model,
+            tmp_path / "decisions.yaml",
+            "--refit",
+            "--out",
+            tmp_path / "y",
+            "--llm",
+            "nowhere",
+        ),
+    )
+    assert done.returncode == 2
+    assert "give the address" in done.stderr
+    assert not (model / "review.sqlite3").exists()
+
+
+def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monkeypatch):
+    monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old-key")
+    namer = NamerSettings(f"{endpoint.url}/v1", "m")
+    result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, namer=namer, **SETTINGS)
+    assert sorted(new_names(result.model)) == ["asked_name_0", "asked_name_1"]
+    assert endpoint.asked[0].key == "Bearer old-key"
+    assert endpoint.asked[0].path == "/v1/chat/completions"
+
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+
+
+def test_a_client_of_the_server_cannot_name_an_endpoint(endpoint, saved, tiny_encoder, themed):
+    serving_app = pytest.importorskip("serving", reason="extra `serve` not installed")
+    body = {
+        "author": "ana",
+        "known": [
+            {"text": t, "label": y} for t, y in zip(themed.labelled().texts, themed.labelled().labels, strict=True)
+        ],
+        "logs": list(themed.unlabelled().texts),
+    }
+    with serving_app.client_of(saved, tiny_encoder) as client:
+        for field in ("llm", "namer", "llm_url"):
+            for value in (endpoint.url, {"url": endpoint.url}):
+                assert client.post("/v1/discover", json={**body, field: value}).status_code == 422
+        refused = client.post("/v1/update", json={"author": "ana", "logs": body["logs"], "llm": {"url": endpoint.url}})
+        assert refused.status_code == 422
+        assert client.post("/v1/review/refit", json={"author": "ana", "llm": endpoint.url}).status_code == 422
+    assert endpoint.asked == []
