@@ -46,6 +46,13 @@ class Answerer(Protocol):
         """Return the answer; None if there is none, for instance since an endpoint does not respond."""
 
 
+class Labeller(Protocol):
+    """Gives short labels to utterances, such as `refund not received`."""
+
+    def labels(self, texts: Sequence[str]) -> list[str | None]:
+        """Return a label for each text, the most important of which come first; None where there is none."""
+
+
 def posed(question: Question, texts: Sequence[str]) -> PosedQuestion:
     """Return a question in words.
 

@@ -32,7 +32,7 @@ from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, SettingsError
 from newfound.intents.description import IntentDescriber
 from newfound.intents.naming import name_intents
-from newfound.intents.questions import Answerer
+from newfound.intents.questions import Answerer, Labeller
 from newfound.methods.context import EncodedCorpus, FitContext, Watch
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
@@ -156,6 +156,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run: Run | None = None,
         watch: Watch | None = None,
         answerer: Answerer | None = None,
+        labeller: Labeller | None = None,
     ) -> Self:
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
@@ -167,15 +168,16 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run: Shows progress and keeps checkpoints.
             watch: What to record for an analysis.
             answerer: Answers questions about doubtful utterances, for a method that asks some (consensus).
+            labeller: Gives short labels to doubtful utterances, for the same method.
         """
-        if answerer is not None and not self.ASKS_QUESTIONS:
+        if (answerer is not None or labeller is not None) and not self.ASKS_QUESTIONS:
             raise SettingsError(f"{type(self).__name__} asks no questions; use consensus with an answerer")
         started = time.perf_counter()
         corpus = Corpus.of(texts, labels, origins)
         self.check_settings(corpus)
         device = pick_device(self.device)
         context = self._context(corpus, validation, device, run or Run(), watch or Watch())
-        context = replace(context, answerer=answerer)
+        context = replace(context, answerer=answerer, labeller=labeller)
         encoded = time.perf_counter()
         network, temperature = self._discover(context)
         self.history_, self.snapshots_ = context.history, context.snapshots

@@ -46,6 +46,7 @@ MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prot
 MAX_READ = 10_000  # rows whose words are looked at; in larger logs the other votes decide alone
 TRIAL_RUNS = 2  # of each view, in the estimate of how many labels are right
 MAX_TRIAL_ROWS = 5_000
+MIN_AGREEMENT_UNLABELLED = 0.9  # share of the votes: rows on which fewer agree get a short label
 MAX_CONTROLS = 20  # questions about known intents, which measure how far answers can be believed
 UNMEASURED_RELIABILITY = 0.7  # of answers, where there are no known intents to measure it on
 MIN_RELIABILITY = 0.5  # of answers that are believed at all
@@ -176,12 +177,36 @@ class Consensus(Discoverer):
             worded = self._votes_with_words(context, voters, voting, number)
             counted += worded if surer(worded, counted) else []
         clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
+        if context.labeller is not None and context.n_new >= 2 and not context.tune.layers:
+            labelled = self._votes_with_labels(context, voters, voting, agreement(counted, clusters), number)
+            if surer(labelled, counted):
+                counted += labelled
+                clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
         if number == (self.rounds if context.tune.layers else 0):
             clusters = self._under_answers(context, voters, voting, counted, clusters)
         if len(voters) == len(logs):
             return clusters, agreement(counted, clusters)
         everything = x[logs.to(x.device)]
         return (everything @ class_means(voters, clusters, context.n_new)[0].T).argmax(1), torch.ones(len(logs))
+
+    def _votes_with_labels(
+        self, context: FitContext, x: Tensor, rows: Tensor, agreed: Tensor, number: int
+    ) -> list[Tensor]:
+        """Votes [n] on vectors that lie halfway to those of short labels, where votes disagree and there are labels."""
+        assert context.labeller is not None
+        doubtful = (agreed < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)
+        doubtful = doubtful[agreed[doubtful].argsort(stable=True)].cpu()
+        texts = [context.train.texts[i] for i in rows[doubtful].tolist()]
+        labels = context.labeller.labels(texts) if texts else []
+        found = [(i, label) for i, label in zip(doubtful.tolist(), labels, strict=True) if label is not None]
+        if not found:
+            return []
+        moved = x.clone()
+        at = torch.tensor([i for i, _ in found], device=x.device)
+        features = context.encoder.features([label for _, label in found], context.encoder.tune("heads"))
+        vectors = F.normalize(features.data.flat.float().to(x.device), dim=-1)
+        moved[at] = F.normalize(x[at] + vectors, dim=-1)
+        return self._votes(context, moved, max(1, self.runs // 2), "vote with labels", number)
 
     def _under_answers(
         self, context: FitContext, x: Tensor, rows: Tensor, votes: list[Tensor], clusters: Tensor

@@ -13,7 +13,7 @@ from torch import Tensor
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
 from newfound.encoders.encoder import Encoder, Features, Tune
 from newfound.encoders.ragged import Batch, RaggedBatches
-from newfound.intents.questions import Answerer
+from newfound.intents.questions import Answerer, Labeller
 from newfound.model.network import IntentNetwork, embed
 from newfound.training.run import Run
 from newfound.training.seeding import seed_torch
@@ -74,6 +74,7 @@ class FitContext:
         trunk_dropout: Whether the frozen layers run with dropout in every step.
         watch: What an analysis wants to record.
         answerer: Answers questions about doubtful utterances, for a method that asks some; None for nobody.
+        labeller: Gives short labels to doubtful utterances; None for nobody.
         history: Losses by stage and epoch, filled while training.
         snapshots: What `watch` asked to keep.
         estimates: What the method has estimated about its own result: `label_accuracy` is the share of the labels of
@@ -92,6 +93,7 @@ class FitContext:
     trunk_dropout: bool = False
     watch: Watch = field(default_factory=Watch)
     answerer: Answerer | None = None
+    labeller: Labeller | None = None
     history: dict[str, History] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     estimates: dict[str, float] = field(default_factory=dict)

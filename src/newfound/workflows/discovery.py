@@ -62,7 +62,7 @@ class DiscoverRequest:
         conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
             The texts are listed in a file beside `out`, with the ending `.conflicts.csv`.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
-        llm: A language model that may be asked, first of all for names. If None, nobody is asked.
+        llm: A language model that may be asked about doubtful utterances and for names. If None, nobody is asked.
         namer: A language model that is asked for names only.
         overwrite: Replace an earlier model at `out`.
         resume: Go on where a stopped run with the same `out` was.
@@ -181,7 +181,7 @@ def _discover(
         anew=request.overwrite,
         checkpoint_seconds=request.checkpoint_seconds,
     )
-    fit(method, known + logs, run)
+    fit(method, known + logs, run, llm=llm if request.namer is None else None)  # a namer is asked for names alone
     model = with_asked_names(method.model_, llm)
     if out is not None:
         model.save(

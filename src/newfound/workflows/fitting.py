@@ -15,6 +15,7 @@ from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
     from newfound.training.run import Run
 
@@ -111,10 +112,22 @@ def run_beside(
     )
 
 
-def fit(method: Discoverer, corpus: Corpus, run: Run) -> None:
-    """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`."""
+def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | None = None) -> None:
+    """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
+
+    Args:
+        method: The method.
+        corpus: The data.
+        run: Shows progress and keeps checkpoints.
+        llm: A language model that a method which asks questions may ask about doubtful utterances.
+    """
+    asked: dict[str, Any] = {}
+    if llm is not None and method.ASKS_QUESTIONS:
+        from newfound.intents.answering import ModelAnswerer, ModelLabeller
+
+        asked = {"answerer": ModelAnswerer(llm), "labeller": ModelLabeller(llm)}
     try:
-        method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run)
+        method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
     except KeyboardInterrupt:
         raise Interrupted(run.folder if run.kept else None) from None
     finally:

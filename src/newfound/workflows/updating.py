@@ -54,7 +54,7 @@ class UpdateRequest:
         seed: Same seed, same device: the same result.
         read: How the file is read.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
-        llm: A language model that may be asked, first of all for names; None asks nobody.
+        llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
         overwrite: Replace an earlier model at `out`.
     """
 
@@ -108,7 +108,7 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
         seed=request.seed,
         **settings_of_effort(Consensus, request.effort, request.tune, request.device, reporter),
     )
-    fit(method, earlier + fresh, Run(reporter=reporter))
+    fit(method, earlier + fresh, Run(reporter=reporter), llm=llm)
     model = with_asked_names(method.model_, llm)
     if out is not None:
         model.save(out, overwrite=request.overwrite)

@@ -1,0 +1,103 @@
+"""A language model answers the questions about doubtful utterances, and gives short labels; both within a share of its
+budget, so that calls are left for the names.
+
+Sent are the utterance that is asked about and up to three utterances of each of up to five intents, or the utterances
+to be labelled; what is recognised as personal is masked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from newfound.intents.questions import Answer, PosedQuestion
+from newfound.llm.asking import LanguageModel
+from newfound.llm.labels import BATCH, short_labels
+
+PURPOSE = "which intent fits"
+SHARE_FOR_QUESTIONS = 0.6  # of the budget
+SHARE_FOR_LABELS = 0.2
+MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
+MAX_ANSWER_LENGTH = 400  # characters; a longer answer is no answer to this question
+PROMPT = """Users of a chatbot wrote the messages below. The messages of a group ask for the same thing.
+
+{groups}
+
+Another user wrote: {text}
+
+Which group asks for the same thing as this message? Answer with one JSON object {{"group": N}}, where N is the number
+of the group, or 0 if the message asks for something else than every group."""
+NUMBER_IN_JSON = re.compile(r'"group"\s*:\s*"?(-?\d+)')
+NUMBER_ALONE = re.compile(r"^\W*(?:group\s*)?(\d+)\W*$", re.IGNORECASE)
+
+
+class ModelAnswerer:
+    """Answers questions with a language model. How far it can be believed is measured on known intents."""
+
+    reliability: float | None = None
+
+    def __init__(self, llm: LanguageModel) -> None:
+        """Use an open language model.
+
+        Args:
+            llm: The language model.
+        """
+        self._llm = llm
+        self._calls_left = int(llm.settings.budget * SHARE_FOR_QUESTIONS)
+
+    def answer(self, question: PosedQuestion) -> Answer | None:
+        """Return the answer; None if there is none that can be used, or if the share of the budget is spent."""
+        if self._calls_left <= 0:
+            return None
+        before = self._llm.calls
+        answer = self._llm.ask(prompt_for(question), purpose=PURPOSE)
+        self._calls_left -= self._llm.calls - before
+        return None if answer is None else parsed(answer, len(question.candidates))
+
+
+def prompt_for(question: PosedQuestion) -> str:
+    """Return the prompt for a question."""
+    groups = "\n\n".join(
+        f"Group {number}:\n" + "\n".join(f"- {_one_line(text)}" for text in texts)
+        for number, texts in enumerate(question.candidates, 1)
+    )
+    return PROMPT.format(groups=groups, text=_one_line(question.text))
+
+
+def parsed(answer: str, candidates: int) -> Answer | None:
+    """Return the choice in an answer; None if there is none, or one that was not offered.
+
+    Args:
+        answer: What the language model answered.
+        candidates: How many groups it could choose from.
+    """
+    short = answer.strip()
+    found = NUMBER_IN_JSON.search(short) or NUMBER_ALONE.match(short)
+    if found is None or len(short) > MAX_ANSWER_LENGTH:
+        return None
+    number = int(found.group(1)[:6])
+    if not 0 <= number <= candidates:
+        return None
+    return Answer(None if number == 0 else number - 1)
+
+
+class ModelLabeller:
+    """Gives short labels to utterances with a language model."""
+
+    def __init__(self, llm: LanguageModel) -> None:
+        """Use an open language model.
+
+        Args:
+            llm: The language model.
+        """
+        self._llm = llm
+
+    def labels(self, texts: Sequence[str]) -> list[str | None]:
+        """Return a short label for each of the first texts, as many as the share of the budget allows, then None."""
+        requests = min(int(self._llm.settings.budget * SHARE_FOR_LABELS), self._llm.calls_left)
+        sent = texts[: requests * BATCH]
+        return [*(short_labels(sent, self._llm) if sent else []), *([None] * (len(texts) - len(sent)))]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]

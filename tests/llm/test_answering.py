@@ -1,0 +1,121 @@
+"""A language model answers questions about doubtful utterances, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from server import error, says, says_by, serving, slow
+
+from newfound.errors import SettingsError
+from newfound.intents.answering import ModelAnswerer, ModelLabeller, parsed, prompt_for
+from newfound.intents.questions import Answer, PosedQuestion
+from newfound.llm import LanguageModelSettings
+from newfound.llm.asking import LanguageModel
+from newfound.methods.consensus import Consensus
+from newfound.methods.kmeans import KMeans
+
+QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet"), ("block my card",)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [
+        ('{"group": 1}', Answer(0)),
+        ('```json\n{"group": "2"}\n```', Answer(1)),
+        ('{"group": 0}', Answer(None)),
+        ("2", Answer(1)),
+        ("Group 1.", Answer(0)),
+        ('{"group": 3}', None),
+        ('{"group": -1}', None),
+        ("card 1 or 2", None),
+        ("", None),
+        ("x" * 1_000 + '{"group": 1}', None),
+        ('{"group": 99999999999999999999999999}', None),
+    ],
+)
+def test_answers_are_read_or_left_aside(answer, choice):
+    assert parsed(answer, 2) == choice
+
+
+def test_a_prompt_holds_the_utterance_and_the_examples_and_nothing_else():
+    prompt = prompt_for(QUESTION)
+    assert re.findall(r"^- (.*)$", prompt, re.M) == ["card has not come", "no card yet", "block my card"]
+    assert "Another user wrote: where is my card\n" in prompt
+    assert len(prompt_for(PosedQuestion("x" * 5_000, (("y" * 5_000,),)))) < 1_500
+
+
+def opened(endpoint, **settings):
+    settings = LanguageModelSettings(endpoint.url, "m", remember=False, retries=0, **settings)
+    return LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None)
+
+
+def test_questions_and_labels_take_their_shares_of_the_budget_and_leave_the_rest():
+    with serving(says('{"group": 1}')) as endpoint, opened(endpoint, budget=10) as llm:
+        answerer, labeller = ModelAnswerer(llm), ModelLabeller(llm)
+        labels = labeller.labels([f"text {i}" for i in range(95)])
+        assert len(labels) == 95
+        assert llm.calls == 2  # a fifth: the other 75 texts are not sent
+        answers = [answerer.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(9)]
+        assert answers == [Answer(0)] * 6 + [None] * 3
+        assert llm.calls_left == 2
+
+
+@pytest.mark.parametrize("fault", [error(500, "down"), slow(1), says("¿"), says('{"group": 17}')])
+def test_an_endpoint_that_fails_changes_nothing(fault, themed, tiny_encoder):
+    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 8}
+    plain = Consensus(**settings).fit(themed.texts, themed.labels)
+    with serving(fault) as endpoint, opened(endpoint, budget=20, timeout=0.2) as llm:
+        asked = Consensus(**settings).fit(
+            themed.texts, themed.labels, answerer=ModelAnswerer(llm), labeller=ModelLabeller(llm)
+        )
+    assert list(asked.labels_) == list(plain.labels_)
+
+
+def test_a_model_that_knows_the_intents_is_asked_controls_first_and_then_about_the_logs(themed, tiny_encoder):
+    gold = {t: t.split()[0] for t in themed.texts}  # one theme, one word: what a perfect model would see
+
+    def answer(prompt):
+        if '{"group"' not in prompt:
+            return "{}"
+        text = re.search(r"Another user wrote: (.*)", prompt).group(1)
+        groups = re.findall(r"Group \d+:\n- (.*)", prompt)
+        fits = [i for i, example in enumerate(groups, 1) if gold.get(example) == gold.get(text)]
+        return json.dumps({"group": fits[0] if fits else 0})
+
+    known = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is not None}
+    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 16}
+    with serving(says_by(answer)) as endpoint, opened(endpoint, budget=100) as llm:
+        Consensus(**settings).fit(themed.texts, themed.labels, answerer=ModelAnswerer(llm))
+    texts = [re.search(r"Another user wrote: (.*)", prompt).group(1) for prompt in endpoint.prompts]
+    controls = [text in known for text in texts]
+    assert controls[0]
+    assert controls == sorted(controls, reverse=True)
+
+
+def test_methods_that_ask_nothing_say_so(themed, tiny_encoder):
+    with (
+        serving(says("1")) as endpoint,
+        opened(endpoint) as llm,
+        pytest.raises(SettingsError, match="asks no questions"),
+    ):
+        KMeans(n_new=2, encoder=tiny_encoder).fit(themed.texts, themed.labels, answerer=ModelAnswerer(llm))
+
+
+class GoldLabeller:
+    def __init__(self):
+        self.texts = []
+
+    def labels(self, texts):
+        self.texts += texts
+        return [text.split()[0] for text in texts]
+
+
+def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder):
+    labeller = GoldLabeller()
+    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+    Consensus(**settings).fit(themed.texts, themed.labels, labeller=labeller)
+    logs = [t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None]
+    assert set(labeller.texts) <= set(logs)
+    assert len(labeller.texts) < len(logs)
