@@ -64,23 +64,16 @@ def test_discover_and_update_ask_for_names_and_write_a_transcript(endpoint, file
     assert "2345678" not in asked.read_text()
     assert len(endpoint.asked) == 2
 
-    done = command(
-        *(
-            "update",
-            out,
-            files / "logs.txt",
-            "--out",
-            tmp_path / "next",
-            "--n-new",
-            1,
-            "--device",
-            "cpu",
-            "--accept-all",
-        ),
-        *("--encoder", tiny_folder, "--llm", endpoint.url, "--llm-budget", 1),
-    )
+    newer = ["cancel book today stop", "cancel book now stop", "please cancel book", "stop cancel book late", "hello"]
+    (tmp_path / "newer.txt").write_text("\n".join(newer))
+    options = ("--n-new", 1, "--device", "cpu", "--accept-all", "--encoder", tiny_folder, "--llm", endpoint.url)
+    done = command("update", out, tmp_path / "newer.txt", "--out", tmp_path / "next", *options)
     assert done.returncode == 0, done.stderr
-    assert len(endpoint.asked) <= 3
+    asked_in_the_update = len(endpoint.asked) - 2
+    assert asked_in_the_update == sum(
+        name.startswith("asked_name") for name in new_names(newfound.load(tmp_path / "next").model)
+    )
+    assert asked_in_the_update == 1
 
 
 @pytest.mark.parametrize("fault", ["down", "slow", "quota", "nonsense"])
