@@ -1,4 +1,4 @@
-"""How near the names of new intents are to the names that people gave them, before and after the rules of `phrases`.
+"""How near the names of new intents are to the names that people gave them, before and after.
 
     python benchmarks/names/measure.py fresh    # partitions on which rules may be chosen; prints the names
     python benchmarks/names/measure.py splits   # the published splits; writes names.json beside this file
@@ -18,11 +18,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from newfound.data.benchmarks import fresh_task, load_benchmark
 from newfound.data.task import DiscoveryTask
+from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.intents.naming import name_by_pairs, name_intents
+from newfound.paths import feature_cache_dir
 
 RESULT = Path(__file__).with_name("names.json")
 BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
@@ -30,7 +33,7 @@ SPLITS = (1, 2, 3)
 FRESH_SEEDS = (1000, 1001, 1002)
 METRICS = ("similarity", "nearest", "words", "exact")
 LETTERS_COMPARED = 5
-WAYS = ("before", "after")
+WAYS = ("before", "words", "after")
 Groups = tuple[list[str], list[list[str]]]  # the gold name and the utterances of each intent
 
 
@@ -90,11 +93,11 @@ def scores(names: Sequence[str], gold: Sequence[str], all_gold: Sequence[str], e
     return {name: round(100 * float(value), 2) for name, value in values.items()}
 
 
-def encoded(names: Sequence[str], encoder: Encoder) -> np.ndarray:
+def encoded(names: Sequence[str], encoder: Encoder) -> npt.NDArray[np.float32]:
     """Return unit vectors of names, read as words."""
     words = [name.replace("_", " ") for name in names]
-    x: np.ndarray = encoder.features(words, encoder.tune("heads")).data.flat.numpy()
-    unit: np.ndarray = x / np.linalg.norm(x, axis=1, keepdims=True)
+    x: npt.NDArray[np.float32] = encoder.features(words, encoder.tune("heads")).data.flat.numpy()
+    unit: npt.NDArray[np.float32] = x / np.linalg.norm(x, axis=1, keepdims=True)
     return unit
 
 
@@ -102,18 +105,23 @@ def measure(task: DiscoveryTask, encoder: Encoder, *, found: bool) -> dict[str, 
     """Name the new intents of a task both ways, and score the names."""
     gold, texts = found_groups(task, encoder) if found else gold_groups(task, task.new)
     known, others = gold_groups(task, task.known)
+    centres = np.stack([encoded(own, encoder).mean(0) for own in texts])
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+
+    def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
+        near: npt.NDArray[np.float32] = encoded(phrases, encoder) @ centres.T
+        return near
+
     names = {
         "before": name_by_pairs(texts, taken=known),
-        "after": name_intents(texts, taken=known, others=others),
+        "words": name_intents(texts, taken=known, others=others),
+        "after": name_intents(texts, taken=known, others=others, likeness=likeness),
     }
     return {
         "task": task.name,
         "utterances": "found" if found else "gold",
         "scores": {way: scores(names[way], gold, sorted(task.new), encoder) for way in WAYS},
-        "names": [
-            {"gold": wanted, "before": before, "after": after}
-            for wanted, before, after in zip(gold, names["before"], names["after"], strict=True)
-        ],
+        "names": [{"gold": wanted, **{way: names[way][i] for way in WAYS}} for i, wanted in enumerate(gold)],
     }
 
 
@@ -137,7 +145,7 @@ def main(command: str, *options: str) -> None:
     if command == "table":
         print("\n".join(table(json.loads(RESULT.read_text()))))
         return
-    encoder = load_encoder("minilm")
+    encoder = load_encoder("minilm", cache=FeatureCache(feature_cache_dir()))
     found = [False, True] if "found" in options else [False]
     if command == "fresh":
         sets = [(name, seed) for name in ("banking77", "clinc150") for seed in FRESH_SEEDS]

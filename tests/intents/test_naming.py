@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
 from newfound.intents.naming import MAX_NAME_LENGTH, name_by_pairs, name_intents, plain_name
+from newfound.intents.phrases import CANDIDATES
 from newfound.text import words_of
 
 
@@ -188,3 +190,16 @@ def test_every_intent_gets_a_name_of_its_own(words):
     assert all(
         0 < len(name) <= MAX_NAME_LENGTH and name == "_".join(words_of(name.replace("_", " "))) for name in names
     )
+
+
+def test_of_the_best_phrases_the_one_whose_meaning_is_nearest_is_taken():
+    texts = ["please cancel my booking", "cancel the booking", "i must cancel my trip", "cancel a trip"]
+    asked = []
+
+    def likeness(phrases):
+        asked.extend(phrases)
+        return np.array([[float(phrase == "cancel trip")] for phrase in phrases])
+
+    assert named(texts) == ["cancel_booking"]
+    assert named(texts, likeness=likeness) == ["cancel_trip"]
+    assert len(asked) == len(set(asked)) <= CANDIDATES

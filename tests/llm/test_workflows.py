@@ -31,12 +31,14 @@ def endpoint():
     numbers = iter(range(1_000))
 
     def answer(prompt):
-        if '{"group"' in prompt:
-            return '{"group": 1}'
-        return "{}" if "numbered messages" in prompt else json.dumps({"name": f"asked name {next(numbers)}"})
+        return json.dumps({"name": f"asked name {next(numbers)}"}) if is_for_a_name(prompt) else '{"group": 1}'
 
     with serving(says_by(answer)) as server:
         yield server
+
+
+def is_for_a_name(prompt):
+    return prompt.startswith("You name intents")
 
 
 @pytest.fixture(scope="module")
@@ -66,30 +68,21 @@ def test_discover_and_update_ask_for_names_and_write_a_transcript(endpoint, file
     overlaps = {overlap.name for intent in model.model.intents for overlap in intent.overlaps}
     assert overlaps <= {intent.name for intent in model.model.intents}, "overlaps have the new names"
     lines = [json.loads(line) for line in asked.read_text().splitlines()]
-    asked_before = len(endpoint.asked)
-    assert len(lines) == asked_before
-    assert {line["purpose"] for line in lines} >= {"which intent fits"}
-    lines = [line for line in lines if '{"group"' not in line["prompt"] and "numbered messages" not in line["prompt"]]
-    assert len(lines) == 2  # names come last
+    assert [line["prompt"] for line in lines] == endpoint.prompts
+    assert sum(map(is_for_a_name, endpoint.prompts)) == 2
+    assert "which intent fits" in {line["purpose"] for line in lines}
     assert "2345678" not in asked.read_text()
 
-    done = command(
-        *(
-            "update",
-            out,
-            files / "logs.txt",
-            "--out",
-            tmp_path / "next",
-            "--n-new",
-            1,
-            "--device",
-            "cpu",
-            "--accept-all",
-        ),
-        *("--encoder", tiny_folder, "--llm", endpoint.url, "--llm-budget", 1),
-    )
+    newer = ["cancel book today stop", "cancel book now stop", "please cancel book", "stop cancel book late", "hello"]
+    (tmp_path / "newer.txt").write_text("\n".join(newer))
+    options = ("--n-new", 1, "--device", "cpu", "--accept-all", "--encoder", tiny_folder, "--llm", endpoint.url)
+    done = command("update", out, tmp_path / "newer.txt", "--out", tmp_path / "next", *options)
     assert done.returncode == 0, done.stderr
-    assert len(endpoint.asked) <= asked_before + 1
+    asked_in_the_update = sum(map(is_for_a_name, endpoint.prompts)) - 2
+    assert asked_in_the_update == sum(
+        name.startswith("asked_name") for name in new_names(newfound.load(tmp_path / "next").model)
+    )
+    assert asked_in_the_update == 1
 
 
 @pytest.mark.parametrize("fault", ["down", "slow", "quota", "nonsense"])

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from newfound.intents.english import is_english
 from newfound.intents.keywords import keywords
-from newfound.intents.phrases import PhraseNames
+from newfound.intents.phrases import Likeness, PhraseNames
 from newfound.text import content_words, words_of
 
 MAX_WORDS = 6  # of a name from one utterance
@@ -25,7 +25,11 @@ WordPair = tuple[str, str]
 
 
 def name_intents(
-    texts: Sequence[Sequence[str]], *, taken: Collection[str] = (), others: Sequence[Sequence[str]] = ()
+    texts: Sequence[Sequence[str]],
+    *,
+    taken: Collection[str] = (),
+    others: Sequence[Sequence[str]] = (),
+    likeness: Likeness | None = None,
 ) -> list[str]:
     """Return a short, unique snake_case name for each intent.
 
@@ -33,11 +37,12 @@ def name_intents(
         texts: The texts of each intent.
         taken: Names that must not be used.
         others: The texts of further intents, which the names should tell these from.
+        likeness: How near phrases are to the texts of each intent; without it, counts of words alone decide.
     """
     words = [[_words(text) for text in own[:MAX_TEXTS_READ]] for own in (*texts, *others)]
     if not is_english([text for own in words for text in own]):
         return name_by_pairs(texts, taken=taken)
-    proposed = PhraseNames(words[: len(texts)], words[len(texts) :]).names(taken)
+    proposed = PhraseNames(words[: len(texts)], words[len(texts) :]).names(taken, likeness)
     used = {*taken, *(name for name in proposed if name is not None)}
     names = []
     for own, name in zip(texts, proposed, strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -29,7 +29,10 @@ MIN_SHARE_OF_ACTION = 0.2  # of the utterances with an object; an action that so
 SHARE_OF_PAIR = 0.1  # of the utterances with its better word; a pair that fewer have says less than the word alone
 NEAR = 1.0  # the weight of the nearest intents in the contrast
 SMOOTHING = 0.02  # share; words that hardly anybody says are no contrast
+CANDIDATES = 10  # phrases of an intent of which the one is taken whose meaning is nearest to its utterances
 Phrase = tuple[str, ...]
+Likeness = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+"""The cosine of phrases to the utterances of the intents that get a name, [phrases, intents]."""
 
 
 @dataclass(slots=True)
@@ -67,13 +70,16 @@ class PhraseNames:
             for unit in counts.units:
                 self._total[unit] = self._total.get(unit, 0.0) + counts.share(unit)
 
-    def names(self, taken: Collection[str]) -> list[str | None]:
+    def names(self, taken: Collection[str], likeness: Likeness | None = None) -> list[str | None]:
         """Return one name for each intent; None for an intent that has none of its own.
 
         Args:
             taken: Names that must not be used.
+            likeness: How near phrases are to the utterances; without it, counts alone decide.
         """
-        ranked = [list(self._ranked(i)) for i in range(self._n)]
+        ranked = [list(dict.fromkeys(self._ranked(i))) for i in range(self._n)]
+        if likeness is not None:
+            ranked = self._by_meaning(ranked, likeness)
         names = [self._written(i, phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
         # Intents with the same name are told apart by what differs between them, all of them.
         alike: dict[str, list[int]] = {}
@@ -90,6 +96,20 @@ class PhraseNames:
                 if names[i] is not None:
                     used.add(names[i] or "")
         return names
+
+    def _by_meaning(self, ranked: Sequence[Sequence[Phrase]], likeness: Likeness) -> list[list[Phrase]]:
+        """Return the phrases of each intent with the first ones in the order of their meaning's nearness."""
+        words = [[self._written(i, p).replace("_", " ") for p in own[:CANDIDATES]] for i, own in enumerate(ranked)]
+        row = {phrase: i for i, phrase in enumerate(dict.fromkeys(phrase for own in words for phrase in own))}
+        if not row:
+            return [list(own) for own in ranked]
+        near = likeness(list(row))
+        ordered = []
+        for i, own in enumerate(ranked):
+            value = [-float(near[row[text], i]) for text in words[i]]
+            first = np.argsort(value, kind="stable").tolist()
+            ordered.append([*(own[rank] for rank in first), *own[CANDIDATES:]])
+        return ordered
 
     def _refined(self, i: int, ranked: Sequence[Phrase], rivals: Sequence[int], used: set[str]) -> str | None:
         """Return a name with a word that tells an intent from those with the same name, or another name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor
 
@@ -357,7 +358,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "device": str(context.device),
         }
         utterances = _utterances(corpus, context.y, probabilities)
-        intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities)
+        embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
+        intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
         typical = _typical(context, network, x)
         return IntentModel(
             context.encoder,
@@ -465,13 +467,28 @@ def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Uttera
     ]
 
 
-def _described(known: Sequence[str], utterances: Sequence[Utterance], x: Tensor, probabilities: Tensor) -> list[Intent]:
+def _described(
+    known: Sequence[str],
+    utterances: Sequence[Utterance],
+    x: Tensor,
+    probabilities: Tensor,
+    embed: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+) -> list[Intent]:
     """The description of every intent, known ones first; new ones get their names here."""
     columns = probabilities.shape[1]
     texts: list[list[str]] = [[] for _ in range(columns)]
     for u in utterances:
         texts[u.intent].append(u.text)
-    names = [*known, *name_intents(texts[len(known) :], taken=known, others=texts[: len(known)])]
+    column = torch.tensor([u.intent for u in utterances])
+    unit = F.normalize(x, dim=-1)
+    centres = F.normalize(torch.zeros(columns, x.shape[1]).index_add_(0, column, unit), dim=-1)[len(known) :]
+
+    def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
+        near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
+        return near
+
+    found = name_intents(texts[len(known) :], taken=known, others=texts[: len(known)], likeness=likeness)
+    names = [*known, *found]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [
         AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability, u.count, u.source)
