@@ -285,14 +285,15 @@ class Inquiry:
         for a, b in (tuple(pair) for pair in self._apart | self._skipped):
             if a in place and b in place:
                 gain[place[a], place[b]] = gain[place[b], place[a]] = 0.0
-        fixed = torch.tensor([i in self._settled for i in intents], device=gain.device)
-        gain[fixed[:, None] & fixed[None]] = 0.0
-        confirmed = torch.tensor([self._examples[i][0] in self._confirmed for i in intents], device=gain.device)
-        gain[confirmed[:, None] & confirmed[None]] = 0.0
+        askable = torch.tensor(
+            [i not in self._settled and self._examples[i][0] not in self._confirmed for i in intents],
+            device=gain.device,
+        )
+        gain[~askable[:, None] & ~askable[None]] = 0.0
         a, b = divmod(int(gain.argmax()), len(intents))
         if float(gain[a, b]) <= 0:
             return None
-        first, second = sorted((a, b), key=lambda i: (bool(fixed[i] | confirmed[i]), float(size[i])))
+        first, second = sorted((a, b), key=lambda i: (not bool(askable[i]), float(size[i])))
         own = intents[first]
         rows = torch.cat([p.rows for p in self._pieces if p.intent == own])
         row, smaller = self._examples[own][0], float(torch.minimum(size[a], size[b]))

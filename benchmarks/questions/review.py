@@ -1,0 +1,118 @@
+"""What a reviewer's answers to the queue gain after a refit, if all of them are right (an oracle reads gold labels).
+
+python benchmarks/questions/review.py GID-SD:1 GID-SD:2 GID-SD:3 --out FILE
+python benchmarks/questions/review.py --show FILE
+
+The first utterance of the queue is answered, again and again, as a person does on the page: it stays, it is moved to
+one of the intents that are shown or to a new one, or its intent is merged. Then the model is refitted twice: with the
+logs clustered again under the answers, and with what was answered alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from newfound.bench.cells import load_partition
+from newfound.bench.scoring import score_ids
+from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
+from newfound.methods.consensus import Consensus
+from newfound.model.classifier import IntentModel
+from newfound.review.decisions import Decision
+from newfound.review.session import ReviewSession, ReviewView
+from newfound.review.views import QueueItem
+from newfound.workflows.refitting import RefitRequest, refit
+
+FIELDS = ("ind_acc", "ood_acc", "all_acc")
+
+
+def strict_scores(model: IntentModel, encoder: Encoder, task: DiscoveryTask) -> Row:
+    """Score a model by the names of its intents: known ones must be named exactly, new ones are matched."""
+    columns = model.probabilities_of(frozen_vectors(encoder, task.test.texts)).argmax(1).tolist()
+    names = [intent.name for intent in model.intents]
+    new = {name: len(task.known) + i for i, name in enumerate(sorted(set(names) - set(task.known)))}
+    place = {name: i for i, name in enumerate(task.known)} | new
+    scores = score_ids(task, np.array([place[names[c]] for c in columns]))["scores"]["strict"]
+    return {name: scores[name] for name in FIELDS}
+
+
+def right_decision(item: QueueItem, view: ReviewView, gold: dict[str, str | None], number: int) -> Decision:
+    """Return what somebody decides who knows the gold labels: an intent means what most of its utterances are."""
+    wanted = gold[item.utterance.text]
+    meaning: dict[str, Counter[str | None]] = {}
+    for utterance in view.reviewed.assigned:
+        if utterance.intent is not None:
+            meaning.setdefault(utterance.intent, Counter())[gold[utterance.text]] += 1
+    fits = [c.name for c in item.candidates if c.name in meaning and meaning[c.name].most_common(1)[0][0] == wanted]
+    if item.asks_about is not None:
+        if fits:
+            return Decision("merge", {"intents": [item.asks_about], "into": fits[0]})
+        return Decision("move", {"texts": [item.utterance.text], "to": item.asks_about})
+    if fits:
+        return Decision("move", {"texts": [item.utterance.text], "to": fits[0]})
+    return Decision("move", {"texts": [item.utterance.text], "to": f"intent {number}", "create": True})
+
+
+def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
+    """Discover, answer, refit and score."""
+    benchmark, _, split = partition.partition(":")
+    task = load_partition(benchmark, split=int(split))
+    gold = dict(zip(task.train.texts, task.train.labels, strict=True))
+    observed = task.observed_train
+    method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", logs="novel")
+    method.fit(observed.texts, observed.labels)
+    rows = [{"refit": "none", "decisions": 0, **strict_scores(method.model_, encoder, task)}]
+    with tempfile.TemporaryDirectory() as folder:
+        method.model_.save(Path(folder) / "model")
+        session = ReviewSession(Path(folder) / "model", encoder=encoder)
+        _ = session.votes
+        for number in range(count):
+            view = session.view()
+            session.decide([right_decision(view.queue(1)[0], view, gold, number)], author="oracle")
+        for recluster in (False, True):
+            request = RefitRequest(
+                session.folder, encoder=encoder, tune="heads", effort="quick", device="cpu", recluster=recluster
+            )
+            result = refit(request)
+            row = {"refit": "clustered again" if recluster else "answers alone", "decisions": count}
+            rows.append(
+                row
+                | {"intents": len(result.model.intents), "followed": result.changes.reclustered}
+                | strict_scores(result.model, encoder, task)
+            )
+    return [{"data": partition, "oracle": True, **row} for row in rows]
+
+
+def show(rows: list[Row]) -> None:
+    """Print means by kind of refit."""
+    for (kind, decisions), group in group_rows(rows, ["refit", "decisions"]).items():
+        cells = [f"{f} {np.mean([r[f] for r in group]):5.1f} ± {np.std([r[f] for r in group]):3.1f}" for f in FIELDS]
+        print(f"{kind:16} {decisions:4} decisions  {'  '.join(cells)}  ({len(group)} runs)")
+
+
+def main() -> None:
+    """Run or show the study."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("partitions", nargs="*", help="BENCHMARK:SPLIT")
+    parser.add_argument("--decisions", type=int, default=100)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--show", type=Path)
+    options = parser.parse_args()
+    if options.show is not None:
+        show(read_rows(options.show))
+        return
+    encoder = study_encoder()
+    for partition in options.partitions:
+        for row in measure(partition, encoder, options.decisions):
+            append_row(options.out, row)
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
