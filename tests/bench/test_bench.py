@@ -46,7 +46,8 @@ def cells():
 @pytest.fixture
 def toy(monkeypatch):
     """Every benchmark is the toy one."""
-    monkeypatch.setattr(cells_module, "load_benchmark", lambda name, **_: toy_task())
+    for load in ("load_benchmark", "dataset_task"):
+        monkeypatch.setattr(cells_module, load, lambda name, **_: toy_task())
     monkeypatch.setattr(cells_module, "out_of_scope", lambda: tuple(f"brown card number {i}" for i in range(40)))
 
 
