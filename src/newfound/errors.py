@@ -58,12 +58,12 @@ class HeaderMissing(DataError):
 
 
 class NoKnownIntents(DataError):
-    """Logs were given without labelled utterances of known intents."""
+    """A method that needs known intents got none, or a single one."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, method: str, found: int) -> None:
+        what = "only one known intent" if found == 1 else "no known intents (no utterance has a label)"
         super().__init__(
-            f"{where}: no utterance has a label (in a column such as label or intent); give labelled utterances of the "
-            "known intents as well"
+            f"{what}, and {method} needs at least two; give more of them, or use consensus or kmeans, which need none"
         )
 
 

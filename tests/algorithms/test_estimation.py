@@ -47,6 +47,29 @@ def test_known_intents_in_mixed_logs_are_not_counted():
     assert estimate_n_new(*mixed, logs_hold="novel").n_new > 10
 
 
+@pytest.mark.parametrize("truth", [4, 9, 20])
+@pytest.mark.parametrize("strategy", ["resolution", "separation"])
+def test_clear_clusters_are_counted_without_known_intents(truth, strategy):
+    _, _, logs = problem(truth)
+    nothing, none = logs[:0], np.empty(0, dtype=np.int64)
+    found = estimate_n_new(nothing, none, logs, strategy=strategy)
+    assert found.strategy == "separation"
+    assert found.logs == "novel"
+    assert abs(math.log(found.n_new / truth)) < math.log(1.3)
+    assert found.low < truth < found.high
+    assert found == estimate_n_new(nothing, none, logs, strategy=strategy)
+    many = estimate_n_new(nothing, none, logs[:2])
+    assert (many.n_new, many.low, many.high) == (2, 2, 2), "fewer than two leave nothing to tell apart"
+
+
+def test_scarce_labels_are_no_yardstick():
+    """Three labels of each known intent, and logs of known and new ones."""
+    known, labels, logs = problem(6, also_known=12, known_size=3)
+    found = estimate_n_new(known, labels, logs, logs_hold="mixed")
+    assert found.strategy == "separation"
+    assert found.low <= 6 <= found.high
+
+
 def test_same_seed_same_estimate():
     assert estimate_n_new(*problem(5), seed=3) == estimate_n_new(*problem(5), seed=3)
 

@@ -46,7 +46,7 @@ def test_any_predictor_is_scored_like_a_cell():
 
 def test_ids_alone_can_be_scored():
     result = score_ids(task_with_messy_logs(), np.array([0, 1, 2, 2]))
-    assert set(result) == {"scores", "clustering"}
+    assert set(result) == {"scores", "clustering", "all_intents"}
     assert result["scores"]["strict"]["ood_acc"] == 50.0
 
 

@@ -113,7 +113,6 @@ BAD_FILES = {
     "no header in the logs": ("logs", "how do i pay my bill\nwater leaks\n", "add --no-header"),
     "no label column": ("known", "text\nx\n", "--label-column"),
     "empty text": ("known", "text,label\n,a\ny,b\n", "line 2: the text is empty"),
-    "one class": ("known", "text,label\nx,a\ny,a\n", "only one intent"),
     "not UTF-8": ("known", b"text,label\n\xef\xee\xe9,a\ny,b\n", "line 2: byte 0xef is not UTF-8"),
     "not UTF-8 in the logs": ("logs", b"text\n\xff\n", "line 2: byte 0xff is not UTF-8"),
     "ragged": ("known", "text,label\nx,a,b\n", "line 2: 3 fields where the header has 2"),

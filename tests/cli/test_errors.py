@@ -47,7 +47,10 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
         (errors.ColumnMissing("f, line 1", "y", "label", ["a"]), "name the right one with --label-column"),
         (errors.HeaderMissing("f, line 1", ["how do i pay?"]), "add --no-header if there is no header line"),
         (errors.ConflictingLabels("f: 2 texts have several labels", []), "--conflicts first or --conflicts drop"),
-        (errors.NoKnownIntents("f"), "or give a file of labelled utterances before this one"),
+        (
+            errors.NoKnownIntents("DPL", 0),
+            "give a file of labelled utterances before the logs, or use --method consensus",
+        ),
         (errors.NoGpu(), "use --device cpu"),
         (errors.EncoderMismatch(Path("m"), "was fitted on 'x'"), "with --encoder"),
         (errors.ModelMissing(Path("m")), "make one with `newfound discover`"),

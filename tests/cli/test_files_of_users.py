@@ -51,13 +51,18 @@ def test_one_file_with_gaps_among_its_labels_is_split(tmp_path, run):
     assert "None" not in estimated.stdout
 
 
-def test_one_file_without_labels_is_one_clear_line(tmp_path, run):
-    table(tmp_path / "logs.csv", [("text",), *((text,) for text in LOGS)])
+@pytest.mark.parametrize("header", [("text",), ("text", "label")])
+def test_one_file_without_labels_is_logs(tmp_path, run, header):
+    """Without a column of labels, or with an empty one, no intent is known; whoever forgot a file is told."""
+    table(tmp_path / "logs.csv", [header, *((text, "")[: len(header)] for text in LOGS)])
     done = run("logs.csv")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert "no utterance has a label" in done.stderr
-    assert "--label-column" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert f"none of its {len(LOGS)} utterances has a label" in done.stderr
+    assert "No known intents: all intents are discovered." in done.stderr
+    assert utterances(tmp_path / "m") == {(text, False) for text in LOGS}
+    wrong = run("logs.csv", options=("--label-column", "absicht"), out="m2")
+    assert wrong.returncode == 2
+    assert "--label-column" in wrong.stderr
 
 
 def test_known_and_logs_may_name_their_columns_differently(tmp_path, run):

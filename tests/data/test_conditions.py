@@ -37,6 +37,16 @@ def test_mixed_logs_have_the_share_and_the_same_new_utterances_at_every_level(ta
     assert new == {text for text, label in zip(unmixed.texts, unmixed.labels, strict=True) if label in task.new}
 
 
+@pytest.mark.parametrize(("share", "kept"), [(0.1, 3), (0.001, 1), (0.0, 0), (1.0, 30)])
+def test_few_labels_leave_the_rest_to_the_logs(task, share, kept):
+    few = apply_condition(task, Condition(labelled=share))
+    assert few.train == task.train, "no utterance is lost"
+    counts = Counter(few.observed_train.labels)
+    assert {counts[intent] for intent in task.known} == {kept}
+    assert counts[None] == 150 - 3 * kept
+    assert few.observed_train.intents == (tuple(sorted(task.known)) if kept else ())
+
+
 def test_noise_is_in_the_logs_without_a_label_and_other_noise_in_the_test(task):
     noisy = apply_condition(task, Condition(noise=0.3), out_of_scope=STRAY)
     in_logs = [text for text in noisy.train.texts if text in STRAY]

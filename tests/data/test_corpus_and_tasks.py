@@ -160,3 +160,15 @@ def test_fetched_data_are_verified_before_they_are_kept(tmp_path, monkeypatch, s
     paths["dev"].write_text("text,label\nx,y\n")
     with pytest.raises(DataError, match="delete it"):
         load_benchmark("GID-SD")
+
+
+def test_a_whole_data_set_may_be_new_or_divided(shared_data, monkeypatch):
+    from newfound.data.benchmarks import dataset_task
+
+    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
+    everything = dataset_task("banking77", ood_ratio=1, seed=0)
+    assert (len(everything.known), len(everything.new)) == (0, 77)
+    assert set(everything.observed_train.labels) == {None}
+    divided, other = (dataset_task("banking77", ood_ratio=0.25, seed=seed) for seed in (1, 2))
+    assert (len(divided.known), len(divided.test)) == (58, 3_080)
+    assert divided.new != other.new

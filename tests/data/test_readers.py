@@ -85,7 +85,6 @@ def test_byte_order_marks(tmp_path):
         ("text,label\nx,a\ny\n", "line 3: 1 fields where the header has 2"),
         ("text,label\nx,a\n ,b\n", "line 3: the text is empty"),
         ("text,label\nx,a\ny, \n", "line 3: the label is empty"),
-        ("text,label\nx,a\ny,a\n", "only one intent"),
         ("text,label\n", "no labelled utterance"),
         ("text,label\nsame,a\nother,b\nsame,b\n", "line 4: 'same' is labelled 'b', but 'a' on line 2"),
         (b"text,label\nok,a\n\xef\xee\xe9,b\n", "line 3: byte 0xef is not UTF-8; .*name its encoding"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from newfound.data import compressed, spreadsheets
 from newfound.data.readers import Columns, Row, Source, open_rows, read_csv
 from newfound.data.validation import read_combined, read_known, read_logs
-from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra, NoKnownIntents
+from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra
 
 TWO = [("pay, now", "pay"), ("leak", "leak")]
 
@@ -287,8 +287,8 @@ def test_a_combined_file_is_told_apart_by_its_labels(tmp_path):
     assert corpus.texts[2] == "solar, car"
     assert report.empty == 1
     for content in ("text\nx\ny\n", "text,label\nx,\ny,\n"):
-        with pytest.raises(NoKnownIntents, match="no utterance has a label"):
-            read_combined(write(tmp_path / "logs.csv", content))
+        assert read_combined(write(tmp_path / "logs.csv", content))[0].labels == (None, None), "all of it are logs"
+    assert read_combined(write(tmp_path / "one.csv", "text,label\nx,a\ny,\n"))[0].intents == ("a",)
     with pytest.raises(DataError, match="every utterance has a label"):
         read_combined(write(tmp_path / "known.csv", "text,label\nx,a\ny,b\n"))
 

@@ -56,6 +56,8 @@ def test_other_languages_are_noticed(minilm, language):
     assert MULTILINGUAL_ENCODER in apart
     assert "known intents and logs seem to differ in language" in apart
     assert "\n" not in apart
+    alone = language_warning(minilm, [], texts)
+    assert "of the logs are likely not in the language" in alone, "there is nothing to differ from"
     assert language_warning(minilm, english, [*english[:200], *texts]) is None, "a few among many are no alarm"
 
 

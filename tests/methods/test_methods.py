@@ -69,8 +69,6 @@ def test_labels_may_be_whole_numbers(tiny_encoder, themed):
 @pytest.mark.parametrize(
     ("labels", "settings", "error", "message"),
     [
-        ([None] * 8, {}, DataError, "no labelled utterance"),
-        (["a"] * 4 + [None] * 4, {}, DataError, "only one known intent"),
         (["a", "b"] * 4, {}, DataError, "no unlabelled utterance"),
         (["a", "b"] * 2 + [None] * 4, {"n_new": 5}, SettingsError, "more than the 4 unlabelled"),
         (["a", "b"] * 2 + [None] * 4, {"temperature": 0}, SettingsError, "temperature=0 must be above 0"),

@@ -188,8 +188,7 @@ def test_estimators_keep_scikit_learns_contract(tiny_encoder):
 @pytest.mark.parametrize(
     ("labels", "settings", "error", "message"),
     [
-        ([None] * 6, {}, DataError, "no labelled utterance"),
-        (["a"] * 3 + [None] * 3, {}, DataError, "only one known intent"),
+        ([None] * 6, {}, SettingsError, "n_new=1 without known intents"),
         (["a", "b"] * 3, {}, DataError, "no unlabelled utterance"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 3}, SettingsError, "more than the 2 unlabelled"),
         (["a", "b"] * 2 + [None] * 2, {"n_new": 0}, SettingsError, "whole number from 1"),

@@ -236,6 +236,38 @@ def test_refits_updates_and_exports_are_the_same(reviewed, files, tiny_folder, t
     assert exported == (tmp_path / "a.json").read_bytes()
 
 
+def test_a_start_without_known_intents_is_the_same(files, tmp_path, tiny_folder, by_command, tiny_encoder):
+    logs, _ = read_logs(files / "logs.csv")
+    out = tmp_path / "cold-by-command"
+    done = command(
+        *("discover", files / "logs.csv", "--out", out, "--n-new", 3, "--device", "cpu", "--encoder", tiny_folder)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "No known intents: all intents are discovered." in done.stderr
+    expected = _contents(out)
+    assert len(expected[0]["intents"]) == 3
+    assert not any(intent["known"] for intent in expected[0]["intents"])
+    given = {"encoder": str(tiny_folder), "n_new": 3, "device": "cpu"}
+    for number, call in enumerate(({"logs": files / "logs.csv"}, {"known": files / "logs.csv"}, {"logs": logs.texts})):
+        newfound.discover(**call, out=tmp_path / f"cold-{number}", **given)
+        assert _contents(tmp_path / f"cold-{number}") == expected
+    estimated = newfound.estimate(None, files / "logs.csv", encoder=tiny_encoder)
+    printed = command("estimate", files / "logs.csv", "--encoder", tiny_folder).stdout
+    assert f"About {estimated.n_new} new intents; {estimated.low} to {estimated.high} in" in printed
+    assert "strategy separation" in printed
+    with serving.client_of(by_command, tiny_encoder) as client:
+        answer = client.post("/v1/estimate", json={"logs": list(logs.texts)}).json()
+        assert answer == {"n_new": estimated.n_new, "low": estimated.low, "high": estimated.high}
+        refused = client.post("/v1/discover", json={"author": "ana"})
+        assert refused.status_code == 422
+        assert "give the logs" in refused.text
+        body = {"author": "ana", "logs": list(logs.texts), "n_new": 3}
+        assert client.post("/v1/discover", json=body).status_code == 200
+        assert _contents(files / _wait_for_job(client)["folder"]) == expected
+    with pytest.raises(newfound_errors.DataError, match="give the logs"):
+        newfound.discover(encoder=tiny_encoder)
+
+
 def test_a_request_may_be_given_whole(files, tiny_encoder):
     from newfound.workflows import EstimateRequest
 

@@ -1,18 +1,25 @@
 """How many new intents are there?
 
 The known intents show how finely this corpus divides meaning into intents; the logs are divided as finely. Vectors
-come from a frozen encoder, [n, d]; three strategies turn them into a number:
+come from a frozen encoder, [n, d]; four strategies turn them into a number:
 
     resolution   compare how many clusters a Ward tree has in the logs and in the known utterances, over a range of
                  cuts from the one that finds the true number of known intents down to one twice as fine
     height       the same at the first of these cuts alone
     drop         the published rule (Zhang et al., AAAI 2021): over-cluster with k-means, and drop clusters that are
                  smaller than the mean; it needs an expected number to start from
+    separation   the cut of a Ward tree of the logs whose clusters are compact and keep nearest neighbours together;
+                 it needs no known intents, and takes the place of the first two where there are too few of them
 
 The heights of a Ward tree grow with the number of utterances per intent. The trees of known utterances and of logs
 therefore see the same share of their data, as if intents were of one size in both, unless the spread within clusters,
 which hardly depends on size, says that they are not. It may also say so because the logs are from a domain with wider
 intents; a larger number is believed only where it makes the clusters clearly more compact (silhouette).
+
+Without known intents, the silhouette alone is no guide: it rises up to about the true number and then stays where it
+is, because repeated phrasings make compact clusters of their own. Cutting those out separates nearest neighbours,
+though. Silhouette and the share of neighbours that stay together, multiplied, have their maximum near the true number
+(docs/cold-start.md has the measurements).
 """
 
 from __future__ import annotations
@@ -25,13 +32,21 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.recognition import absorb_into_known, recognise_known
+from newfound.algorithms.consensus import diffuse
+from newfound.algorithms.neighbours import nearest
+from newfound.algorithms.recognition import (
+    absorb_into_known,
+    labels_are_scarce,
+    recognise_around_labels,
+    recognise_known,
+)
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
-Strategy = Literal["resolution", "height", "drop"]
+Strategy = Literal["resolution", "height", "drop", "separation"]
 Logs = Literal["novel", "mixed"]
 
 MOST_ROWS = 3_000  # in a tree, which needs memory and time quadratic in the rows
@@ -43,6 +58,13 @@ LARGER, SMALLER = 1.6, 1.4  # factors between the numbers by spread and by heigh
 MORE_COMPACT = 0.035  # gain in silhouette
 NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
 MAX_ABSORBING_ROUNDS = 4
+FEWEST_TO_COMPARE = 2  # known intents; fewer do not show how finely a corpus is divided
+SEPARATION_DRAWS = 3
+SEPARATION_CUTS = 40  # numbers of clusters that are tried
+NEAREST = 10  # neighbours looked at
+MOST_CLUSTERS = 400
+FEWEST_ROWS_OF_A_CLUSTER = 3  # on average
+SEPARATION_ERROR = 0.43  # root mean square of the logarithm of estimate over truth, where it was measured
 OVERCLUSTER = 2  # times the expected number: where "drop" starts
 
 
@@ -51,8 +73,9 @@ class Estimate:
     """A number of new intents, and between which two it should lie in nine of ten cases.
 
     The interval joins how much the estimate moves between random draws of the data and how far the strategy is off
-    when some of the known intents are hidden and counted. `curve` holds numbers of clusters in the known utterances
-    and in the logs, at the same cuts.
+    when some of the known intents are hidden and counted; for "separation" it is how far that was off where it was
+    measured. `curve` holds numbers of clusters in the known utterances and in the logs, at the same cuts; for
+    "separation", numbers of clusters in the logs and how well they are separated, from 0 to 1.
     """
 
     n_new: int
@@ -60,7 +83,7 @@ class Estimate:
     high: int
     strategy: Strategy
     logs: Logs
-    curve: dict[str, list[int]]
+    curve: dict[str, list[int]] | dict[str, list[float]]
     n_known: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,6 +106,11 @@ def estimate_n_new(
     expected   where "drop" starts; by default new intents are taken to be as large as known ones
     """
     n_known = len(np.unique(labels))
+    if n_known == 0:
+        logs_hold = "novel"
+    is_scarce = labels_are_scarce(len(labels), n_known, len(logs))
+    if strategy != "drop" and (n_known < FEWEST_TO_COMPARE or is_scarce):
+        strategy = "separation"
     if logs_hold == "mixed":
         logs = _new_rows(known, labels, logs, strategy, seed)
         if not len(logs):
@@ -90,13 +118,79 @@ def estimate_n_new(
     most = len(np.unique(logs, axis=0))
     if most < 2:
         return Estimate(1, 1, 1, strategy, logs_hold, {}, n_known)
+    if strategy == "separation":
+        return _by_separation(logs, n_known, most, logs_hold, seed)
     rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
     drawn = np.log([_one_draw(known, labels, logs, strategy, expected, rng) for rng in rngs[:DRAWS]])
     off = [_rehearse(known, labels, strategy, rng) for rng in rngs[DRAWS:]]
     middle = float(np.median(drawn))
     width = NINETY_PERCENT * math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
     low, n_new, high = (int(min(max(1, round(math.exp(middle + side * width))), most)) for side in (-1, 0, 1))
-    return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]), n_known)
+    curve = _curve(known, logs, rngs[0]) if n_known else {}
+    return Estimate(n_new, low, high, strategy, logs_hold, curve, n_known)
+
+
+def _by_separation(logs: Vectors, n_known: int, most: int, logs_hold: Logs, seed: int) -> Estimate:
+    clusters, separation = separation_curve(logs, seed)
+    best = math.log(clusters[int(np.argmax(separation))])
+    width = NINETY_PERCENT * SEPARATION_ERROR
+    fewest = 2 if n_known == 0 else 1
+    low, n_new, high = (int(min(max(fewest, round(math.exp(best + side * width))), most)) for side in (-1, 0, 1))
+    curve: dict[str, list[float]] = {"clusters in logs": clusters, "separation": separation}
+    return Estimate(n_new, low, high, "separation", logs_hold, curve, n_known)
+
+
+def _best_separated(x: Vectors, seed: int) -> float:
+    clusters, separation = separation_curve(x, seed)
+    return clusters[int(np.argmax(separation))]
+
+
+def separation_curve(x: Vectors, seed: int = 0) -> tuple[list[float], list[float]]:
+    """Return numbers of clusters, ascending, and how well a Ward tree of x [n, d] separates each, mean of draws.
+
+    Vectors are averaged over neighbours first (`diffuse`). The separation is their mean silhouette (cosine) times the
+    share of nearest neighbours that are in one cluster.
+    """
+    rows = min(MOST_ROWS, max(2, round(SHARE * len(x))) if len(x) > 50 else len(x))
+    top = max(2, min(MOST_CLUSTERS, rows // FEWEST_ROWS_OF_A_CLUSTER))
+    counts = np.unique(np.geomspace(2, top, SEPARATION_CUTS).round().astype(int))
+    total = np.zeros(len(counts))
+    for draw in range(SEPARATION_DRAWS):
+        rng = np.random.default_rng([seed, draw])
+        total += _separation(x[rng.permutation(len(x))[:rows]], counts)
+    mean = np.convolve(np.pad(total / SEPARATION_DRAWS, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
+    return [float(k) for k in counts], [round(float(value), 4) for value in mean]
+
+
+def _separation(x: Vectors, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The separation at each number of clusters."""
+    from scipy.cluster.hierarchy import fcluster
+
+    unit = F.normalize(torch.from_numpy(x), dim=-1)
+    averaged = diffuse(unit, neighbours=NEAREST)
+    tree = WardTree(averaged.numpy())
+    distance = (1 - averaged @ averaged.T).clamp(min=0).fill_diagonal_(0)
+    near = nearest(unit, NEAREST)[1]  # [n, NEAREST]
+    found = []
+    for k in counts.tolist():
+        label = torch.from_numpy(fcluster(tree.merges, k, "maxclust").astype(np.int64) - 1)
+        together = float((label[near] == label[:, None]).float().mean())
+        found.append(max(0.0, _silhouette(distance, label)) * together)
+    return np.array(found)
+
+
+def _silhouette(distance: Tensor, label: Tensor) -> float:
+    """Mean silhouette of labels [n] from distances [n, n]; 0 for rows that are alone in their cluster."""
+    member = F.one_hot(label).to(distance.dtype)  # [n, k]
+    size = member.sum(0)
+    if len(size) < 2:
+        return 0.0
+    summed = distance @ member
+    own = size[label]
+    inside = summed.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
+    outside = torch.where(member > 0, torch.inf, summed / size).amin(1)
+    score = (outside - inside) / torch.maximum(inside, outside).clamp(min=1e-12)
+    return float(torch.where(own > 1, score, 0.0).mean())
 
 
 def _new_rows(known: Vectors, labels: Ids, logs: Vectors, strategy: Strategy, seed: int) -> Vectors:
@@ -105,6 +199,11 @@ def _new_rows(known: Vectors, labels: Ids, logs: Vectors, strategy: Strategy, se
     x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
     ids = torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)]))
     in_logs = ids < 0
+    if labels_are_scarce(len(labels), len(names), len(logs)):
+        in_all = _best_separated(np.concatenate([known, logs]), seed)
+        ids[in_logs] = recognise_around_labels(x, ids, len(names), max(1, round(in_all) - len(names)), seed=seed)
+        unrecognised: Vectors = logs[(ids[in_logs] < 0).numpy()]
+        return unrecognised
     ids[in_logs] = recognise_known(x, ids, len(names), seed=seed)
     for number in range(MAX_ABSORBING_ROUNDS):
         left: Vectors = logs[(ids[in_logs] < 0).numpy()]
@@ -129,6 +228,8 @@ def _one_draw(
     rng: np.random.Generator,
 ) -> float:
     n_known = len(np.unique(labels))
+    if strategy == "separation":
+        return _best_separated(logs, int(rng.integers(2**31)))
     if strategy == "drop":
         return _drop(logs, expected or max(1, round(len(logs) * n_known / len(known))), rng)
     factors = np.geomspace(1.0, FINEST, CUTS) if strategy == "resolution" else np.ones(1)

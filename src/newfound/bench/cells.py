@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from newfound.algorithms.metrics import compactness
+from newfound.bench.baselines import BASELINES, run_baseline
 from newfound.bench.provenance import commit, shares_gpu
 from newfound.bench.scoring import rounded, score_predictor
 from newfound.bench.speed import hardware, measure
 from newfound.bench.variants import VARIANTS, Record
-from newfound.data.benchmarks import fresh_domain_task, fresh_task, load_benchmark, out_of_scope
+from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
 from newfound.data.conditions import Condition, apply_condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -32,6 +33,8 @@ from newfound.training.run import Run
 
 MAP_DIMENSIONS = 12  # of the points in a result file, before they are projected to two
 EPOCHS_TO_TIME = 100  # in a speed experiment
+WHOLE_DATASETS = ("BANKING77", "CLINC150")
+"""Benchmarks of whole data sets, divided at random into known and new intents; the split is the seed of that."""
 FRESH_PARTITIONS = ("FRESH-BANKING77", "FRESH-CLINC150", "FRESH-DOMAINS")
 """Benchmarks of class partitions that nobody published: settings are chosen on these and not on splits 1 to 3."""
 
@@ -41,8 +44,9 @@ class Cell:
     """One run.
 
     Attributes:
-        method: One of `newfound.methods.registry.METHODS`; a study may name a baseline of its own.
-        benchmark: GID-SD, GID-CD or GID-MD, or one of `FRESH_PARTITIONS`.
+        method: One of `newfound.methods.registry.METHODS` or of `newfound.bench.baselines.BASELINES`; a study may name
+            a baseline of its own.
+        benchmark: GID-SD, GID-CD or GID-MD, one of `WHOLE_DATASETS`, or one of `FRESH_PARTITIONS`.
         ratio: The share of OOD intents in percent; for `FRESH-DOMAINS`, the share of domains.
         split: The number of a published split; for a fresh partition, its seed.
         seed: The seed of the method and of the changes to the logs.
@@ -76,10 +80,12 @@ def load_partition(benchmark: str, *, ratio: int = 40, split: int = 1) -> Discov
     """Return a published split of a benchmark, or a fresh partition.
 
     Args:
-        benchmark: GID-SD, GID-CD or GID-MD, or one of `FRESH_PARTITIONS`.
+        benchmark: GID-SD, GID-CD or GID-MD, one of `WHOLE_DATASETS`, or one of `FRESH_PARTITIONS`.
         ratio: The share of OOD intents in percent; for `FRESH-DOMAINS`, the share of domains.
-        split: The number of the split; for a fresh partition, its seed.
+        split: The number of the split; for other partitions, their seed.
     """
+    if benchmark in WHOLE_DATASETS:
+        return dataset_task(benchmark.lower(), ood_ratio=ratio / 100, seed=split)
     if benchmark not in FRESH_PARTITIONS:
         return load_benchmark(benchmark, ratio=ratio, split=split)
     if benchmark != "FRESH-DOMAINS":
@@ -121,6 +127,12 @@ def run_cell(
         timed_settings = {"epochs": EPOCHS_TO_TIME, **cell_settings(cell, task), **(settings or {})}
         timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **timed_settings)
         return {**timed, **asdict(cell)}
+    if cell.method in BASELINES:
+        return {
+            **asdict(cell),
+            **run_baseline(cell.method, variant.settings, task, encoder, cell.seed),
+            **_made(task, encoder, device),
+        }
     started = time.perf_counter()
     method = fit_cell(cell, encoder, device, task, settings, memory)
     fitted = time.perf_counter()
@@ -131,6 +143,13 @@ def run_cell(
         "timings": rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
         "n_new": method.n_new_,
+        **_made(task, encoder, device),
+    }
+
+
+def _made(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:
+    """Return what a result was made from, and where."""
+    return {
         "versions": versions(),
         "data": {"train": task.train.fingerprint(), "test": task.test.fingerprint()},
         "encoder_weights": encoder.weights_hash(),
@@ -181,12 +200,13 @@ def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
     """
     variant = VARIANTS[cell.variant]
     preset = method_named(cell.method).preset_settings(variant.preset, corpus_of(cell)) if variant.preset else {}
-    return {"n_new": len(task.new), **_logs_setting(cell), **preset, **variant.settings}
+    known = task.observed_train.intents  # none, where no label is left
+    return {"n_new": len({*task.known, *task.new} - set(known)), **_logs_setting(cell), **preset, **variant.settings}
 
 
 def corpus_of(cell: Cell) -> str:
     """Return the corpus that a cell's benchmark is made from, by the name that presets know it by."""
-    return "banking77" if cell.benchmark in ("GID-SD", "FRESH-BANKING77") else "clinc150"
+    return "banking77" if cell.benchmark in ("GID-SD", "BANKING77", "FRESH-BANKING77") else "clinc150"
 
 
 def _logs_setting(cell: Cell) -> dict[str, Any]:
@@ -196,7 +216,7 @@ def _logs_setting(cell: Cell) -> dict[str, Any]:
     """
     if not method_entry(cell.method).takes_mixed_logs:
         return {}
-    return {"logs": "novel" if VARIANTS[cell.variant].condition.mixed is None else "mixed"}
+    return {"logs": "mixed" if VARIANTS[cell.variant].condition.adds_known else "novel"}
 
 
 def _watch(record: Record, task: DiscoveryTask, epochs: int) -> Watch:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
-from newfound.bench.cells import Cell
+from newfound.bench.baselines import BASELINES
+from newfound.bench.cells import WHOLE_DATASETS, Cell
 from newfound.bench.variants import GAMMAS, IMBALANCES, MIXED, NOISE, VARIANTS
 from newfound.errors import SettingsError
 from newfound.methods.registry import METHODS, method_named
@@ -46,6 +47,7 @@ SCORES = tuple(
         ("ALL F1", "all_f1"),
     )
 )
+ALL_INTENTS = tuple(Column(name.upper(), ("all_intents", name)) for name in ("nmi", "ari", "acc"))
 COMPACTNESS = tuple(Column(part, ("compactness", part), 2) for part in ("IND", "OOD", "ALL"))
 PSEUDO_LABELS = tuple(Column(f"epoch {epoch}", ("pseudo_labels", str(epoch - 1))) for epoch in (1, 10, 25, 50, 75, 100))
 SPEED = (
@@ -128,7 +130,8 @@ class Experiment:
         rows = self.rows
         if methods:
             for method in methods:
-                method_named(method)
+                if method not in BASELINES:
+                    method_named(method)
             rows = tuple(row for row in self.rows if row[0] in methods)
             rows += tuple((m, v) for m in methods if m not in dict(self.rows) for v in self._shared_variants())
         return replace(
@@ -273,6 +276,32 @@ EXPERIMENTS = {
             columns=(*SCORES, Column("known F1", ("logs", "known_f1"))),
             figure="levels",
             axis="known utterances in the logs, %",
+        ),
+        Experiment(
+            "unsupervised",
+            "No labels at all: all intents are new",
+            _rows(["kmeans", "consensus", "bertopic"], ["k-given", "k-estimated"]),
+            WHOLE_DATASETS,
+            ratios=(100,),
+            splits=(0,),
+            columns=ALL_INTENTS,
+            figure="none",
+            tune="heads",
+        ),
+        Experiment(
+            "few-labels",
+            "A tenth of the known intents' labels; known and new intents in the logs",
+            (
+                ("kmeans", "labels-0"),
+                *_rows(["consensus"], ["labels-10", "labels-10-auto"]),
+                ("bertopic", "labels-10"),
+            ),
+            WHOLE_DATASETS,
+            ratios=(75, 50, 25),
+            seeds=(0,),
+            columns=ALL_INTENTS,
+            figure="none",
+            tune="heads",
         ),
         Experiment(
             "trunk-dropout",

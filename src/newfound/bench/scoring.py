@@ -8,7 +8,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from newfound.algorithms.metrics import Ids, auroc, both_protocols, clustering_scores, match_clusters
+from newfound.algorithms.metrics import (
+    Ids,
+    accuracy,
+    auroc,
+    both_protocols,
+    clustering_scores,
+    map_clusters,
+    match_clusters,
+)
 from newfound.data.task import DiscoveryTask
 
 
@@ -32,14 +40,14 @@ def score_predictor(predictor: Predictor, task: DiscoveryTask) -> dict[str, Any]
         task: The task it was fitted on.
 
     Returns:
-        `scores` by protocol and `clustering`; `out_of_scope` if the task has utterances of no intent to recognise, and
-        `logs` if its logs hold utterances of known intents.
+        `scores` by protocol, `clustering` and `all_intents`; `out_of_scope` if the task has utterances of no intent to
+        recognise, and `logs` if its logs hold utterances of known intents and some intents are known.
     """
     result = score_ids(task, predictor.predict_ids(task.test.texts))
     if task.out_of_scope:
         inside, outside = (predictor.outlier_scores(texts) for texts in (task.test.texts, task.out_of_scope))
         result["out_of_scope"] = rounded({"auroc": 100 * auroc(outside, inside)})
-    if task.unlabelled:
+    if task.unlabelled and task.observed_train.intents:
         logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]
         is_known = np.isin(logs, list(task.unlabelled))
         predicted_known = predictor.predict_ids([task.train.texts[i] for i in logs]) < len(task.known)
@@ -55,7 +63,8 @@ def score_ids(task: DiscoveryTask, predicted: Ids) -> dict[str, Any]:
         predicted: The predicted id of each test utterance.
 
     Returns:
-        `scores` by protocol, and `clustering` scores of the new intents' utterances.
+        `scores` by protocol, `clustering` scores of the new intents' utterances, and `all_intents`: the same of all
+        utterances, with the accuracy after the best matching of all intents, known ones included.
     """
     gold = task.gold_ids(task.test)
     is_new = gold >= len(task.known)
@@ -65,6 +74,9 @@ def score_ids(task: DiscoveryTask, predicted: Ids) -> dict[str, Any]:
             for protocol, score in both_protocols(gold, predicted, len(task.known)).items()
         },
         "clustering": rounded(clustering_scores(gold[is_new], predicted[is_new])),
+        "all_intents": rounded(
+            {"acc": accuracy(gold, map_clusters(gold, predicted)), **clustering_scores(gold, predicted)}
+        ),
     }
 
 

@@ -147,7 +147,13 @@ def estimate(
     files: FileOptions,
     logs_file: LogsFileOptions,
     logs: LogsArgument = None,
-    strategy: Annotated[str, typer.Option("--strategy", help="resolution, height or drop.")] = "resolution",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            "--strategy",
+            help="resolution, height, drop, or separation, which needs no known intents.",
+        ),
+    ] = "resolution",
     holds: Annotated[
         str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
     ] = defaults.LOGS_HOLD,
@@ -162,7 +168,7 @@ def estimate(
     conflicts: ConflictsOption = defaults.CONFLICTS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    chosen = cast("Strategy", one_of(strategy, "--strategy", "resolution", "height", "drop"))
+    chosen = cast("Strategy", one_of(strategy, "--strategy", "resolution", "height", "drop", "separation"))
     logs_hold = _logs_hold(holds)
     from newfound.workflows import EstimateRequest
     from newfound.workflows.estimation import estimate as run_workflow
@@ -181,13 +187,13 @@ def estimate(
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(
-        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases (strategy {strategy})."
+        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases "
+        f"(strategy {result.strategy})."
     )
     if out is not None:
         from newfound.report.figures import draw_estimate
 
-        draw_estimate(result, out)
-        print(f"Written: {out / 'estimate.json'}, {out / 'estimate.png'}")
+        print(f"Written: {', '.join(map(str, draw_estimate(result, out)))}")
     logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs {holds}"
     given = shlex.join(str(path) for path in (known, logs) if path is not None)
     print(f"Next: newfound discover {given} --n-new {result.n_new}{logs_option} --out MODEL")

@@ -35,8 +35,8 @@ REMEDIES: tuple[Remedy, ...] = (
     ),
     (
         errors.NoKnownIntents,
-        "give labelled utterances of the known intents as well",
-        "name that column with --label-column, or give a file of labelled utterances before this one",
+        "give more of them, or use consensus or kmeans, which need none",
+        "give a file of labelled utterances before the logs, or use --method consensus or --method kmeans",
     ),
     (errors.FormatUnknown, "say which it is", "add --format"),
     (errors.FormatMismatch, "is it of another format?", "is it of another format? (--format)"),

@@ -65,7 +65,7 @@ KnownArgument = Annotated[
     Path,
     typer.Argument(
         help="A file of labelled utterances of the known intents. Without a second file, its utterances without a "
-        "label are the logs."
+        "label are the logs; if none has a label, no intent is known and all are discovered."
     ),
 ]
 LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]

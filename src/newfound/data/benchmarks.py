@@ -211,6 +211,19 @@ def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTa
     return _task(f"{name}/{ratio}/{split}", splits["datasets"][name], new)
 
 
+def dataset_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
+    """Divide a data set at random into known and new intents, with its own test rows, as new intent discovery does.
+
+    Args:
+        dataset: One of `SETS`.
+        ood_ratio: Share of new intents; with 1 all intents are new.
+        seed: Chooses the new intents.
+    """
+    train = read_part(dataset, "train")
+    new = train.intents if ood_ratio == 1 else partition(train, ood_ratio, seed)[1]
+    return _task(f"{dataset}/{ood_ratio:g}/{seed}", dataset, new)
+
+
 def fresh_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
     """Divide a data set anew into known and new intents. Settings are chosen on such tasks, not on published splits.
 

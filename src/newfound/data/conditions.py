@@ -32,11 +32,14 @@ class Condition:
         imbalance: Size of the largest new intent over that of the smallest.
         noise: Share of the logs that belongs to no intent; None adds nothing and keeps all utterances.
         mixed: Share of the logs that belongs to known intents; None adds nothing and keeps all utterances.
+        labelled: Share of each known intent's utterances that keep their label; the others are part of the logs. With 0
+            there are no labels at all; None keeps all labels.
     """
 
     imbalance: float = 1.0
     noise: float | None = None
     mixed: float | None = None
+    labelled: float | None = None
 
     def __post_init__(self) -> None:
         if self.imbalance < 1:
@@ -44,9 +47,15 @@ class Condition:
         for name, share, maximum in (
             ("noise", self.noise, MAX_NOISE_SHARE),
             ("mixed", self.mixed, MAX_MIXED_SHARE),
+            ("labelled", self.labelled, 1),
         ):
             if share is not None and not 0 <= share <= maximum:
                 raise SettingsError(f"{name}={share} must lie between 0 and {maximum}")
+
+    @property
+    def adds_known(self) -> bool:
+        """Whether the logs hold utterances of known intents."""
+        return self.mixed is not None or self.labelled is not None
 
     @property
     def changes_nothing(self) -> bool:
@@ -70,6 +79,8 @@ def apply_condition(
         task = _long_tailed(task, condition.imbalance, rng)
     if condition.mixed is not None:
         task = _mixed(task, condition.mixed, rng)
+    if condition.labelled is not None:
+        task = _few_labels(task, condition.labelled, rng)
     if condition.noise is not None:
         task = _noisy(task, condition.noise, out_of_scope, rng)
     return task
@@ -102,6 +113,16 @@ def _mixed(task: DiscoveryTask, share: float, rng: np.random.Generator) -> Disco
     kept = _ordered(*labelled, new, moved)
     unlabelled = frozenset(np.flatnonzero(np.isin(kept, moved)).tolist())
     return replace(task, train=task.train.take(kept), unlabelled=unlabelled)
+
+
+def _few_labels(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
+    """Keep the labels of a share of each known intent's utterances, of one at least unless the share is 0."""
+    labels = np.array(task.train.labels, dtype=object)
+    hidden: list[int] = []
+    for intent in task.known:
+        rows = rng.permutation(np.flatnonzero(labels == intent))
+        hidden += rows[max(1 if share else 0, round(share * len(rows))) :].tolist()
+    return replace(task, unlabelled=frozenset(hidden))
 
 
 def _noisy(task: DiscoveryTask, share: float, out_of_scope: Sequence[str], rng: np.random.Generator) -> DiscoveryTask:

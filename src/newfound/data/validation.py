@@ -16,7 +16,7 @@ from newfound.data.readers import open_rows
 from newfound.data.rows import Columns, Row
 from newfound.data.sampling import DistinctSample
 from newfound.defaults import Conflicts
-from newfound.errors import DataError, NoKnownIntents
+from newfound.errors import DataError
 from newfound.text import has_half_character
 
 MAX_TEXT_LENGTH = 2_000
@@ -100,14 +100,13 @@ def read_known(
         The corpus, and what was unusual in the file.
 
     Raises:
-        DataError: The file cannot be read, a row lacks a text or a label, a text has two labels, or there are fewer
-            than two intents.
+        DataError: The file cannot be read, a row lacks a text or a label, a text has two labels, or there is no row.
     """
     report = ReadReport(str(path))
     columns = Columns(text_column, label_column, "required", header)
     rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter)
     corpus = _corpus(_labelled_rows(rows, report), report, conflicts)
-    check_intents(corpus, str(path))
+    check_known(corpus, str(path))
     return corpus, report
 
 
@@ -157,6 +156,8 @@ def read_combined(
 ) -> tuple[Corpus, ReadReport]:
     """Read a file of labelled and unlabelled utterances: a row without a label is part of the logs.
 
+    If no row has a label, or there is no column of labels, all rows are logs.
+
     Args:
         path: The file, or `-` for standard input.
         text_column: The column of the utterances; by default it is found by its name.
@@ -171,8 +172,7 @@ def read_combined(
         The corpus, in which some utterances have no label, and what was unusual in the file.
 
     Raises:
-        NoKnownIntents: No row has a label.
-        DataError: The file cannot be read, every row has a label, or there are fewer than two intents.
+        DataError: The file cannot be read, has no utterance, or every row has a label.
     """
     report = ReadReport(str(path))
     columns = Columns(text_column, label_column, "optional", header)
@@ -184,32 +184,26 @@ def read_combined(
 
 
 def check_combined(corpus: Corpus, name: str) -> None:
-    """Check that some utterances have a label and others have none.
+    """Check that there are utterances without a label, which are the logs.
 
     Raises:
-        NoKnownIntents: No utterance has a label.
-        DataError: There are no logs in it, or there are fewer than two intents.
+        DataError: There are none.
     """
     if not len(corpus):
         raise DataError(f"{name}: no utterance in it; it needs one text a row")
-    if not corpus.intents:
-        raise NoKnownIntents(name)
     if not len(corpus.unlabelled()):
         raise DataError(f"{name}: every utterance has a label; give the logs as well, or leave some labels empty")
-    check_intents(corpus, name)
 
 
-def check_intents(corpus: Corpus, name: str) -> None:
-    """Check that there are at least two known intents.
+def check_known(corpus: Corpus, name: str) -> None:
+    """Check that data which were given as known intents have a label.
 
     Raises:
-        DataError: There are fewer.
+        DataError: There is no labelled utterance.
     """
-    if len(corpus.intents) == 0:
-        raise DataError(f"{name}: no labelled utterance; it needs at least two known intents with a few each")
-    if len(corpus.intents) == 1:
+    if not corpus.intents:
         raise DataError(
-            f"{name}: only one intent ({corpus.intents[0]!r}); a classifier needs at least two known intents"
+            f"{name}: no labelled utterance; give each known intent a few, or give the logs alone if no intent is known"
         )
 
 

@@ -73,7 +73,7 @@ def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Se
     if max(logs, known) <= MAX_FOREIGN_TEXTS:
         return None
     remedy = f"a multilingual encoder such as {MULTILINGUAL_ENCODER} will serve them better"
-    if known <= MAX_FOREIGN_TEXTS / 2:
+    if known_texts and known <= MAX_FOREIGN_TEXTS / 2:
         return (
             f"{100 * logs:.0f} % of the logs, but {100 * known:.0f} % of the known utterances, are not in the language "
             f"of the encoder {name}: known intents and logs seem to differ in language; {remedy}"

@@ -30,7 +30,7 @@ from newfound.encoders.encoder import (
 )
 from newfound.encoders.languages import language_warning
 from newfound.encoders.ragged import Batch
-from newfound.errors import DataError, SettingsError
+from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.intents.description import IntentDescriber
 from newfound.intents.naming import name_intents
 from newfound.intents.questions import Answerer, Labeller
@@ -49,6 +49,8 @@ from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
 
 QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
+MIN_INTENTS = 2  # of a classifier
+MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
 SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
@@ -114,6 +116,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     }
     """The settings that each effort stands for."""
 
+    NEEDS_KNOWN: ClassVar[bool] = True
+    """Whether the method learns from known intents, at least two of them; others can do without any."""
+
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Groups of published settings by name."""
 
@@ -150,7 +155,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         texts: Sequence[str],
-        labels: Sequence[str | int | None],
+        labels: Sequence[str | int | None] | None = None,
         *,
         origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
@@ -163,7 +168,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             texts: The utterances.
-            labels: Their intents; None for an unlabelled one. Whole numbers become their digits as text.
+            labels: Their intents; None for an unlabelled one. Whole numbers become their digits as text. Without labels
+                no intent is known, and all are discovered.
             origins: Where each utterance came from, and how often it occurred; kept in the model.
             validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
             run: Shows progress and keeps checkpoints.
@@ -190,12 +196,12 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.labels_ = self.model_.classes_, self.model_.labels_
         return self
 
-    def fit_predict(self, texts: Sequence[str], labels: Sequence[str | None], **more: Any) -> Names:
+    def fit_predict(self, texts: Sequence[str], labels: Sequence[str | None] | None = None, **more: Any) -> Names:
         """Fit, and return the intent of each text, [n]: its label, or what was discovered.
 
         Args:
             texts: The utterances.
-            labels: Their intents; None for an unlabelled one.
+            labels: Their intents; None for an unlabelled one, or for all.
             **more: Further arguments of `fit`.
         """
         return self.fit(texts, labels, **more).labels_
@@ -218,20 +224,22 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_settings(self, corpus: Corpus) -> None:
         """Refuse what cannot work, before anything is loaded or trained."""
-        known, unlabelled = len(corpus.labelled()), len(corpus.unlabelled())
-        if not known:
-            raise DataError("no labelled utterance; give the known intents a few examples each")
-        if len(corpus.intents) < 2:
-            raise DataError(f"only one known intent ({corpus.intents[0]!r}); at least two are needed")
+        n_known, unlabelled = len(corpus.intents), len(corpus.unlabelled())
+        if self.NEEDS_KNOWN and n_known < 2:
+            raise NoKnownIntents(type(self).__name__, n_known)
         if not unlabelled:
             raise DataError("no unlabelled utterance; there is nothing to discover new intents in")
         check_types(self)
         self._schedule()
         self._pretraining()
         if self.n_new == "auto":
+            if n_known + len(set(corpus.unlabelled().texts)) < MIN_INTENTS:
+                raise DataError("a single utterance and no known intents; there is nothing to tell apart")
             return
         if self.n_new > unlabelled:
             raise SettingsError(f"n_new={self.n_new} is more than the {unlabelled} unlabelled utterances; lower it")
+        if n_known + self.n_new < MIN_INTENTS:
+            raise SettingsError(f"n_new={self.n_new} without known intents leaves nothing to tell apart; raise it")
         distinct = len(set(corpus.unlabelled().texts))
         if self.n_new > distinct:
             raise SettingsError(f"n_new={self.n_new}, but only {distinct} unlabelled utterances differ; lower it")
@@ -323,7 +331,12 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")
-        return found.n_new
+        elif not corpus.intents:
+            run.reporter.note(
+                "without known intents this number is a rough guess: look at the intents, and give it (n_new) if they "
+                "are too fine or too coarse"
+            )
+        return max(found.n_new, MIN_INTENTS - len(corpus.intents))
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""
@@ -384,7 +397,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
         empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
         keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
-        if len(keep) == context.n_known:  # all utterances look known: keep what was asked for
+        if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
             return
         for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
             if columns:
@@ -417,8 +430,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @torch.inference_mode()
 def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[float]:
-    """Quantiles of how close labelled utterances lie to the nearest intent."""
-    closest = network.classifier(x[context.known_rows.to(x.device)].float()).amax(1).double().cpu()
+    """Quantiles of how close labelled utterances lie to the nearest intent; all utterances, where few are labelled."""
+    rows = context.known_rows if len(context.known_rows) >= MIN_TYPICAL_ROWS else torch.arange(len(x))
+    closest = network.classifier(x[rows.to(x.device)].float()).amax(1).double().cpu()
     return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 

@@ -28,7 +28,12 @@ from newfound.algorithms.consensus import (
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.questions import Inquiry
-from newfound.algorithms.recognition import absorb_into_known, recognise_known
+from newfound.algorithms.recognition import (
+    absorb_into_known,
+    labels_are_scarce,
+    recognise_around_labels,
+    recognise_known,
+)
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Tune
 from newfound.intents.questions import ask, measured_reliability
@@ -59,7 +64,8 @@ class Consensus(Discoverer):
     """Cluster two views of the logs many times, take what the clusterings agree on, and train one classifier on it.
 
     With `tune="heads"` the encoder stays as it is. Otherwise it is fine-tuned gently first, and then in rounds on the
-    labels that the clusterings agree on.
+    labels that the clusterings agree on. Without known intents it clusters all texts; what learns from labels is
+    skipped: of the fine-tuning, the contrast of each utterance with its own second view is left.
 
     Attributes:
         logs: What the logs hold: "mixed", utterances of known intents too, which their labelled neighbours tell; or
@@ -94,6 +100,7 @@ class Consensus(Discoverer):
     questions: CountOrNone = 100
 
     ASKS_QUESTIONS: ClassVar[bool] = True
+    NEEDS_KNOWN: ClassVar[bool] = False
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "layers", "rounds": 0},
@@ -151,16 +158,21 @@ class Consensus(Discoverer):
         y = context.y.clone()
         agreed = torch.ones(len(y))
         logs = context.unlabelled_rows
-        if self.logs == "mixed":
+        if self.logs == "mixed" and context.n_known:
             seed = derive(context.seed, "known", number)
             known = context.y.to(x.device).clone()  # on a CPU it would be the very same tensor
             settings = {"neighbours": self.neighbours, "seed": seed}
-            known[known < 0] = recognise_known(x, known, context.n_known, **settings)
-            if self.n_new == "auto":  # a number that was given is taken at its word
+            scarce = labels_are_scarce(len(context.known_rows), context.n_known, len(context.unlabelled_rows))
+            if scarce:
+                new = max(1, context.n_new)
+                known[known < 0] = recognise_around_labels(x, known, context.n_known, new, **settings)
+            else:
+                known[known < 0] = recognise_known(x, known, context.n_known, **settings)
+            if self.n_new == "auto" and not scarce:  # a number that was given is taken at its word
                 known = absorb_into_known(x, known, context.n_known, max(1, context.n_new), **settings)
             y = known.cpu()
             logs = (y < 0).nonzero().squeeze(1)
-        if context.n_new and len(logs) > context.n_new:
+        if context.n_new and (len(logs) > context.n_new or not context.n_known):
             clusters, share = self._cluster(context, x, logs, number)
             y[logs], agreed[logs] = context.n_known + clusters.cpu(), share.cpu()
         return y, agreed

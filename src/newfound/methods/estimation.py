@@ -8,6 +8,7 @@ from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Encoder
+from newfound.errors import SettingsError
 
 
 def estimate_for(
@@ -22,13 +23,17 @@ def estimate_for(
     """Estimate the number of new intents among the unlabelled texts of a corpus.
 
     Args:
-        corpus: Labelled utterances of the known intents, and unlabelled ones.
+        corpus: Labelled utterances of the known intents, if there are any, and unlabelled ones.
         encoder: Gives the vectors; it stays as it is.
         strategy: One of those in `newfound.algorithms.estimation`.
         logs_hold: "mixed" if the unlabelled texts may be of known intents too.
         expected: Where the strategy "drop" starts.
         seed: Same seed, same estimate.
     """
+    if strategy == "drop" and expected is None and not corpus.intents:
+        raise SettingsError(
+            "without known intents the strategy drop has nothing to start from; say how many intents are expected"
+        )
     vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
     y = np.array([-1 if label is None else ids[label] for label in corpus.labels])

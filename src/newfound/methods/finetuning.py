@@ -61,14 +61,19 @@ def fine_tune(
     Args:
         context: The fit.
         network: Its tail is trained in place.
-        y: Labels of all rows (CPU), -1 for none: known intents, and in later rounds pseudo-labels.
+        y: Labels of all rows (CPU), -1 for none: known intents, and in later rounds pseudo-labels. With fewer than two
+            classes the instance contrast is left alone: there is nothing to tell apart.
         schedule: Epochs and learning rates.
         stage: The name of this training, unique within the fit.
         contrast: Batches and temperatures.
     """
+    if len(set(y[y >= 0].tolist())) < 2:
+        y = torch.full_like(y, -1)
     target = y.to(context.device)
     logs = context.unlabelled_rows
     n_logs = min(contrast.unlabelled, len(logs))
+    if n_logs < 2 and not bool((y >= 0).any()):
+        return  # a single utterance has nothing to be compared with
     _note_sampling(context, y, contrast)
     n_labelled = 0
 
@@ -91,13 +96,14 @@ def fine_tune(
     def step(batch: Batch) -> Losses:
         z = F.normalize(network(context.features, batch).float(), dim=-1)  # [B, d]
         labelled, first, second = torch.split(z, [n_labelled, n_logs, n_logs])
-        losses = {"supervised": supervised_contrastive(labelled, target[batch.rows[:n_labelled]], contrast.tau)}
-        total = losses["supervised"]
+        losses: Losses = {}
+        if n_labelled:
+            losses["supervised"] = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], contrast.tau)
         if n_logs > 1:
             same = target[batch.rows[n_labelled : n_labelled + n_logs]]
             losses["instance"] = instance_contrastive(first, second, contrast.tau_ins, same=same)
-            total = total + contrast.instance_weight * losses["instance"]
-        return {"loss": total, **losses}
+        weight = {"supervised": 1.0, "instance": contrast.instance_weight}
+        return {"loss": torch.stack([weight[name] * loss for name, loss in losses.items()]).sum(), **losses}
 
     classifier = network.classifier
     frozen = [p for p in classifier.parameters() if p.requires_grad]
@@ -112,6 +118,8 @@ def fine_tune(
 def _note_sampling(context: FitContext, y: Tensor, contrast: ContrastiveSettings) -> None:
     """Say so if an epoch looks at a part of the data only."""
     labelled, logs = int((y >= 0).sum()), len(context.unlabelled_rows)
+    if not labelled:
+        return  # then an epoch is as long as the logs
     steps = min(MAX_STEPS, max(1, -(-labelled // (contrast.classes * contrast.per_class))))
     seen = min(labelled, steps * contrast.classes * contrast.per_class), min(logs, steps * contrast.unlabelled)
     if seen[0] < labelled or seen[1] < logs // 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
@@ -15,6 +16,8 @@ from newfound.model.network import IntentNetwork
 class KMeans(Discoverer):
     """The pipeline baseline of the paper (appendix B): pre-train on the known intents, cluster, train jointly.
 
+    Without known intents it clusters what the encoder gives, and trains the classifier on the clusters.
+
     Attributes:
         temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
         restarts: Of k-means; the one with the lowest inertia is taken.
@@ -24,6 +27,8 @@ class KMeans(Discoverer):
     temperature: Positive | None = None
     restarts: Count = 10
     epochs: CountOrNone = 50
+
+    NEEDS_KNOWN: ClassVar[bool] = False
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         network = context.network()

@@ -82,8 +82,11 @@ def train_head(
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:
-    """IND pre-training: the network learns the known intents. Over a frozen encoder their means say as much."""
-    if not context.tune.layers:
+    """IND pre-training: the network learns the known intents. Over a frozen encoder their means say as much.
+
+    A single known intent, or none, has nothing to teach.
+    """
+    if not context.tune.layers or context.n_known < 2:
         start_classifier(network, context.embed(network), context.y)
         return
 

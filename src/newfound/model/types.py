@@ -125,8 +125,8 @@ class Prediction:
         intent: The name of the intent; None if the text belongs to no intent.
         known: Whether the intent is a known one.
         probability: The probability of the intent.
-        outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1. A text
-            with a score close to 1 is unlike all intents.
+        outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1; of all
+            training utterances, if fewer than 100 are labelled. A text with a score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
         top: The most probable intents, as many as were asked for, the best first.
     """

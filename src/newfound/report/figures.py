@@ -65,22 +65,34 @@ def figure(path: Path, *, width: float = COLUMN_WIDTH, height: float = 2.4, pane
     write_atomically(path, image.getvalue())
 
 
-def draw_estimate(estimate: Estimate, folder: Path) -> None:
-    """Write `estimate.json` and `estimate.png`.
+def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
+    """Write `estimate.json` and, where the estimate has a curve, `estimate.png`; return what was written.
 
-    The figure shows the number of clusters in the logs over that in the known utterances, at every cut of both trees.
+    The figure shows the number of clusters in the logs over that in the known utterances, at every cut of both trees;
+    without known utterances, how well the logs are separated over the number of clusters.
 
     Args:
         estimate: The estimate.
         folder: The folder to write to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "estimate.json", to_json(estimate.as_dict()))
+    written = [folder / "estimate.json"]
+    write_atomically(written[0], to_json(estimate.as_dict()))
+    if not estimate.curve:
+        return written
+    label = f"new intents: {estimate.n_new} ({estimate.low}–{estimate.high})"
     with figure(folder / "estimate.png") as axes:
-        axes.plot(estimate.curve["clusters in known"], estimate.curve["clusters in logs"], color=BLUE)
-        axes.axvline(estimate.n_known, color=GREY, linestyle=":", label=f"known intents: {estimate.n_known}")
-        axes.axhspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25, linewidth=0)
-        label = f"new intents: {estimate.n_new} ({estimate.low}–{estimate.high})"
-        axes.axhline(estimate.n_new, color=ORANGE, label=label)
-        axes.set(xscale="log", yscale="log", xlabel="clusters in the known utterances", ylabel="clusters in the logs")
+        if "separation" in estimate.curve:
+            axes.plot(estimate.curve["clusters in logs"], estimate.curve["separation"], color=BLUE)
+            axes.axvspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25, linewidth=0)
+            axes.axvline(estimate.n_new, color=ORANGE, label=label)
+            axes.set(xscale="log", xlabel="clusters in the logs", ylabel="separation")
+        else:
+            axes.plot(estimate.curve["clusters in known"], estimate.curve["clusters in logs"], color=BLUE)
+            axes.axvline(estimate.n_known, color=GREY, linestyle=":", label=f"known intents: {estimate.n_known}")
+            axes.axhspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25, linewidth=0)
+            axes.axhline(estimate.n_new, color=ORANGE, label=label)
+            names = {"xlabel": "clusters in the known utterances", "ylabel": "clusters in the logs"}
+            axes.set(xscale="log", yscale="log", **names)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return [*written, folder / "estimate.png"]

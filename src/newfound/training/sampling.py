@@ -23,8 +23,9 @@ def class_balanced_batches(
 ) -> Tensor:
     """Return batches [steps, classes x per_class + n_others] of row numbers: labelled rows first, then others.
 
-    An epoch has as many steps as it takes to draw as many labelled rows as there are, at most `max_steps`. Every step
-    draws some classes, and some rows of each of them; a class with too few rows gives some of them twice.
+    An epoch has as many steps as it takes to draw as many labelled rows as there are, or as many others as there are
+    if no row has a label, and at most `max_steps`. Every step draws some classes, and some rows of each of them; a
+    class with too few rows gives some of them twice.
 
     Args:
         y: Label of every row of the corpus, -1 for none.
@@ -41,8 +42,9 @@ def class_balanced_batches(
     labels = y.numpy()
     rows_of = [np.flatnonzero(labels == label) for label in np.unique(labels[labels >= 0])]
     classes = min(classes, len(rows_of))
-    steps = min(max_steps, max(1, -(-int((labels >= 0).sum()) // (classes * per_class))))
     pool = others.numpy()
+    in_all, in_a_step = (int((labels >= 0).sum()), classes * per_class) if classes else (len(pool), max(1, n_others))
+    steps = min(max_steps, max(1, -(-in_all // in_a_step)))
     batches = []
     for _ in range(steps):
         chosen = rng.permutation(len(rows_of))[:classes]

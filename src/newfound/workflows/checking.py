@@ -14,12 +14,11 @@ import numpy as np
 from newfound import defaults
 from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
 from newfound.data.conflicts import Conflict, find_conflicts
-from newfound.data.corpus import Corpus
 from newfound.data.rows import Row
-from newfound.data.validation import check_intents, read_labelled_rows
+from newfound.data.validation import read_labelled_rows
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
-from newfound.errors import SettingsError, TargetExists
+from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.files import write_atomically
 from newfound.methods.settings import CountOrNone, check_types
 from newfound.training.progress import Reporter, Silent
@@ -167,7 +166,9 @@ def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
     else:
         rows = [row for row in rows_of(corpus_of(request.known)) if row.label is not None]
         name = "known"
-    check_intents(Corpus(tuple(row.text for row in rows), tuple(row.label for row in rows)), name)
+    if len({row.label for row in rows}) < 2:
+        found = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
+        raise DataError(f"{name}: {found}; labels can be checked from two known intents on")
     return rows
 
 

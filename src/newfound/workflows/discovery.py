@@ -46,7 +46,8 @@ class DiscoverRequest:
     """What to discover, in what, and how.
 
     Attributes:
-        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
+            known: then all intents are discovered in the logs.
         logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
         out: The model folder to write; None writes nothing.
         method: One of `newfound.methods.registry.METHODS`.
@@ -74,7 +75,7 @@ class DiscoverRequest:
         settings: More settings of the method, by name.
     """
 
-    known: KnownSource
+    known: KnownSource | None = None
     logs: LogSource | None = None
     out: str | Path | None = None
     method: str = defaults.METHOD
@@ -173,7 +174,7 @@ def _discover(
         known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
     logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     check_n_new(request.n_new, logs, reporter)
-    method = _method(request, reporter)
+    method = _method(request, reporter, has_known=bool(len(known)))
     run = run_beside(
         out,
         reporter,
@@ -194,10 +195,10 @@ def _discover(
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _method(request: DiscoverRequest, reporter: Reporter) -> Discoverer:
+def _method(request: DiscoverRequest, reporter: Reporter, *, has_known: bool) -> Discoverer:
     entry = method_entry(request.method)
     method = entry.load()
-    effort = settings_of_effort(method, request.effort, request.tune, request.device, reporter)
+    effort = settings_of_effort(method, request.effort, request.tune, request.device, reporter, has_known=has_known)
     settings = {**effort, **request.settings}
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold

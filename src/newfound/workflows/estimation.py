@@ -28,7 +28,8 @@ class EstimateRequest:
     """What to count new intents in, and how.
 
     Attributes:
-        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels.
+        known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
+            known: then all intents are discovered in the logs.
         logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
         strategy: resolution, height or drop (`newfound.algorithms.estimation` explains them).
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
@@ -40,7 +41,7 @@ class EstimateRequest:
         conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
     """
 
-    known: KnownSource
+    known: KnownSource | None = None
     logs: LogSource | None = None
     strategy: Strategy = "resolution"
     logs_hold: LogsHold = defaults.LOGS_HOLD

@@ -35,6 +35,12 @@ DEFAULT_EFFORT_NOTES = {
 }
 
 
+NO_KNOWN_INTENTS_NOTE = (
+    "Effort quick, since no intents are known: the encoder stays as it is. Fine-tuning learns from known intents; what "
+    "it gains without them was not measured (efforts standard and best do it all the same)."
+)
+
+
 def check_fit_options(effort: str, tune: str, device: str, seed: int, n_new: object = "auto") -> None:
     """Refuse options that no method and no encoder can work with, before torch is loaded.
 
@@ -75,7 +81,7 @@ def loaded(encoder: str | Encoder) -> Encoder:
 
 
 def settings_of_effort(
-    method: type[Discoverer], effort: str, tune: str, device: str, reporter: Reporter
+    method: type[Discoverer], effort: str, tune: str, device: str, reporter: Reporter, *, has_known: bool = True
 ) -> dict[str, Any]:
     """Return the settings that an effort stands for; "auto" is the best that the machine does in good time.
 
@@ -85,14 +91,15 @@ def settings_of_effort(
         tune: What trains, if the caller says so exactly; "auto" leaves it to the effort.
         device: auto, cpu or cuda.
         reporter: Is told what "auto" chose.
+        has_known: Whether there are known intents to learn from; without them "auto" is quick.
     """
     if effort != "auto" and effort not in method.EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
     if effort == "auto":
         if tune != "auto":
             return {"tune": tune}
-        effort = "standard" if pick_device(device).type == "cuda" else "quick"
-        reporter.note(DEFAULT_EFFORT_NOTES[effort])
+        effort = "standard" if has_known and pick_device(device).type == "cuda" else "quick"
+        reporter.note(DEFAULT_EFFORT_NOTES[effort] if has_known else NO_KNOWN_INTENTS_NOTE)
     settings = dict(method.EFFORTS[effort])
     return settings if tune == "auto" else {**settings, "tune": tune}
 

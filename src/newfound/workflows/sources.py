@@ -16,7 +16,7 @@ from newfound.data.sampling import DistinctSample
 from newfound.data.validation import (
     ReadReport,
     check_combined,
-    check_intents,
+    check_known,
     check_label,
     read_combined,
     read_known,
@@ -29,6 +29,7 @@ from newfound.training.progress import Reporter
 
 MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
 FEW_UTTERANCES_PER_NEW_INTENT = 5  # on average; below it a warning is due
+NO_KNOWN_INTENTS = "No known intents: all intents are discovered."
 
 KnownSource = str | Path | Corpus | tuple[Sequence[str], Sequence[str | int | None]]
 """Labelled utterances: a file, a corpus, or texts and labels."""
@@ -62,7 +63,7 @@ DEFAULT_READ_OPTIONS = ReadOptions()
 
 
 def known_and_logs(
-    known: KnownSource,
+    known: KnownSource | None,
     logs: LogSource | None,
     options: ReadOptions,
     options_for_logs: ReadOptions,
@@ -75,8 +76,10 @@ def known_and_logs(
 ) -> tuple[Corpus, Corpus]:
     """Return the labelled utterances of the known intents and the unlabelled ones of the logs.
 
+    There may be no known intents: then all intents are to be discovered.
+
     Args:
-        known: Labelled utterances. Without logs, those that have no label are the logs.
+        known: Labelled utterances. Without logs, those that have no label are the logs; if none has a label, all are.
         logs: Unlabelled utterances.
         options: How the file of known intents, or the only file, is read.
         options_for_logs: How the file of logs is read.
@@ -86,13 +89,24 @@ def known_and_logs(
         masked: Whether texts are listed and shown with masks for what identifies a person.
         sample: Takes in a file of logs that is larger than it, so that memory is bounded.
     """
-    if logs is None:
+    if known is None:
+        if logs is None:
+            raise DataError("nothing to discover intents in; give the logs")
+        labelled, unlabelled = Corpus.of([]), logs_corpus(logs, options_for_logs, reporter)
+        reporter.note(NO_KNOWN_INTENTS)
+    elif logs is None:
         combined = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=True, masked=masked)
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
-        reporter.note(
-            f"{_name_of(known)}: {len(labelled):,} utterances with a label are the known intents, "
-            f"{len(unlabelled):,} without one are the logs."
-        )
+        if len(labelled):
+            reporter.note(
+                f"{_name_of(known)}: {len(labelled):,} utterances with a label are the known intents, "
+                f"{len(unlabelled):,} without one are the logs."
+            )
+        else:
+            reporter.note(
+                f"{_name_of(known)}: none of its {len(unlabelled):,} utterances has a label (in a column such as label "
+                f"or intent), so that all of them are logs. {NO_KNOWN_INTENTS}"
+            )
     else:
         labelled = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=False, masked=masked)
         try:
@@ -127,7 +141,7 @@ def _labelled_corpus(
             corpus = corpus_of(source)
             kept, conflicts = without_conflicts("known", rows_of(corpus), policy)
             corpus = corpus.take(kept)
-            (check_combined if combined else check_intents)(corpus, "known")
+            (check_combined if combined else check_known)(corpus, "known")
     except ConflictingLabels as error:
         shown, listed = error.shown, list(error.conflicts)
         if masked:
@@ -146,7 +160,7 @@ def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]])
     if isinstance(source, Corpus):
         return source
     if not isinstance(source, tuple) or len(source) != 2:
-        raise DataError("known: give a file, a corpus, or two lists: texts and labels")
+        raise DataError("known: give a file, a corpus, or two lists: texts and labels (texts alone are logs: `logs=`)")
     return _checked(Corpus.of(*source))
 
 

@@ -46,7 +46,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def estimate_new(body: EstimateBody) -> EstimateOut:
         """Estimate how many new intents the logs hold, before any training."""
         request = EstimateRequest(
-            _pairs(body.known),
+            _pairs(body.known) if body.known else None,
             body.logs,
             strategy=body.strategy,
             logs_hold=body.logs_hold,
@@ -64,13 +64,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY)
     async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
-        """Discover the new intents in logs. The model is written into a folder beside the served one."""
+        """Discover the new intents in logs, all if none is known. The model is written beside the served one."""
         author = author_of(request, body.author)
         session = service.session
 
         def run(out: Path, reporter: Reporter) -> None:
             workflow_request = DiscoverRequest(
-                _pairs(body.known),
+                _pairs(body.known) if body.known else None,
                 body.logs,
                 out,
                 method=body.method.value,

@@ -136,7 +136,9 @@ class LabelledText(Body):
 class KnownAndLogs(Body):
     """Labelled utterances of the known intents, and the logs."""
 
-    known: Annotated[list[LabelledText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    known: Annotated[list[LabelledText], Field(max_length=MAX_TEXTS_TO_LEARN_FROM)] = Field(
+        default=[], description="Labelled utterances; without any, no intent is known and all are discovered in `logs`"
+    )
     logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)] | None = Field(
         default=None, description="Unlabelled utterances; without them, those of `known` that have no label"
     )
@@ -147,6 +149,8 @@ class KnownAndLogs(Body):
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
+        if self.logs is None and not self.known:
+            raise ValueError("nothing to discover intents in; give the logs")
         if self.logs is not None and any(example.label is None for example in self.known):
             raise ValueError("a known utterance has no label; label it, or move it to the logs")
         return self

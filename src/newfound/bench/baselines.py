@@ -1,0 +1,93 @@
+"""Methods of others that experiments compare with. Each is a function over the vectors of the frozen encoder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from newfound.algorithms.metrics import Ids
+from newfound.bench.scoring import rounded, score_ids
+from newfound.bench.studies import frozen_vectors
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
+from newfound.errors import MissingExtra
+
+Vectors = npt.NDArray[np.float32]
+Baseline = Callable[[DiscoveryTask, Vectors, Vectors, int | None, int], Ids]
+"""Task, unit vectors of its training and test texts, number of intents in all (None: its own), seed -> test ids."""
+
+OUTLIER = -1  # BERTopic's number for texts of no topic
+
+
+def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | None, seed: int) -> Ids:
+    """Return the topics of the test texts.
+
+    BERTopic clusters with HDBSCAN, and the texts that it leaves out are given to the nearest topic (`reduce_outliers`
+    by vectors). Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says
+    for a fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
+
+    Args:
+        task: The task.
+        train: Unit vectors of its training texts, [n, d].
+        test: Unit vectors of its test texts, [m, d].
+        intents: The number of intents, known and new; None leaves it to HDBSCAN.
+        seed: Of UMAP and of k-means.
+    """
+    try:
+        from bertopic import BERTopic
+        from umap import UMAP
+    except ModuleNotFoundError:
+        raise MissingExtra("the baseline bertopic", "bertopic", "benchmarks") from None
+    from sklearn.cluster import KMeans
+
+    observed = task.observed_train
+    number = {intent: i for i, intent in enumerate(observed.intents)}
+    y = [OUTLIER if label is None else number[label] for label in observed.labels]
+    # BERTopic's own reduction, with a seed.
+    reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
+    clusters = None if intents is None else KMeans(intents, n_init=10, random_state=seed)
+    model = BERTopic(umap_model=reduction, hdbscan_model=clusters)
+    topics, _ = model.fit_transform(list(observed.texts), train, y=y if number else None)
+    if OUTLIER in topics:
+        moved = model.reduce_outliers(list(observed.texts), topics, strategy="embeddings", embeddings=train)
+        model.update_topics(list(observed.texts), topics=moved)
+    texts = list(task.test.texts)
+    found, _ = model.transform(texts, test)
+    if OUTLIER in found:
+        found = model.reduce_outliers(texts, list(found), strategy="embeddings", embeddings=test)
+    predicted: Ids = np.unique(np.asarray(found, dtype=np.int64), return_inverse=True)[1]
+    return predicted
+
+
+BASELINES: dict[str, Baseline] = {"bertopic": bertopic}
+
+
+def run_baseline(
+    name: str, settings: Mapping[str, Any], task: DiscoveryTask, encoder: Encoder, seed: int
+) -> dict[str, Any]:
+    """Fit a baseline on the observed training data, and return its scores on the test data.
+
+    Args:
+        name: One of `BASELINES`.
+        settings: Of the variant; `n_new="auto"` leaves the number of intents to the baseline.
+        task: The data.
+        encoder: Gives the vectors.
+        seed: Same seed, same result.
+    """
+    train, test = (_unit(frozen_vectors(encoder, c.texts).numpy()) for c in (task.train, task.test))
+    intents = None if settings.get("n_new") == "auto" else len(task.known) + len(task.new)
+    started = time.perf_counter()
+    predicted = BASELINES[name](task, train, test, intents, seed)
+    seconds = time.perf_counter() - started
+    scores = score_ids(task, predicted)
+    del scores["scores"], scores["clustering"]  # its topics do not say which intents are known
+    return {**scores, "n_intents": int(predicted.max()) + 1, "timings": rounded({"fit": seconds})}
+
+
+def _unit(x: Vectors) -> Vectors:
+    unit: Vectors = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    return unit

@@ -1,0 +1,158 @@
+"""Discovery without known intents, or with a single one, on the tiny encoder."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from conftest import themed_corpus
+from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
+from newfound.algorithms.metrics import accuracy, map_clusters
+from newfound.errors import DataError, NoKnownIntents, SettingsError
+from newfound.methods.finetuning import fine_tune
+from newfound.model.folder import load
+from newfound.training.run import Run
+from newfound.training.sampling import class_balanced_batches
+
+FAST = {"device": "cpu", "tune": "heads", "epochs": 20}
+ALL_THEMES = ("pay", "meter", "leak", "move", "solar")
+WITHOUT_KNOWN = pytest.mark.parametrize("method", [Consensus, KMeans])
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """All five themes without a label, and the theme of each text."""
+    return themed_corpus(per_theme=40).texts, themed_corpus(per_theme=40, unlabelled=()).labels
+
+
+@WITHOUT_KNOWN
+def test_all_intents_are_found_without_labels(method, tiny_encoder, logs):
+    texts, themes = logs
+    fitted = method(encoder=tiny_encoder, n_new=5, **FAST).fit(texts)
+    assert len(fitted.intents) == 5
+    assert not any(intent.known for intent in fitted.intents)
+    gold = np.array([ALL_THEMES.index(theme) for theme in themes])
+    found = np.array([fitted.classes_.tolist().index(name) for name in fitted.predict(texts)])
+    assert accuracy(gold, map_clusters(gold, found)) > 50, "five themes of words, in a random encoder"
+    assert fitted.fit_predict(texts).tolist() == method(encoder=tiny_encoder, n_new=5, **FAST).fit(texts).predict(texts)
+
+
+@WITHOUT_KNOWN
+def test_the_number_is_estimated_without_labels(method, tiny_encoder, logs):
+    notes = []
+    run = Run(reporter=_Listener(notes))
+    fitted = method(encoder=tiny_encoder, **FAST).fit(logs[0], run=run)
+    assert 2 <= len(fitted.intents) <= 20
+    assert any("a rough guess" in note for note in notes)
+
+
+@WITHOUT_KNOWN
+@pytest.mark.parametrize("per_intent", [1, 3, 20])
+def test_one_known_intent_is_kept_beside_the_new_ones(method, tiny_encoder, logs, per_intent):
+    """Whatever the number of its utterances, it stays known, and the others are found."""
+    texts, themes = logs
+    rows = [i for i, theme in enumerate(themes) if theme == "pay"][:per_intent]
+    labels = ["pay" if i in rows else None for i in range(len(texts))]
+    fitted = method(encoder=tiny_encoder, n_new=4, **FAST).fit(texts, labels)
+    assert [intent.name for intent in fitted.intents if intent.known] == ["pay"]
+    assert len(fitted.intents) == 5
+    assert all(fitted.labels_[i] == "pay" for i in rows)
+    estimated = method(encoder=tiny_encoder, **FAST).fit(texts, labels)
+    assert [intent.name for intent in estimated.intents if intent.known] == ["pay"]
+    assert len(estimated.intents) >= 2
+
+
+@pytest.mark.parametrize("effort", ["standard", "best"])
+@pytest.mark.parametrize("labelled", [0, 3])
+def test_fine_tuning_without_two_known_intents(effort, labelled, tiny_encoder, logs):
+    """Instance contrast alone, then rounds on what the votes agree on; the encoder moves, and everything is finite."""
+    labels = ["pay" if i < labelled else None for i in range(len(logs[0]))]
+    settings = {**Consensus.EFFORTS[effort], "finetune_epochs": 1, "round_epochs": 1, "epochs": 3, "runs": 2}
+    fitted = Consensus(encoder=tiny_encoder, n_new=4, device="cpu", **settings).fit(logs[0], labels)
+    assert "supervised" not in fitted.history_["fine-tuning"][0]
+    assert fitted.history_["fine-tuning"][0]["instance"] > 0
+    assert (effort == "best") == ("round 1" in fitted.history_)
+    if effort == "best":
+        assert fitted.history_["round 1"][0]["supervised"] > 0, "rounds learn from what the votes agree on"
+    assert np.isfinite(fitted.predict_proba(logs[0])).all()
+    frozen = tiny_encoder.features(logs[0][:5], tiny_encoder.tune("heads")).data.flat
+    assert not torch.allclose(torch.from_numpy(fitted.transform(logs[0][:5])), frozen, atol=1e-3)
+
+
+def test_batches_without_labels_are_as_many_as_the_others_fill():
+    drawn = class_balanced_batches(
+        torch.full((10,), -1),
+        torch.arange(10),
+        classes=4,
+        per_class=2,
+        n_others=4,
+        max_steps=9,
+        seed=0,
+        stage="a",
+        epoch=0,
+    )
+    assert drawn.shape == (3, 4)
+
+
+@pytest.mark.parametrize("method", [DPL, E2E, DeepAligned, DeepAlignedMix])
+@pytest.mark.parametrize(("known", "what"), [(0, "no known intents"), (1, "only one known intent")])
+def test_methods_that_learn_from_known_intents_say_so(method, known, what, tiny_encoder):
+    labels = ["a"] * 3 * known + [None] * (6 - 3 * known)
+    with pytest.raises(NoKnownIntents, match=f"{what}.*{method.__name__} needs at least two.*consensus or kmeans"):
+        method(n_new=2, encoder=tiny_encoder).fit(["pay"] * 6, labels)
+
+
+@WITHOUT_KNOWN
+def test_what_leaves_nothing_to_tell_apart_is_refused(method, tiny_encoder):
+    with pytest.raises(SettingsError, match="n_new=1 without known intents"):
+        method(n_new=1, encoder=tiny_encoder).fit(["pay", "move", "read"])
+    with pytest.raises(DataError, match="a single utterance"):
+        method(encoder=tiny_encoder).fit(["pay", "pay"])
+    with pytest.raises(DataError, match="no unlabelled utterance"):
+        method(encoder=tiny_encoder).fit([])
+
+
+@WITHOUT_KNOWN
+@pytest.mark.parametrize("texts", [["pay bill", "move house"], ["pay bill", "move house", "pay the bill"]])
+def test_a_handful_of_texts_works(method, texts, tiny_encoder):
+    assert len(method(encoder=tiny_encoder, **FAST).fit(texts).intents) >= 2
+
+
+def test_the_folder_keeps_everything(tiny_encoder, logs, tmp_path):
+    fitted = Consensus(encoder=tiny_encoder, n_new=5, **FAST).fit(logs[0])
+    fitted.save(tmp_path / "model")
+    again = load(tmp_path / "model", encoder=tiny_encoder)
+    texts = [*logs[0][:20], "zzz qqq"]
+    assert again.classify(texts) == fitted.model_.classify(texts)
+    about = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert len(about["typical"]) == 101, "what is typical comes from the logs"
+    assert 0 < about["reliability"] <= 1
+    scores = again.outlier_scores(logs[0])
+    assert 0.3 < scores.mean() < 0.7, "half of what was learned from is less typical than the median"
+
+
+class _Listener:
+    """A reporter that collects notes."""
+
+    def __init__(self, notes):
+        from newfound.training.progress import Silent
+
+        self._silent, self.notes = Silent(), notes
+
+    def note(self, message):
+        self.notes.append(message)
+
+    def warn(self, message):
+        self.notes.append(message)
+
+    def task(self, title, total):
+        return self._silent.task(title, total)
+
+
+def test_fine_tuning_of_a_single_log_line_does_nothing():
+    """There is nothing to contrast it with."""
+    context = type("Context", (), {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1])})()
+    assert fine_tune(context, None, torch.tensor([0, -1]), None, stage="fine-tuning") is None

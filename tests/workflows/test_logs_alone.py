@@ -1,0 +1,115 @@
+"""From logs alone to a reviewed, exported, updated and refitted model, and what each command makes of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import newfound
+from commands import newfound as command
+from conftest import themed_corpus
+from newfound.errors import DataError, NothingAccepted
+from newfound.exports.registry import EXPORTS
+from newfound.report.page import write_page
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+from newfound.training.progress import Silent
+from newfound.workflows.fitting import NO_KNOWN_INTENTS_NOTE, settings_of_effort
+
+FAST = {"device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return list(themed_corpus(per_theme=24).texts)
+
+
+@pytest.fixture
+def folder(texts, tiny_encoder, tmp_path):
+    newfound.discover(logs=texts, out=tmp_path / "my-bot", n_new=5, encoder=tiny_encoder, **FAST)
+    return tmp_path / "my-bot"
+
+
+def _accept(folder, *names):
+    ReviewStore(folder).decide([Decision("accept", {"intent": name}) for name in names], author="ana")
+
+
+def test_the_model_predicts_is_evaluated_reported_and_exported(folder, texts, tiny_encoder, tmp_path):
+    themes = themed_corpus(per_theme=24, unlabelled=()).labels
+    assert {p.status for p in newfound.predict(folder, texts, encoder=tiny_encoder, **FAST)} == {"new"}
+    result = newfound.evaluate(folder, (texts, themes), encoder=tiny_encoder, **FAST)
+    assert result.labels_by_name == 0
+    assert result.accuracy > 40, "labels are matched to the new intents"
+    reviewed = newfound.load(folder, encoder=tiny_encoder)
+    write_page(reviewed, tmp_path / "report.html", title="my-bot")
+    assert "0 known ones" in (tmp_path / "report.html").read_text()
+    assert all(0 < intent.certainty <= 1 for intent in reviewed.intents)
+    for name in EXPORTS:
+        newfound.export(folder, name, tmp_path / f"export-{name}", encoder=tiny_encoder)
+        assert (tmp_path / f"export-{name}").exists()
+
+
+def test_accepted_intents_are_known_after_an_update_and_after_a_refit(folder, texts, tiny_encoder, tmp_path):
+    newer = ["cancel book today stop", "cancel book now stop", "please cancel book", "stop cancel book late"]
+    with pytest.raises(NothingAccepted):
+        newfound.update(folder, newer, encoder=tiny_encoder, **FAST)
+    names = [intent.name for intent in newfound.load(folder, encoder=tiny_encoder).intents]
+    _accept(folder, names[0])
+    updated = newfound.update(folder, newer, tmp_path / "one", n_new=4, encoder=tiny_encoder, **FAST)
+    assert [i.name for i in updated.intents if i.known] == names[:1], "one known intent is enough to go on with"
+    assert updated.n_new == 4
+    estimated = newfound.update(folder, newer, encoder=tiny_encoder, **FAST)
+    assert [i.name for i in estimated.intents if i.known] == names[:1]
+    _accept(folder, *names[1:3])
+    again = newfound.update(folder, newer, n_new=3, encoder=tiny_encoder, **FAST)
+    assert {i.name for i in again.intents if i.known} == set(names[:3])
+    refitted = newfound.refit(folder, tmp_path / "refitted", encoder=tiny_encoder, **FAST)
+    assert {i.name for i in refitted.model.intents if i.known} == set(names[:3])
+    assert {i.name for i in refitted.model.intents} == set(names)
+    everything = newfound.update(folder, newer, n_new=1, accept_all=True, encoder=tiny_encoder, **FAST)
+    assert {i.name for i in everything.intents if i.known} == set(names)
+
+
+def test_no_fine_tuning_is_chosen_where_nothing_is_known():
+    from newfound import Consensus
+
+    notes = []
+
+    class Listener(Silent):
+        def note(self, message):
+            notes.append(message)
+
+    assert settings_of_effort(Consensus, "auto", "auto", "cpu", Listener(), has_known=False) == {"tune": "heads"}
+    assert notes == [NO_KNOWN_INTENTS_NOTE]
+
+
+def test_what_needs_labels_says_so_in_one_line(texts, tmp_path, tiny_folder, tiny_encoder):
+    (tmp_path / "logs.txt").write_text("\n".join(texts))
+    options = ("--encoder", tiny_folder, "--device", "cpu")
+    done = command(
+        "discover", tmp_path / "logs.txt", "--out", tmp_path / "m", "--n-new", 3, "--method", "dpl", *options
+    )
+    assert done.returncode == 2
+    assert len([line for line in done.stderr.splitlines() if line.startswith("newfound: error")]) == 1
+    assert "--method consensus or --method kmeans" in done.stderr
+    assert not (tmp_path / "m").exists()
+    with pytest.raises(DataError, match="no labelled utterance; labels can be checked"):
+        newfound.check((texts, [None] * len(texts)), encoder=tiny_encoder)
+    with pytest.raises(DataError, match="only one intent"):
+        newfound.check((texts, ["a"] * len(texts)), encoder=tiny_encoder)
+
+
+def test_estimates_without_known_intents_are_drawn(texts, tmp_path, tiny_folder):
+    (tmp_path / "logs.txt").write_text("\n".join(texts))
+    done = command("estimate", tmp_path / "logs.txt", "--out", tmp_path / "e", "--encoder", tiny_folder)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "e" / "estimate.png").stat().st_size > 1000
+    found = json.loads((tmp_path / "e" / "estimate.json").read_text())
+    assert found["strategy"] == "separation"
+    assert found["n_known"] == 0
+    assert found["low"] <= found["n_new"] <= found["high"]
+    assert len(found["curve"]["separation"]) == len(found["curve"]["clusters in logs"])
+    without = command("estimate", tmp_path / "logs.txt", "--strategy", "drop", "--encoder", tiny_folder)
+    assert without.returncode == 2
+    assert "say how many intents are expected" in without.stderr
