@@ -19,3 +19,8 @@ def cache_dir() -> Path:
 def feature_cache_dir() -> Path:
     """Return the folder in which encoded utterances are cached."""
     return cache_dir() / "features"
+
+
+def graph_cache_dir() -> Path:
+    """Return the folder in which the ONNX graphs of encoders are cached."""
+    return cache_dir() / "onnx"

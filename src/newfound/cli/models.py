@@ -18,11 +18,12 @@ from newfound.cli.options import (
     FileOptions,
     ModelArgument,
     ModelEncoderOption,
+    PrecisionOption,
     PredictFileOptions,
     ServerOptions,
     with_option_groups,
 )
-from newfound.cli.parsing import share
+from newfound.cli.parsing import precision_named, share
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
 from newfound.data.readers import READERS
@@ -58,6 +59,7 @@ def predict(
         str | None,
         typer.Option("--fallback", help="The label of texts of no intent, for instance below --threshold."),
     ] = None,
+    precision: PrecisionOption = defaults.PRECISION,
     format: Annotated[
         str, typer.Option("--format", help="How predictions are written: jsonl, csv or parquet.")
     ] = "jsonl",
@@ -81,6 +83,7 @@ def predict(
         top=top,
         threshold=None if threshold is None else share(threshold, "--threshold"),
         fallback=fallback,
+        precision=precision_named(precision),
     )
     # The file and the model are looked at before the first byte is written.
     batches = stream_predictions(request, reporter=reporter_for_terminal())
@@ -105,6 +108,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
+    precision: PrecisionOption = defaults.PRECISION,
 ) -> None:
     """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
     from newfound.workflows.evaluation import EvaluateRequest
@@ -118,6 +122,7 @@ def evaluate(
         device=device,
         read=files.reading(),
         overwrite=force,
+        precision=precision_named(precision),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
@@ -266,5 +271,6 @@ def start_server(model: Path, options: ServerOptions, encoder: str | None, *, qu
         token=token,
         log_requests=not quiet,
         behind_proxy=options.behind_proxy,
+        precision=precision_named(options.precision),
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

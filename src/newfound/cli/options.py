@@ -93,6 +93,10 @@ ModelEncoderOption = Annotated[
     str | None,
     typer.Option("--encoder", help="The folder of the model's encoder, if the model folder does not have it."),
 ]
+PrecisionOption = Annotated[
+    str,
+    typer.Option("--precision", help="fp32, or int8: faster on a CPU, with probabilities that differ a little."),
+]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="The random seed. The same seed on the same device gives the same result.")
@@ -234,6 +238,7 @@ class FitOptions:
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
     seed: SeedOption = defaults.SEED
+    precision: PrecisionOption = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +303,7 @@ class ServerOptions:
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Believe the forwarding headers of a reverse proxy.")
     ] = False
+    precision: PrecisionOption = defaults.PRECISION
 
 
 RESULTS = Path("benchmarks/results")

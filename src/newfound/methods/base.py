@@ -344,6 +344,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "unlabelled": len(context.unlabelled_rows),
             },
             "device": str(context.device),
+            "precision": context.encoder.precision,
         }
         utterances = _utterances(corpus, context.y, probabilities)
         intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities)

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.defaults import Conflicts, LogsHold
+from newfound.defaults import Conflicts, LogsHold, Precision
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
 from newfound.intents.namers import NamerSettings, namer_for
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import check_fit_options, fit, run_beside, settings_of_effort, with_cache
+from newfound.workflows.fitting import (
+    check_fit_options,
+    device_for,
+    encoder_for,
+    fit,
+    run_beside,
+    settings_of_effort,
+    tell_engine,
+)
+from newfound.workflows.models import check_precision
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -65,6 +74,7 @@ class DiscoverRequest:
         keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
             the intents' names and keywords are kept.
         settings: More settings of the method, by name.
+        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     known: KnownSource
@@ -89,6 +99,7 @@ class DiscoverRequest:
     with_encoder: bool = False
     keep_utterances: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +141,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
+    check_precision(request.precision, request.device)
     known, logs = known_and_logs(
         request.known,
         request.logs,
@@ -156,6 +168,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     )
     fit(method, known + logs, run)
     model = method.model_
+    tell_engine(model, reporter)
     if namer is not None:
         model = model.with_names(namer.names(model.intents, warn=reporter.warn))
     if out is not None:
@@ -172,14 +185,16 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
 def _method(request: DiscoverRequest, reporter: Reporter) -> Discoverer:
     entry = method_entry(request.method)
     method = entry.load()
-    effort = settings_of_effort(method, request.effort, request.tune, request.device, reporter)
+    effort = settings_of_effort(
+        method, request.effort, request.tune, device_for(request.device, request.precision), reporter
+    )
     settings = {**effort, **request.settings}
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
     return method(
         n_new=request.n_new,
-        encoder=with_cache(request.encoder),
-        device=request.device,
+        encoder=encoder_for(request.encoder, request.precision, str(settings.get("tune", "auto"))),
+        device=device_for(request.device, request.precision),
         seed=request.seed,
         **settings,
     )

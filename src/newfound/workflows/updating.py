@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
+from newfound.defaults import Precision
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.fitting import (
+    check_fit_options,
+    device_for,
+    encoder_for,
+    fit,
+    settings_of_effort,
+    tell_engine,
+)
+from newfound.workflows.models import ModelSource, check_precision, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     LogSource,
@@ -52,6 +60,7 @@ class UpdateRequest:
         read: How the file is read.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         overwrite: Replace an earlier model at `out`.
+        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     model: ModelSource
@@ -67,6 +76,7 @@ class UpdateRequest:
     read: ReadOptions = DEFAULT_READ_OPTIONS
     redact: bool = False
     overwrite: bool = False
+    precision: Precision = defaults.PRECISION
 
 
 def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
@@ -81,6 +91,8 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
+    check_precision(request.precision, request.device)
+    device = device_for(request.device, request.precision)
     logs = logs_corpus(request.logs, request.read, reporter)
     if request.redact:
         logs = redacted(logs, reporter)
@@ -91,15 +103,17 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     reviewed = opened(request.model, request.encoder, "cpu")
     earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all, reporter=reporter), logs)
     check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
+    settings = settings_of_effort(Consensus, request.effort, request.tune, device, reporter)
     method = Consensus(
-        encoder=with_cache(reviewed.encoder),
+        encoder=encoder_for(reviewed.encoder, request.precision, str(settings.get("tune", "auto"))),
         n_new=request.n_new,
-        device=request.device,
+        device=device,
         seed=request.seed,
-        **settings_of_effort(Consensus, request.effort, request.tune, request.device, reporter),
+        **settings,
     )
     fit(method, earlier + fresh, Run(reporter=reporter))
     model = method.model_
+    tell_engine(model, reporter)
     if out is not None:
         model.save(out, overwrite=request.overwrite)
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
