@@ -193,7 +193,7 @@ def report(
 def export(
     model: ModelArgument,
     to: ExportFormatOption,
-    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
@@ -208,8 +208,9 @@ def export(
     ] = "0",
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
+    precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
-    """Write the intents after the review, with their utterances, as training data for a bot platform."""
+    """Write the intents after the review as training data for a bot platform, or the classifier as an ONNX graph."""
     from newfound.workflows.exporting import ExportRequest, checked_only
     from newfound.workflows.exporting import export as run_workflow
 
@@ -222,8 +223,12 @@ def export(
         min_probability=share(min_probability, "--min-probability"),
         overwrite=force,
         encoder=encoder,
+        precision=precision_named(precision),
     )
     result = run_workflow(request)
+    if not result.utterances:
+        print(f"Wrote the classifier of {result.intents} intents to {result.path}")
+        return
     print(f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}")
     for intent, name in result.renamed.items():
         print(f"{printable(intent)} is called {printable(name)} there")

@@ -14,7 +14,7 @@ import typer
 from newfound import defaults
 from newfound.data.readers import READERS
 from newfound.encoders.registry import RELEASES
-from newfound.exports.registry import ALIASES, EXPORTS
+from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
 from newfound.methods.registry import METHODS
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ RedactOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
-ExportFormatOption = Annotated[str, typer.Option("--to", help=f"The format: {_listed([*EXPORTS, *ALIASES])}.")]
+ExportFormatOption = Annotated[
+    str, typer.Option("--to", help=f"The format: {_listed([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")
+]
 
 TextColumnOption = Annotated[
     str | None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,8 @@ class ReviewedColumns:
             column: _part_prototypes(parts, vectors_of, classifier.prototypes.shape[1])
             for column, parts in review.parts.items()
         }
-        self._whole = np.zeros((len(classifier.prototypes), len(self.names)), dtype=np.float32)
-        for (column, part), name in review.slots.items():
-            if name is not None and part == WHOLE:
-                self._whole[column, self.position[name]] = 1.0
+        whole = {column: name for (column, part), name in review.slots.items() if part == WHOLE}
+        self.names_of_columns = self._matrix(whole, len(classifier.prototypes))
 
     def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
         """Return the probabilities of texts, [n, intents].
@@ -47,11 +45,9 @@ class ReviewedColumns:
             vectors: Their embeddings, [n, d].
         """
         columns = self.classifier.probabilities(vectors)
-        named: Array = columns @ self._whole
-        shares = {column: self._share(column, vectors) for column in self.prototypes}
-        for (column, part), name in self.review.slots.items():
-            if name is not None and part != WHOLE:
-                named[:, self.position[name]] += columns[:, column] * shares[column][:, part]
+        named: Array = columns @ self.names_of_columns
+        for column in self.prototypes:
+            named += (columns[:, [column]] * self._share(column, vectors)) @ self.names_of_parts(column)
         for row, text in enumerate(texts):
             if text in self.review.moved:
                 self._assign(named[row], self.review.moved[text])
@@ -76,6 +72,19 @@ class ReviewedColumns:
             status = None if name is None else self.review.status(name)
             predictions.append(Prediction(text, name, status == "known", rounded(p), o, status, r))
         return predictions
+
+    def names_of_parts(self, column: int) -> Array:
+        """Return which intent each part of a split column is, [parts, intents]; a rejected part is none."""
+        parts = {part: name for (of, part), name in self.review.slots.items() if of == column and part != WHOLE}
+        return self._matrix(parts, len(self.prototypes[column]))
+
+    def _matrix(self, names: Mapping[int, str | None], rows: int) -> Array:
+        """Return a matrix with a one where a row is an intent, [rows, intents]."""
+        matrix = np.zeros((rows, len(self.names)), dtype=np.float32)
+        for row, name in names.items():
+            if name is not None:
+                matrix[row, self.position[name]] = 1.0
+        return matrix
 
     def _assign(self, row: Array, name: str | None) -> None:
         row[:] = 0.0
