@@ -21,6 +21,7 @@ from newfound.cli.options import (
     PrecisionOption,
     PredictFileOptions,
     ServerOptions,
+    WorkersOption,
     with_option_groups,
 )
 from newfound.cli.parsing import precision_named, share
@@ -239,12 +240,15 @@ def serve(
     server: ServerOptions,
     encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
+    workers: WorkersOption = 1,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, encoder, quiet=quiet, open_page=False)
+    start_server(model, server, encoder, quiet=quiet, open_page=False, workers=workers)
 
 
-def start_server(model: Path, options: ServerOptions, encoder: str | None, *, quiet: bool, open_page: bool) -> None:
+def start_server(
+    model: Path, options: ServerOptions, encoder: str | None, *, quiet: bool, open_page: bool, workers: int = 1
+) -> None:
     """Run the server until it is stopped.
 
     Args:
@@ -253,6 +257,7 @@ def start_server(model: Path, options: ServerOptions, encoder: str | None, *, qu
         encoder: The path of the model's encoder.
         quiet: Do not log requests.
         open_page: Open the review page in a browser.
+        workers: How many processes answer.
     """
     try:
         from newfound.serve.server import serve as run_server
@@ -277,5 +282,6 @@ def start_server(model: Path, options: ServerOptions, encoder: str | None, *, qu
         log_requests=not quiet,
         behind_proxy=options.behind_proxy,
         precision=precision_named(options.precision),
+        workers=workers,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

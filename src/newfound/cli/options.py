@@ -308,6 +308,10 @@ class ServerOptions:
     precision: PrecisionOption = defaults.PRECISION
 
 
+WorkersOption = Annotated[
+    int,
+    typer.Option("--workers", min=1, max=256, help="Processes that answer; more than one serve predictions only."),
+]
 RESULTS = Path("benchmarks/results")
 
 

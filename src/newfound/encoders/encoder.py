@@ -252,7 +252,6 @@ class Encoder:
         tokens = self.tokenize(texts) if tune.layers or self.is_splittable() else None
         if tokens is not None and (tune.everything or (trunk_dropout and tune.layers)):
             return tokens
-        trunk = self._trunk(tune)
 
         def compute(rows: list[int]) -> Ragged:
             if tokens is None:
@@ -265,7 +264,7 @@ class Encoder:
                     [tokens.data.row(i).tolist() for i in rows], None if lengths is None else lengths[rows].tolist()
                 )
                 return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
-            return self._run_trunk(trunk, tokens, rows, pool=not tune.layers)
+            return self._run_trunk(self._trunk(tune), tokens, rows, pool=not tune.layers)
 
         if self.cache is not None:
             data = self.cache.fetch(self._cache_key(tune), texts, compute)

@@ -8,11 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from newfound.errors import SettingsError
 from newfound.model.types import Intent, RankedIntent
 
 Array = npt.NDArray[np.float32]
+TEXTS_PER_BATCH = 1_024
 KEPT_AHEAD = 1e-6  # by how much the most probable intent stays the most probable one
 SMALLEST_NORM = 1e-12  # as in torch's `normalize`
+
+
+def batches_of(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
+    """Return texts in batches; refuse what is not a list of texts."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise SettingsError("give a list of texts: strings, and not one string alone")
+    return [texts[i : i + size] for i in range(0, len(texts), size)]
 
 
 def unit(vectors: Array) -> Array:

@@ -21,8 +21,7 @@ from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
 from newfound.encoders.ragged import Ragged
-from newfound.errors import SettingsError
-from newfound.model.arrays import Classifier, ranked_intents
+from newfound.model.arrays import Classifier, batches_of, ranked_intents
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
 from newfound.model.types import Intent, Prediction, Utterance
@@ -32,7 +31,6 @@ from newfound.version import __version__
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
 
-TEXTS_PER_BATCH = 1_024
 UTTERANCES_PER_BATCH = 20_000  # training utterances; their features are mostly in the cache, so larger batches pay off
 
 
@@ -91,7 +89,7 @@ class IntentModel(FittedClassifier):
         texts = [u.text for u in self.utterances]
 
         def compute(rows: Sequence[int]) -> Ragged:
-            batches = _batches([texts[i] for i in rows], UTTERANCES_PER_BATCH)
+            batches = batches_of([texts[i] for i in rows], UTTERANCES_PER_BATCH)
             pieces = [self._vectors(batch, cache).cpu() for batch in batches]
             vectors = torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
             return Ragged(vectors, torch.arange(len(rows) + 1))
@@ -181,12 +179,12 @@ class IntentModel(FittedClassifier):
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the embeddings [n, d] of texts."""
-        pieces = [self._vectors(batch).cpu().numpy() for batch in _batches(texts)]
+        pieces = [self._vectors(batch).cpu().numpy() for batch in batches_of(texts)]
         return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return probabilities [n, intents], in the order of `intents`."""
-        pieces = [self.columns.probabilities(self._vectors(batch).cpu().numpy()) for batch in _batches(texts)]
+        pieces = [self.columns.probabilities(self._vectors(batch).cpu().numpy()) for batch in batches_of(texts)]
         return np.concatenate(pieces) if pieces else np.empty((0, len(self.intents)), np.float32)
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -291,12 +289,6 @@ class IntentModel(FittedClassifier):
         from newfound.model.folder import save
 
         save(self, Path(folder), overwrite=overwrite, with_encoder=with_encoder, with_utterances=with_utterances)
-
-
-def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise SettingsError("give a list of texts: strings, and not one string alone")
-    return [texts[i : i + size] for i in range(0, len(texts), size)]
 
 
 def stamped(provenance: dict[str, Any]) -> dict[str, Any]:

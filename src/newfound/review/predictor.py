@@ -15,14 +15,13 @@ from newfound.defaults import Precision
 from newfound.encoders.onnx.session import GraphSession, is_available
 from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
 from newfound.encoders.tokenizer import LightTokenizer
-from newfound.model.about import WEIGHTS_FILE, describe, inside, read_intents
-from newfound.model.arrays import Array, Classifier
+from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_intents
+from newfound.model.arrays import Array, Classifier, batches_of
 from newfound.model.types import Prediction
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
 
 CLASSIFIER = "classifier.weight"
-TEXTS_PER_BATCH = 1_024
 
 
 class StoredPredictor:
@@ -43,7 +42,7 @@ class StoredPredictor:
 
     def transform(self, texts: Sequence[str]) -> Array:
         """Return the embeddings [n, d] of texts."""
-        pieces = [self._vectors(texts[i : i + TEXTS_PER_BATCH]) for i in range(0, len(texts), TEXTS_PER_BATCH)]
+        pieces = [self._vectors(batch) for batch in batches_of(texts)]
         return np.concatenate(pieces) if pieces else np.empty((0, self._session.width), np.float32)
 
     def _vectors(self, texts: Sequence[str]) -> Array:
@@ -78,10 +77,10 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
     """
     if not is_available():
         return None
-    about = describe(folder)
+    about = read_about(folder)
     intents = read_intents(folder, about)
-    described, weights = about["encoder"], _read_weights(folder)
-    if weights is None or type(described.get("max_length")) is not int:
+    described, weights = about.get("encoder"), _read_weights(folder)
+    if weights is None or not isinstance(described, dict) or type(described.get("max_length")) is not int:
         return None
     weight = weights.pop(CLASSIFIER, None)
     if weight is None or weight.ndim != 2 or len(weight) != len(intents) or not np.isfinite(weight).all():

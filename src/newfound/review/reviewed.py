@@ -81,7 +81,8 @@ class ReviewedModel(FittedClassifier):
 
     def with_precision(self, precision: Precision) -> ReviewedModel:
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
-        return ReviewedModel(self.model.with_precision(precision), self.review)
+        model = self.model.with_precision(precision)
+        return self if model is self.model else ReviewedModel(model, self.review)
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the embeddings [n, d] of texts."""

@@ -12,6 +12,7 @@ from newfound.defaults import Precision
 from newfound.errors import SettingsError
 
 MIN_TOKEN_LENGTH = 16
+MAX_WORKERS = 256
 MAX_NAME_LENGTH = 200
 TOKEN_HINT = (
     f"needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "
@@ -30,6 +31,8 @@ class ServeSettings:
         behind_proxy: Whether a reverse proxy stands before the server. Only then are `X-Forwarded-Proto` and the last
             address in `X-Forwarded-For` believed.
         precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
+        workers: How many processes answer. More than one serve predictions only: the review, the page and training
+            keep their state in one process.
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
         max_bytes: The largest request body.
         max_waiting_texts: How many texts may wait for the model, in all requests together.
@@ -48,6 +51,7 @@ class ServeSettings:
     token: str | Mapping[str, str] | None = field(default=None, repr=False)
     behind_proxy: bool = False
     precision: Precision = defaults.PRECISION
+    workers: int = 1
     log_requests: bool = True
     max_bytes: int = 4 * 2**20
     max_waiting_texts: int = 1_024
@@ -71,7 +75,9 @@ class ServeSettings:
             return False
 
     def check(self) -> None:
-        """Raise a `SettingsError` if others could use the server without a token."""
+        """Raise a `SettingsError` if others could use the server without a token, or if there is no worker."""
+        if type(self.workers) is not int or not 1 <= self.workers <= MAX_WORKERS:
+            raise SettingsError(f"workers={self.workers!r} must be a whole number from 1 to {MAX_WORKERS}")
         if not self.is_local and not self.token:
             raise SettingsError(f"host {self.host} can be reached by others; give a token, or use 127.0.0.1")
 

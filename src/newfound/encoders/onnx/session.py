@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +89,14 @@ def runs_by_length(lengths: npt.NDArray[np.int64], tokens: int = TOKENS_PER_RUN)
 
 def is_available() -> bool:
     """Return whether ONNX Runtime is installed and not switched off (`NEWFOUND_ONNX=0`)."""
-    from importlib.util import find_spec
-
-    return os.environ.get("NEWFOUND_ONNX", "1") != "0" and find_spec("onnxruntime") is not None
+    return os.environ.get("NEWFOUND_ONNX", "1") != "0" and _is_installed("onnxruntime")
 
 
 def can_build() -> bool:
     """Return whether graphs can be made here, and not only run."""
-    from importlib.util import find_spec
+    return is_available() and _is_installed("onnx")
 
-    return is_available() and find_spec("onnx") is not None
+
+@cache
+def _is_installed(package: str) -> bool:
+    return find_spec(package) is not None
