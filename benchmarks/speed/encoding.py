@@ -26,6 +26,7 @@ settle_threads()  # before torch is imported, as the command line does
 from newfound.bench.speed import hardware  # noqa: E402
 from newfound.data.demo_corpus import load_demo  # noqa: E402
 from newfound.encoders.encoder import Encoder, load_encoder  # noqa: E402
+from newfound.encoders.onnx.engine import vectors_of  # noqa: E402
 from newfound.files import to_json, write_atomically  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -56,6 +57,13 @@ def by_torch(encoder: Encoder) -> Encode:
             os.environ.pop("NEWFOUND_ONNX")
 
     return encode
+
+
+def by_onnx(encoder: Encoder) -> Encode:
+    """Return the function that encodes with ONNX Runtime, as `predict` does."""
+    session = encoder.session()
+    assert session is not None
+    return lambda texts: vectors_of(encoder, session, texts)
 
 
 def utterances_per_second(encode: Encode, texts: Sequence[str], batch: int, seconds: float) -> float:
@@ -96,12 +104,11 @@ def main() -> None:
     every = list(dict.fromkeys(load_demo().observed_train.texts))
     lengths = encoder.tokenize(every).data.lengths.tolist()
     texts = [text for text, n in zip(every, lengths, strict=True) if MIN_TOKENS <= n <= MAX_TOKENS]
-    tune = encoder.tune("heads")
     small = encoder.with_precision("int8")
     encoders: dict[str, Encode] = {
         "torch": by_torch(encoder),
-        "onnx fp32": lambda batch: encoder.features(batch, tune),
-        "onnx int8": lambda batch: small.features(batch, tune),
+        "onnx fp32": by_onnx(encoder),
+        "onnx int8": by_onnx(small),
     }
     content: dict[str, Any] = {
         "hardware": hardware("cpu"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -25,12 +25,13 @@ from torch import Tensor
 
 from newfound import defaults
 from newfound.defaults import Precision
-from newfound.encoders.cache import FeatureCache
+from newfound.encoders.cache import FeatureCache, computed_once
 from newfound.encoders.families import family_of
 from newfound.encoders.layers import Stack
 from newfound.encoders.light import LightEncoder, NotSupported
+from newfound.encoders.onnx.quantize import name_of_int8
 from newfound.encoders.ragged import Batch, Ragged, pack
-from newfound.encoders.registry import RELEASES, locate
+from newfound.encoders.registry import RELEASES, check_modules, locate
 from newfound.encoders.tail import Features as Features
 from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
@@ -71,6 +72,7 @@ class Encoder:
         self.name = name
         self.precision = precision
         self.graph_problem: str | None = None
+        self._kept: GraphSession | None = None
         self._hashed: tuple[list[tuple[int, int]], str] | None = None
         self.cache = cache
         self._st = sentence_transformer.eval().requires_grad_(False)
@@ -156,12 +158,15 @@ class Encoder:
         from newfound.encoders.onnx.engine import open_session
 
         try:
-            return open_session(self, tail, dense)
+            session = open_session(self, tail, dense)
         except EncoderError as error:
             if self.precision == "int8":
                 raise
             self.graph_problem = f"{error}; torch encodes instead"
             return None
+        if tail is None and dense is None:
+            self._kept = session  # so that the next call finds it open
+        return session
 
     def _model_max_length(self) -> int:
         return int(self._st.max_seq_length or MAX_LENGTH)
@@ -271,7 +276,7 @@ class Encoder:
         elif tune.layers:
             data = compute(list(range(len(texts))))
         else:
-            data = _repeated(texts, compute)
+            data = computed_once(texts, compute)
         return Features(data, tokens.unpadded_lengths if tokens is not None and tune.layers else None)
 
     def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
@@ -322,7 +327,7 @@ class Encoder:
             "padding": str(self.pooling == "padded-mean"),
             "pooling": pooling,
             "max_length": self.max_length,
-            "dtype": "float32" if self.precision == "fp32" or tune.layers else _name_of_int8(),
+            "dtype": "float32" if self.precision == "fp32" or tune.layers else name_of_int8(),
         }
 
     @torch.no_grad()
@@ -356,24 +361,6 @@ class Encoder:
                 used = packing.used.to(device)
                 out.flat[target[used]] = h.to(device, out.flat.dtype)[used]
         return out
-
-
-def _repeated(texts: Sequence[str], compute: Callable[[list[int]], Ragged]) -> Ragged:
-    """Return the vectors of texts, of which equal ones are computed once."""
-    first: dict[str, int] = {}
-    for i, text in enumerate(texts):
-        first.setdefault(text, i)
-    if len(first) == len(texts):
-        return compute(list(range(len(texts))))
-    place = {text: i for i, text in enumerate(first)}
-    vectors = compute(list(first.values())).flat
-    return Ragged(vectors[[place[text] for text in texts]], torch.arange(len(texts) + 1))
-
-
-def _name_of_int8() -> str:
-    from newfound.encoders.onnx.quantize import has_wide_products
-
-    return "int8" if has_wide_products() else "int8, weights of seven bits"
 
 
 def batches_by_length(lengths: Tensor, tokens_per_batch: int) -> list[Tensor]:
@@ -420,7 +407,7 @@ def load_encoder(
         OtherWeights: Its hash is not the expected one.
     """
     folder = locate(name)
-    _check_modules(folder)
+    check_modules(folder)
     if not whole:
         light = _load_light(name, folder, weights_hash, pooling, max_length, cache)
         if light is not None:
@@ -456,25 +443,6 @@ def _load_light(
     except NotSupported:
         return None
     return encoder if weights_hash is None or weights_hash == encoder.weights_hash() else None
-
-
-def _check_modules(folder: Path) -> None:
-    """Refuse an encoder whose modules.json names classes or files from outside sentence-transformers or the folder."""
-    path = folder / "modules.json"
-    if not path.is_file():
-        return
-    try:
-        modules = json.loads(path.read_text("utf-8"))
-        class_names = [str(module["type"]) for module in modules]
-        module_paths = [str(module["path"]) for module in modules]
-    except (ValueError, KeyError, TypeError):
-        raise EncoderError(f"{path}: damaged; fetch the encoder again") from None
-    for name in class_names:
-        if not name.startswith("sentence_transformers."):
-            raise EncoderError(f"{path}: asks for {name!r}, which is not part of sentence-transformers; refused")
-    for module_path in module_paths:
-        if Path(module_path).is_absolute() or ".." in Path(module_path).parts:
-            raise EncoderError(f"{path}: the path {module_path!r} leads out of the encoder folder; refused")
 
 
 def _backbone(st: Any) -> Any:

@@ -37,6 +37,11 @@ def has_wide_products(path: Path = CPU_INFO) -> bool:
     return any(VNNI & set(line.split()) for line in lines if line.startswith("flags"))
 
 
+def name_of_int8() -> str:
+    """Return what int8 vectors of this machine are called where they must not be mixed with others."""
+    return "int8" if has_wide_products() else "int8, weights of seven bits"
+
+
 def quantized(model: Any, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
     """Return an int8 graph, as the content of its file.
 
