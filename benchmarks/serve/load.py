@@ -1,6 +1,7 @@
-"""Put `newfound serve` under load, beside a plain FastAPI endpoint that calls the same model once per request.
+"""Put `newfound serve` under load with torch, ONNX Runtime and int8, beside a plain endpoint that calls the model once
+per request.
 
-python benchmarks/serve/load.py MODEL [--connections 64] [--seconds 20] [--soak 600]     writes load.json beside it
+python benchmarks/serve/load.py MODEL [--connections 1,16,64] [--seconds 8] [--soak 600]     writes load.json beside it
 
 Single utterances over kept-alive connections from this process, which shares the machine with the server. The soak
 goes on with `newfound serve` alone and watches its memory; its answers are compared with those of `newfound predict`.
@@ -27,6 +28,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from newfound.bench.speed import hardware
+from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model import Prediction, read_utterances
 from newfound.review.reviewed import load
@@ -35,7 +37,9 @@ HERE = Path(__file__).parent
 FILE_NAME = "load.json"
 PLAIN_PORT, NEWFOUND_PORT = 8811, 8812
 MAX_TEXTS, MAX_INTENTS = 500, 10**6
-WARM_UP_SECONDS, SETTLE_SECONDS = 5, 3
+WARM_UP_SECONDS = 3
+SETTLE_SECONDS = 20  # until the server has prepared its review, which takes a core
+WITHOUT_ONNX = {"NEWFOUND_ONNX": "0"}
 MAX_START_SECONDS, SECONDS_BETWEEN_PROBES = 60, 0.1
 SOAK_STRETCHES = 10
 REQUEST_HEAD = (
@@ -64,9 +68,20 @@ def serve_plainly(folder: str, port: int) -> None:
 
 
 @contextmanager
-def server(command: Sequence[str], port: int) -> Iterator[int]:
+def busy_process() -> Iterator[None]:
+    """Keep a core busy with another process."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def server(command: Sequence[str], port: int, variables: Mapping[str, str]) -> Iterator[int]:
     """Run a server process and give its process id once it answers."""
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, **variables})
     try:
         _wait_until_it_answers(process, port)
         time.sleep(SETTLE_SECONDS)
@@ -168,27 +183,40 @@ def soak(pid: int, port: int, texts: Sequence[str], connections: int, seconds: f
     return {"seconds": seconds, "requests": requests, "errors": errors, "memory_mb": [round(m) for m in memory]}
 
 
-def compare(model: str, connections: int, seconds: float, soak_seconds: float) -> dict[str, Any]:
-    """Put both servers under load, one after the other, and return what the result file holds."""
+def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds: float) -> dict[str, Any]:
+    """Put the servers under load, one after the other, and return what the result file holds."""
     texts = [utterance.text for utterance in read_utterances(model, MAX_INTENTS)][:MAX_TEXTS]
     expected = {prediction.text: prediction for prediction in load(model).classify(texts)}
-    content: dict[str, Any] = {"connections": connections, "hardware": hardware("cpu"), "cores": os.cpu_count()}
-    servers = {
-        "plain": (PLAIN_PORT, [sys.executable, __file__, model, "--plain", str(PLAIN_PORT)]),
-        "newfound": (
-            NEWFOUND_PORT,
-            [sys.executable, "-m", "newfound", "serve", model, "--port", str(NEWFOUND_PORT), "--quiet"],
-        ),
+    content: dict[str, Any] = {"hardware": hardware("cpu"), "cores": os.cpu_count(), "seconds": seconds}
+    serve = [sys.executable, "-m", "newfound", "serve", model, "--quiet", "--port", str(NEWFOUND_PORT)]
+    servers: dict[str, tuple[int, list[str], dict[str, str]]] = {
+        "plain": (PLAIN_PORT, [sys.executable, __file__, model, "--plain", str(PLAIN_PORT)], WITHOUT_ONNX),
+        "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
+        "onnx fp32": (NEWFOUND_PORT, serve, {}),
+        "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),
     }
-    for name, (port, command) in servers.items():
-        with server(command, port) as pid:
-            asyncio.run(send_load(port, texts, connections, WARM_UP_SECONDS))
-            result = asyncio.run(send_load(port, texts, connections, seconds))
-            content[name] = {**result.summary(), **differences(result.answers, expected)}
-            print(name, content[name], flush=True)
-            if name == "newfound" and soak_seconds:
-                content["soak"] = soak(pid, port, texts, connections, soak_seconds)
-    content["ratio"] = round(content["newfound"]["per_second"] / content["plain"]["per_second"], 2)
+    for name, (port, command, variables) in servers.items():
+        with server(command, port, variables) as pid:
+            asyncio.run(send_load(port, texts, max(connections), WARM_UP_SECONDS))
+            results: dict[str, Any] = {}
+            for count in connections if name != "plain" else connections[-1:]:
+                result = asyncio.run(send_load(port, texts, count, seconds))
+                results[f"{count} connections"] = {**result.summary(), **differences(result.answers, expected)}
+                print(name, count, results[f"{count} connections"], flush=True)
+            if name != "plain":
+                with busy_process():
+                    result = asyncio.run(send_load(port, texts, max(connections), seconds))
+                results[f"{max(connections)} connections beside a busy process"] = result.summary()
+                print(name, "busy", result.summary(), flush=True)
+            results["memory_mb"] = round(memory_mb(pid))
+            content[name] = results
+            if name == "onnx fp32" and soak_seconds:
+                content["soak"] = soak(pid, port, texts, max(connections), soak_seconds)
+    most = f"{max(connections)} connections"
+    before = content["torch"][most]["per_second"]
+    content[f"ratio to torch at {most}"] = {
+        name: round(content[name][most]["per_second"] / before, 2) for name in ("plain", "onnx fp32", "onnx int8")
+    }
     return content
 
 
@@ -196,8 +224,8 @@ def main() -> None:
     """Run the study, or the plain endpoint that it starts as a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="a model folder")
-    parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--connections", type=whole_numbers, default=[1, 16, 64])
+    parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--soak", type=float, default=0, help="seconds of further load on newfound serve")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
     parser.add_argument("--plain", type=int, help=argparse.SUPPRESS)
@@ -206,7 +234,6 @@ def main() -> None:
         serve_plainly(options.model, options.plain)
         return
     content = compare(options.model, options.connections, options.seconds, options.soak)
-    print(f"{content['ratio']} times the plain endpoint")
     write_atomically(options.out / FILE_NAME, to_json(content))
 
 

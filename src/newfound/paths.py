@@ -24,3 +24,8 @@ def feature_cache_dir() -> Path:
 def answer_cache_dir() -> Path:
     """Return the folder in which answers of language models are cached."""
     return cache_dir() / "answers"
+
+
+def graph_cache_dir() -> Path:
+    """Return the folder in which the ONNX graphs of encoders are cached."""
+    return cache_dir() / "onnx"

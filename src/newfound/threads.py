@@ -31,6 +31,15 @@ def settle_threads() -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(cores))
 
 
+def inference_threads() -> int:
+    """Return the number of threads that ONNX Runtime gets: that of OpenMP if it is set, or the usable cores."""
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    cores = usable_cores()
+    return min(cores, cores_of_quota() or cores)
+
+
 def usable_cores() -> int:
     """Return the number of cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):

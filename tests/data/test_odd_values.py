@@ -75,7 +75,7 @@ def test_threads_may_share_a_tokenizer():
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import Whitespace
 
-    from newfound.encoders.light import LightTokenizer
+    from newfound.encoders.tokenizer import LightTokenizer
 
     backend = Tokenizer(WordLevel({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
     backend.pre_tokenizer = Whitespace()

@@ -56,7 +56,7 @@ class FrozenPredictor:
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each text is, from 0 to 1."""
-        return self._model.outliers_of(frozen_vectors(self._encoder, texts))
+        return self._model.columns.outliers(frozen_vectors(self._encoder, texts).numpy())
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -33,7 +33,7 @@ from newfound.cli.options import (
     SeedOption,
     with_option_groups,
 )
-from newfound.cli.parsing import one_of, whole_number_or_auto
+from newfound.cli.parsing import one_of, precision_named, whole_number_or_auto
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table
 from newfound.defaults import Conflicts, LogsHold
@@ -237,7 +237,13 @@ def update(
 
 
 def _fit_settings(fit: FitOptions) -> dict[str, Any]:
-    return {"effort": fit.effort, "tune": fit.tune, "device": fit.device, "seed": fit.seed}
+    return {
+        "effort": fit.effort,
+        "tune": fit.tune,
+        "device": fit.device,
+        "seed": fit.seed,
+        "precision": precision_named(fit.precision),
+    }
 
 
 def _conflicts(text: str) -> Conflicts:

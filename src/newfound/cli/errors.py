@@ -18,6 +18,8 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.UnfinishedRun, "resume it, or start anew", "add --resume to go on with it, or --force to start anew"),
     (errors.RunMismatch, "repeat that fit, or start anew", "repeat that command, or start anew with --force"),
     (errors.RunMismatch, "start anew", "start anew with --force"),
+    (errors.SettingsError, "choose device='cpu', or fp32", "use --device cpu, or --precision fp32"),
+    (errors.SettingsError, "a frozen encoder (tune='heads')", "a frozen encoder (--tune heads)"),
     (errors.NoGpu, "use the CPU", "use --device cpu"),
     (errors.EncoderMismatch, "say where its encoder is", "say where its encoder is with --encoder"),
     (errors.ModelMissing, "discover intents first and save the model there", "make one with `newfound discover`"),

@@ -19,11 +19,13 @@ from newfound.cli.options import (
     LanguageModelOptions,
     ModelArgument,
     ModelEncoderOption,
+    PrecisionOption,
     PredictFileOptions,
     ServerOptions,
+    WorkersOption,
     with_option_groups,
 )
-from newfound.cli.parsing import share
+from newfound.cli.parsing import precision_named, share
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
 from newfound.data.readers import READERS
@@ -60,6 +62,7 @@ def predict(
         str | None,
         typer.Option("--fallback", help="The label of texts of no intent, for instance below --threshold."),
     ] = None,
+    precision: PrecisionOption = defaults.PRECISION,
     format: Annotated[
         str, typer.Option("--format", help="How predictions are written: jsonl, csv or parquet.")
     ] = "jsonl",
@@ -83,6 +86,7 @@ def predict(
         top=top,
         threshold=None if threshold is None else share(threshold, "--threshold"),
         fallback=fallback,
+        precision=precision_named(precision),
     )
     # The file and the model are looked at before the first byte is written.
     batches = stream_predictions(request, reporter=reporter_for_terminal())
@@ -107,6 +111,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
+    precision: PrecisionOption = defaults.PRECISION,
 ) -> None:
     """Compare predictions with labels: accuracy, macro-F1, calibration, new intents and the worst confused pairs."""
     from newfound.workflows.evaluation import EvaluateRequest
@@ -120,6 +125,7 @@ def evaluate(
         device=device,
         read=files.reading(),
         overwrite=force,
+        precision=precision_named(precision),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
@@ -190,7 +196,7 @@ def report(
 def export(
     model: ModelArgument,
     to: ExportFormatOption,
-    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
@@ -205,8 +211,9 @@ def export(
     ] = "0",
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
+    precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
-    """Write the intents after the review, with their utterances, as training data for a bot platform."""
+    """Write the intents after the review as training data for a bot platform, or the classifier as an ONNX graph."""
     from newfound.workflows.exporting import ExportRequest, checked_only
     from newfound.workflows.exporting import export as run_workflow
 
@@ -219,8 +226,12 @@ def export(
         min_probability=share(min_probability, "--min-probability"),
         overwrite=force,
         encoder=encoder,
+        precision=precision_named(precision),
     )
     result = run_workflow(request)
+    if not result.utterances:
+        print(f"Wrote the classifier of {result.intents} intents to {result.path}")
+        return
     print(f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}")
     for intent, name in result.renamed.items():
         print(f"{printable(intent)} is called {printable(name)} there")
@@ -232,9 +243,10 @@ def serve(
     asking: LanguageModelOptions,
     encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
+    workers: WorkersOption = 1,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False)
+    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False, workers=workers)
 
 
 def start_server(
@@ -245,6 +257,7 @@ def start_server(
     llm: LanguageModelSettings | None = None,
     quiet: bool,
     open_page: bool,
+    workers: int = 1,
 ) -> None:
     """Run the server until it is stopped.
 
@@ -255,6 +268,7 @@ def start_server(
         llm: The language model that jobs may ask.
         quiet: Do not log requests.
         open_page: Open the review page in a browser.
+        workers: How many processes answer.
     """
     try:
         from newfound.serve.server import serve as run_server
@@ -279,5 +293,7 @@ def start_server(
         log_requests=not quiet,
         behind_proxy=options.behind_proxy,
         llm=llm,
+        precision=precision_named(options.precision),
+        workers=workers,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

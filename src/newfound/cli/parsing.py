@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast, get_args
 
+from newfound.defaults import Precision
 from newfound.errors import SettingsError
 
 
@@ -39,6 +40,11 @@ def whole_numbers(text: str, option: str) -> list[int]:
         return [int(part) for part in parts(text)]
     except ValueError:
         raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
+
+
+def precision_named(text: str) -> Precision:
+    """Parse a precision."""
+    return cast(Precision, one_of(text, "--precision", *get_args(Precision)))
 
 
 def one_of(value: str, option: str, *choices: str) -> str:

@@ -103,6 +103,23 @@ class FeatureCache:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+def computed_once(texts: Sequence[str], compute: Compute) -> Ragged:
+    """Return the vectors of texts without any cache; equal texts are computed once.
+
+    Args:
+        texts: The texts.
+        compute: Function that computes the vectors of the texts at some positions.
+    """
+    first: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        first.setdefault(text, i)
+    if len(first) == len(texts):
+        return compute(list(range(len(texts))))
+    place = {text: i for i, text in enumerate(first)}
+    vectors = compute(list(first.values())).flat
+    return Ragged(vectors[[place[text] for text in texts]], torch.arange(len(texts) + 1))
+
+
 def _hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()
 

@@ -15,25 +15,32 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import torch
 from torch import Tensor
 
-from newfound.encoders.cache import FeatureCache
+from newfound import defaults
+from newfound.defaults import Precision
+from newfound.encoders.cache import FeatureCache, computed_once
 from newfound.encoders.families import family_of
 from newfound.encoders.layers import Stack
 from newfound.encoders.light import LightEncoder, NotSupported
+from newfound.encoders.onnx.quantize import name_of_int8
 from newfound.encoders.ragged import Batch, Ragged, pack
-from newfound.encoders.registry import RELEASES, locate
+from newfound.encoders.registry import RELEASES, check_modules, locate
 from newfound.encoders.tail import Features as Features
 from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
 from newfound.encoders.tail import Tune as Tune
 from newfound.encoders.tail import attention_keys, pooled
-from newfound.errors import EncoderError, NotSplittable, OtherWeights
+from newfound.errors import EncoderError, MissingExtra, NotSplittable, OtherWeights, SettingsError
+
+if TYPE_CHECKING:
+    from newfound.encoders.onnx.session import GraphSession
 
 MAX_LENGTH = 128  # tokens of one text; the rest is cut off
 TOKENS_PER_BATCH = {"cpu": 4_096, "cuda": 131_072}
@@ -50,6 +57,7 @@ class Encoder:
         pooling: Pooling | None = None,
         max_length: int = MAX_LENGTH,
         cache: FeatureCache | None = None,
+        precision: Precision = defaults.PRECISION,
     ) -> None:
         """Wrap a loaded model; `load_encoder` does this by name.
 
@@ -59,8 +67,13 @@ class Encoder:
             pooling: Overrides the model's own pooling.
             max_length: Maximum number of tokens of a text; the model may have a lower maximum of its own.
             cache: Where features of the frozen trunk are stored.
+            precision: fp32, or int8 for vectors of the frozen encoder on a CPU.
         """
         self.name = name
+        self.precision = precision
+        self.graph_problem: str | None = None
+        self._kept: GraphSession | None = None
+        self._hashed: tuple[list[tuple[int, int]], str] | None = None
         self.cache = cache
         self._st = sentence_transformer.eval().requires_grad_(False)
         self.model: Any = _backbone(sentence_transformer)
@@ -92,14 +105,79 @@ class Encoder:
         """Return an encoder with the same weights and another pooling or length; itself if both are the same."""
         if pooling in (None, self.pooling) and min(max_length, self._model_max_length()) == self.max_length:
             return self
-        return Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
+        return Encoder(
+            self.name,
+            self._st,
+            pooling=pooling,
+            max_length=max_length,
+            cache=self.cache,
+            precision=self.precision,
+        )
+
+    def with_precision(self, precision: Precision) -> Encoder:
+        """Return the same encoder with another precision; itself if it is the same."""
+        if precision == self.precision:
+            return self
+        other = copy(self)
+        other.precision, other.graph_problem = precision, None
+        return other
+
+    def check_precision(self, device: str) -> None:
+        """Refuse int8 where it cannot be computed.
+
+        Args:
+            device: The kind of device that is to compute: cpu or cuda.
+        """
+        if self.precision != "int8":
+            return
+        from newfound.encoders.onnx.session import can_build
+
+        if device != "cpu":
+            raise SettingsError("precision='int8' is for the CPU; choose device='cpu', or fp32")
+        if not can_build():
+            raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
+
+    def session(self, tail: Tail | None = None, dense: torch.nn.Linear | None = None) -> GraphSession | None:
+        """Return what computes vectors with ONNX Runtime; None if torch is to do it.
+
+        It is chosen on a CPU if it is installed. An encoder that has no graph is run by torch, and `graph_problem` says
+        why.
+
+        Args:
+            tail: The trained end of the encoder; None if nothing was trained.
+            dense: The trained layer after the pooling; None if there is none.
+
+        Raises:
+            EncoderError: The precision is int8, and there is no graph.
+        """
+        from newfound.encoders.onnx.session import can_build
+
+        self.check_precision(self.device.type)
+        if self.device.type != "cpu" or self.graph_problem is not None or not can_build():
+            return None
+        from newfound.encoders.onnx.engine import open_session
+
+        try:
+            session = open_session(self, tail, dense)
+        except EncoderError as error:
+            if self.precision == "int8":
+                raise
+            self.graph_problem = f"{error}; torch encodes instead"
+            return None
+        if tail is None and dense is None:
+            self._kept = session  # so that the next call finds it open
+        return session
 
     def _model_max_length(self) -> int:
         return int(self._st.max_seq_length or MAX_LENGTH)
 
     def weights_hash(self) -> str:
         """Return a SHA-256 of weights, tokenizer and pooling; a saved model can only be loaded with the same hash."""
-        return hash_of(self._st.state_dict(), self._tokenizer_state(), self.pooling, str(self.normalize))
+        state = self._st.state_dict()
+        stamp = [(t.data_ptr(), t._version) for t in state.values()]  # torch counts the changes of a tensor
+        if self._hashed is None or self._hashed[0] != stamp:
+            self._hashed = stamp, hash_of(state, self._tokenizer_state(), self.pooling, str(self.normalize))
+        return self._hashed[1]
 
     @cached_property
     def _precision(self) -> str:
@@ -176,22 +254,29 @@ class Encoder:
             tune: How much of the encoder trains.
             trunk_dropout: Whether the tail runs the frozen layers itself, so that its input is token ids.
         """
-        tokens = self.tokenize(texts) if tune.layers or self._is_splittable() else None
+        tokens = self.tokenize(texts) if tune.layers or self.is_splittable() else None
         if tokens is not None and (tune.everything or (trunk_dropout and tune.layers)):
             return tokens
-        trunk = self._trunk(tune)
 
         def compute(rows: list[int]) -> Ragged:
             if tokens is None:
                 vectors = self._st.encode([texts[i] for i in rows], convert_to_tensor=True).cpu().float()
                 return Ragged(vectors, torch.arange(len(rows) + 1))
-            return self._run_trunk(trunk, tokens, rows, pool=not tune.layers)
+            session = None if tune.layers else self.session()
+            if session is not None:
+                lengths = tokens.unpadded_lengths
+                vectors = session.vectors(
+                    [tokens.data.row(i).tolist() for i in rows], None if lengths is None else lengths[rows].tolist()
+                )
+                return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
+            return self._run_trunk(self._trunk(tune), tokens, rows, pool=not tune.layers)
 
-        data = (
-            compute(list(range(len(texts))))
-            if self.cache is None
-            else self.cache.fetch(self._cache_key(tune), texts, compute)
-        )
+        if self.cache is not None:
+            data = self.cache.fetch(self._cache_key(tune), texts, compute)
+        elif tune.layers:
+            data = compute(list(range(len(texts))))
+        else:
+            data = computed_once(texts, compute)
         return Features(data, tokens.unpadded_lengths if tokens is not None and tune.layers else None)
 
     def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
@@ -218,7 +303,8 @@ class Encoder:
         trunk.eval()
         return Features(features.data, features.unpadded_lengths, torch.stack(noisy))
 
-    def _is_splittable(self) -> bool:
+    def is_splittable(self) -> bool:
+        """Return whether the encoder consists of layers of a known family, a pooling and at most a normalisation."""
         try:
             family_of(self.model)
         except NotSplittable:
@@ -227,7 +313,7 @@ class Encoder:
         return len(list(self._st)) <= 3
 
     def _trunk(self, tune: Tune) -> Stack | None:
-        if not self._is_splittable():
+        if not self.is_splittable():
             return None
         return Stack(self.model, 0, self.depth - tune.layers, embeddings=True, copy_weights=False).eval()
 
@@ -241,7 +327,7 @@ class Encoder:
             "padding": str(self.pooling == "padded-mean"),
             "pooling": pooling,
             "max_length": self.max_length,
-            "dtype": "float32",
+            "dtype": "float32" if self.precision == "fp32" or tune.layers else name_of_int8(),
         }
 
     @torch.no_grad()
@@ -303,6 +389,7 @@ def load_encoder(
     cache: FeatureCache | None = None,
     weights_hash: str | None = None,
     whole: bool = False,
+    precision: Precision = defaults.PRECISION,
 ) -> Encoder:
     """Load a pretrained encoder.
 
@@ -313,17 +400,18 @@ def load_encoder(
         cache: Where features of the frozen trunk are stored.
         weights_hash: The hash (`Encoder.weights_hash`) that the encoder must have; None accepts any.
         whole: Load it through sentence-transformers in any case.
+        precision: fp32, or int8 for vectors of the frozen encoder on a CPU.
 
     Raises:
         EncoderError: There is no such encoder, or it cannot be loaded.
         OtherWeights: Its hash is not the expected one.
     """
     folder = locate(name)
-    _check_modules(folder)
+    check_modules(folder)
     if not whole:
         light = _load_light(name, folder, weights_hash, pooling, max_length, cache)
         if light is not None:
-            return light
+            return light.with_precision(precision)
     from newfound.encoders.quiet import quietly
 
     with quietly():
@@ -333,7 +421,7 @@ def load_encoder(
             st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         except Exception as error:  # A damaged folder raises different types, depending on the file.
             raise EncoderError(f"{folder}: cannot be loaded as an encoder ({_first_line(error)})") from None
-    encoder = Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache)
+    encoder = Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache, precision=precision)
     if weights_hash is not None and weights_hash != encoder.weights_hash():
         raise OtherWeights(name)
     return encoder
@@ -355,25 +443,6 @@ def _load_light(
     except NotSupported:
         return None
     return encoder if weights_hash is None or weights_hash == encoder.weights_hash() else None
-
-
-def _check_modules(folder: Path) -> None:
-    """Refuse an encoder whose modules.json names classes or files from outside sentence-transformers or the folder."""
-    path = folder / "modules.json"
-    if not path.is_file():
-        return
-    try:
-        modules = json.loads(path.read_text("utf-8"))
-        class_names = [str(module["type"]) for module in modules]
-        module_paths = [str(module["path"]) for module in modules]
-    except (ValueError, KeyError, TypeError):
-        raise EncoderError(f"{path}: damaged; fetch the encoder again") from None
-    for name in class_names:
-        if not name.startswith("sentence_transformers."):
-            raise EncoderError(f"{path}: asks for {name!r}, which is not part of sentence-transformers; refused")
-    for module_path in module_paths:
-        if Path(module_path).is_absolute() or ".." in Path(module_path).parts:
-            raise EncoderError(f"{path}: the path {module_path!r} leads out of the encoder folder; refused")
 
 
 def _backbone(st: Any) -> Any:

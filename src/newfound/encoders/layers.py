@@ -69,8 +69,8 @@ class Stack(nn.Module):
         super().__init__()
         family = family_of(model)
         self._parts = family.parts
-        self._heads = int(model.config.num_attention_heads)
-        self._first_position = family.first_position(model.config)
+        self.heads = int(model.config.num_attention_heads)
+        self.first_position = family.first_position(model.config)
         take: Callable[[Any], Any] = copy.deepcopy if copy_weights else lambda module: module
         self.layers = nn.ModuleList(take(layer) for layer in family.layers(model)[first:last])
         self.embeddings: nn.Module | None = take(model.embeddings) if embeddings else None
@@ -89,12 +89,23 @@ class Stack(nn.Module):
         """
         views = len(x) // len(keys)
         if self.embeddings is not None:
-            position = (packing.position + self._first_position).repeat(views)
+            position = (packing.position + self.first_position).repeat(views)
             x = self.embeddings(input_ids=x[None], position_ids=position[None])[0]
         mask = additive_mask(packing.allowed_pairs(keys), torch.float32)
-        if self._relative_bias is not None and self.relative_attention_bias is not None:
-            mask = mask + self._relative_bias.bias(self.relative_attention_bias, mask.shape[-1])
+        bias = self.bias(mask.shape[-1])
+        if bias is not None:
+            mask = mask + bias
         mask = mask.repeat(views, 1, 1, 1)
-        for layer in self.layers:
-            x = layer_forward(self._parts(layer), x, mask, heads=self._heads, training=self.training)
+        for parts in self.parts():
+            x = layer_forward(parts, x, mask, heads=self.heads, training=self.training)
         return x
+
+    def parts(self) -> list[LayerParts]:
+        """Return the parts of each layer."""
+        return [self._parts(layer) for layer in self.layers]
+
+    def bias(self, length: int) -> Tensor | None:
+        """Return the relative position bias [1, H, L, L] for sequences of this length; None if there is none."""
+        if self._relative_bias is None or self.relative_attention_bias is None:
+            return None
+        return self._relative_bias.bias(self.relative_attention_bias, length)

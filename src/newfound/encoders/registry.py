@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +105,25 @@ def _verify(weights: Path, expected: str) -> None:
         raise EncoderError(f"{weights}: missing; reinstall or fetch the encoder again")
     if sha256_of_file(weights) != expected:
         raise EncoderError(f"{weights}: its SHA-256 is not the official release's; delete it and fetch it again")
+
+
+def check_modules(folder: Path) -> None:
+    """Refuse an encoder whose modules.json names classes or files from outside sentence-transformers or the folder."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return
+    try:
+        modules = json.loads(path.read_text("utf-8"))
+        class_names = [str(module["type"]) for module in modules]
+        module_paths = [str(module["path"]) for module in modules]
+    except (ValueError, KeyError, TypeError):
+        raise EncoderError(f"{path}: damaged; fetch the encoder again") from None
+    for name in class_names:
+        if not name.startswith("sentence_transformers."):
+            raise EncoderError(f"{path}: asks for {name!r}, which is not part of sentence-transformers; refused")
+    for module_path in module_paths:
+        if Path(module_path).is_absolute() or ".." in Path(module_path).parts:
+            raise EncoderError(f"{path}: the path {module_path!r} leads out of the encoder folder; refused")
 
 
 def sha256_of_file(path: Path) -> str:

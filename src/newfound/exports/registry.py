@@ -6,7 +6,7 @@ Help texts, the HTTP schema, the page and the documentation read this registry.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -65,6 +65,8 @@ EXPORTS: dict[str, ExportFormat] = {
     ),
     "label-studio": ExportFormat("Label Studio", "newfound.exports.label_studio:to_label_studio", ".json"),
 }
+MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
+"""Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""
 ALIASES: dict[str, str] = {"hf": "datasets", "dialogflow": "dialogflow-es"}
 """Other names of formats. `dialogflow` is `dialogflow-cx` if the file's name ends in .json."""
 DATASET_FILES = frozenset({"train.jsonl", "README.md"})
@@ -86,7 +88,7 @@ def export_format(name: str, path: Path | None = None) -> ExportFormat:
     if name == "dialogflow" and path is not None and path.suffix.lower() == ".json":
         return EXPORTS["dialogflow-cx"]
     if name not in EXPORTS and name not in ALIASES:
-        raise SettingsError(f"no format {name!r}; one of {', '.join([*EXPORTS, *ALIASES])}")
+        raise SettingsError(f"no format {name!r}; one of {', '.join([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}")
     return EXPORTS[ALIASES.get(name, name)]
 
 
@@ -118,6 +120,25 @@ def check_target(format: ExportFormat, path: Path, *, overwrite: bool) -> None:
         raise TargetExists(path, "is a folder and holds something else", replaceable=False)
     if format.folder and path.is_file():
         raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
+    if path.exists() and not overwrite:
+        raise TargetExists(path)
+
+
+def check_model_target(path: Path, files: Collection[str], *, overwrite: bool) -> None:
+    """Check that a folder with a classifier may be written.
+
+    Args:
+        path: The folder.
+        files: The names of the files of such a folder.
+        overwrite: Whether an earlier export there may be replaced.
+
+    Raises:
+        TargetExists: There is something that is not to be replaced, or that is no export of this kind.
+    """
+    if path.is_file():
+        raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
+    if path.is_dir() and not {inside.name for inside in path.iterdir()} <= set(files):
+        raise TargetExists(path, "is a folder and holds something else", replaceable=False)
     if path.exists() and not overwrite:
         raise TargetExists(path)
 

@@ -369,6 +369,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "unlabelled": len(context.unlabelled_rows),
             },
             "device": str(context.device),
+            "precision": context.encoder.precision,
         }
         utterances = _utterances(corpus, context.y, probabilities)
         embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
 from newfound.encoders.ragged import Ragged
-from newfound.errors import SettingsError
+from newfound.model.arrays import Classifier, batches_of, ranked_intents
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
-from newfound.model.probabilities import with_reliability
-from newfound.model.types import Intent, Prediction, RankedIntent, Utterance
+from newfound.model.types import Intent, Prediction, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
-TEXTS_PER_BATCH = 1_024
+if TYPE_CHECKING:
+    from newfound.encoders.onnx.session import GraphSession
+
 UTTERANCES_PER_BATCH = 20_000  # training utterances; their features are mostly in the cache, so larger batches pay off
 
 
@@ -70,6 +72,7 @@ class IntentModel(FittedClassifier):
         self._utterances = utterances
         self.typical = tuple(typical)
         self.reliability = reliability
+        self._opened: tuple[GraphSession | None] | None = None
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -87,7 +90,7 @@ class IntentModel(FittedClassifier):
         texts = [u.text for u in self.utterances]
 
         def compute(rows: Sequence[int]) -> Ragged:
-            batches = _batches([texts[i] for i in rows], UTTERANCES_PER_BATCH)
+            batches = batches_of([texts[i] for i in rows], UTTERANCES_PER_BATCH)
             pieces = [self._vectors(batch, cache).cpu() for batch in batches]
             vectors = torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
             return Ragged(vectors, torch.arange(len(rows) + 1))
@@ -124,6 +127,7 @@ class IntentModel(FittedClassifier):
         """Move the model to a device, in place, as torch does."""
         self.encoder.to(device)
         self.network.to(device)
+        self._opened = None
         return self
 
     def with_names(self, names: Sequence[str]) -> IntentModel:
@@ -175,13 +179,14 @@ class IntentModel(FittedClassifier):
     def _with(
         self,
         *,
+        encoder: Encoder | None = None,
         network: IntentNetwork | None = None,
         intents: Sequence[Intent] | None = None,
         utterances: Sequence[Utterance] | None = None,
         reliability: float | None = None,
     ) -> IntentModel:
         return IntentModel(
-            self.encoder,
+            encoder or self.encoder,
             self.tune,
             network or self.network,
             self.intents if intents is None else intents,
@@ -194,12 +199,12 @@ class IntentModel(FittedClassifier):
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the embeddings [n, d] of texts."""
-        pieces = [self._vectors(batch).cpu().numpy() for batch in _batches(texts)]
+        pieces = [self._vectors(batch).cpu().numpy() for batch in batches_of(texts)]
         return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return probabilities [n, intents], in the order of `intents`."""
-        pieces = [self.probabilities_of(self._vectors(batch)).cpu().numpy() for batch in _batches(texts)]
+        pieces = [self.columns.probabilities(self._vectors(batch).cpu().numpy()) for batch in batches_of(texts)]
         return np.concatenate(pieces) if pieces else np.empty((0, len(self.intents)), np.float32)
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -218,10 +223,10 @@ class IntentModel(FittedClassifier):
             texts: The texts.
             top: How many of the most probable intents each prediction holds.
         """
-        vectors = torch.from_numpy(self.transform(texts))
-        probabilities = self.probabilities_of(vectors).cpu()
-        probability, best = probabilities.max(1)
-        outlier = self.outliers_of(vectors)
+        vectors = self.transform(texts)
+        probabilities = self.columns.probabilities(vectors)
+        probability, best = probabilities.max(1), probabilities.argmax(1)
+        outlier = self.columns.outliers(vectors)
         ranked = ranked_intents(probabilities, [intent.name for intent in self.intents], top)
         return [
             Prediction(text, self.intents[i].name, self.intents[i].known, p, o, self.intents[i].status, r)
@@ -232,36 +237,54 @@ class IntentModel(FittedClassifier):
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
-        return self.outliers_of(torch.from_numpy(self.transform(texts)))
+        return self.columns.outliers(self.transform(texts))
 
-    @torch.inference_mode()
-    def outliers_of(self, vectors: Tensor) -> npt.NDArray[np.float64]:
-        """Return the outlier scores of embeddings [n, d]."""
-        closest = self.network.classifier(vectors.to(self.device).float()).cpu().double().amax(1).numpy()
-        if not self.typical:
-            distances: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
-            return distances
-        # Below the lowest quantile the score still grows with the distance, so that outliers have different scores.
-        shares = [0.0, *np.linspace(0.5 / len(self.typical), 1.0, len(self.typical))]
-        scores: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
-        return np.round(scores, 6)
+    @cached_property
+    def columns(self) -> Classifier:
+        """What lies between embeddings and probabilities."""
+        return Classifier.of(
+            self.network.classifier.weight.detach().float().cpu().numpy(),
+            self.intents,
+            temperature=self.temperature,
+            reliability=self.reliability,
+            typical=self.typical,
+        )
 
-    @torch.inference_mode()
     def probabilities_of(self, vectors: Tensor) -> Tensor:
-        """Return probabilities [n, intents] of embeddings [n, d]."""
-        logits = self.network.classifier(vectors.to(self.device).float())
-        is_new = torch.tensor([not intent.known and not intent.accepted for intent in self.intents], device=self.device)
-        return with_reliability((logits / self.temperature).softmax(-1), is_new, self.reliability)
+        """Return probabilities [n, intents] of embeddings [n, d], on the CPU."""
+        return torch.from_numpy(self.columns.probabilities(vectors.float().cpu().numpy()))
 
     def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
         """Return the embeddings of texts, [n, d].
 
         No cache is used unless one is given, so that nothing is stored of texts that are only classified.
         """
+        session = self._session() if cache is None else None
+        if session is not None:
+            from newfound.encoders.onnx.engine import vectors_of
+
+            return torch.from_numpy(vectors_of(self.encoder, session, texts))
         encoder = copy(self.encoder)  # a shallow copy with the same weights, because other threads use the original
         encoder.cache = cache
         features = encoder.features(texts, self.tune)
         return embed(self.network, features.to(self.device), whole_corpus(features.data.lengths, self.device))
+
+    def _session(self) -> GraphSession | None:
+        """Return what computes embeddings with ONNX Runtime, the trained layers included; None if torch does it."""
+        if self._opened is None:
+            tail = self.network.tail if self.tune.layers else None
+            self._opened = (self.encoder.session(tail, self.network.dense),)
+        return self._opened[0]
+
+    def graph_problem(self) -> str | None:
+        """Return why torch encodes on a CPU although ONNX Runtime is installed; None if it does not."""
+        self._session()
+        return self.encoder.graph_problem
+
+    def with_precision(self, precision: Precision) -> IntentModel:
+        """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
+        encoder = self.encoder.with_precision(precision)
+        return self if encoder is self.encoder else self._with(encoder=encoder)
 
     def save(
         self,
@@ -286,27 +309,6 @@ class IntentModel(FittedClassifier):
         from newfound.model.folder import save
 
         save(self, Path(folder), overwrite=overwrite, with_encoder=with_encoder, with_utterances=with_utterances)
-
-
-def ranked_intents(probabilities: Tensor, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
-    """Return the most probable intents of each row, the best first.
-
-    Args:
-        probabilities: Of the intents, [n, intents].
-        names: The intents.
-        top: How many to return at most.
-    """
-    value, index = probabilities.topk(min(top, len(names)), dim=1)
-    return [
-        tuple(RankedIntent(names[i], round(min(max(p, 0.0), 1.0), 6)) for i, p in zip(row, values, strict=True))
-        for row, values in zip(index.tolist(), value.tolist(), strict=True)
-    ]
-
-
-def _batches(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise SettingsError("give a list of texts: strings, and not one string alone")
-    return [texts[i : i + size] for i in range(0, len(texts), size)]
 
 
 def stamped(provenance: dict[str, Any]) -> dict[str, Any]:

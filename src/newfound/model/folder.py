@@ -22,6 +22,9 @@ from newfound.model.about import (
     ABOUT_FILE,
     ENCODER_FOLDER,
     FORMAT_VERSION,
+    MAX_QUANTILES,
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
     UTTERANCES_FILE,
     WEIGHTS_FILE,
     damaged,
@@ -38,8 +41,6 @@ from newfound.model.types import Intent
 
 __all__ = ["describe", "load", "read_utterances", "save"]
 
-MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-6, 1e6
-MAX_QUANTILES = 10_000
 MIN_TOKENS, MAX_TOKENS = 3, 10_000  # of a text, for the encoder
 
 

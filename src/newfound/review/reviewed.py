@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.data.corpus import Corpus, Origin
+from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.classifier import IntentModel, ranked_intents
+from newfound.model.arrays import rounded
+from newfound.model.classifier import IntentModel
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent, Prediction
+from newfound.review.columns import ReviewedColumns, best_of
 from newfound.review.decisions import WHOLE, Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import described_without_network
@@ -45,10 +47,10 @@ class ReviewedModel(FittedClassifier):
         """
         self.model = model
         self.review = review
-        self.names: tuple[str, ...] = tuple(review.names)
-        self._position = {name: i for i, name in enumerate(self.names)}
-        self.vectors_of = vectors_of or (lambda texts: torch.from_numpy(model.transform(texts)))
-        self._prototypes = {column: self._part_prototypes(texts) for column, texts in review.parts.items()}
+        self.vectors_of = vectors_of
+        encode = model.transform if vectors_of is None else lambda texts: vectors_of(texts).numpy()
+        self.columns = ReviewedColumns(model.columns, review, encode)
+        self.names: tuple[str, ...] = self.columns.names
 
     def __repr__(self) -> str:
         return f"ReviewedModel({len(self.review.known)} known of {len(self.names)} intents, of {self.model!r})"
@@ -78,6 +80,11 @@ class ReviewedModel(FittedClassifier):
         self.model.to(device)
         return self
 
+    def with_precision(self, precision: Precision) -> ReviewedModel:
+        """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
+        model = self.model.with_precision(precision)
+        return self if model is self.model else ReviewedModel(model, self.review)
+
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the embeddings [n, d] of texts."""
         return self.model.transform(texts)
@@ -91,7 +98,7 @@ class ReviewedModel(FittedClassifier):
 
         The difference of a row's sum from 1 is the probability of no intent.
         """
-        return self.probabilities_of(texts, torch.from_numpy(self.model.transform(texts))).numpy()
+        return self.columns.probabilities(texts, self.model.transform(texts))
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
         """Return the name of the most probable intent of each text; None for no intent."""
@@ -104,23 +111,7 @@ class ReviewedModel(FittedClassifier):
             texts: The texts.
             top: How many of the most probable intents each prediction holds.
         """
-        vectors = torch.from_numpy(self.model.transform(texts))
-        named, outlier = self.probabilities_of(texts, vectors), self.model.outliers_of(vectors)
-        value, best = self._best(named)
-        ranked = ranked_intents(named, self.names, top)
-        predictions = []
-        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outlier.tolist(), ranked, strict=True):
-            name = self.names[i] if i < len(self.names) else None
-            status = None if name is None else self.review.status(name)
-            predictions.append(Prediction(text, name, status == "known", _probability(p), o, status, r))
-        return predictions
-
-    @staticmethod
-    def _best(named: Tensor) -> tuple[Tensor, Tensor]:
-        """Return probability and number of the best intent, [n] each; the number after the last means no intent."""
-        no_intent = 1 - named.sum(1, keepdim=True)  # the probability of rejected columns
-        value, best = torch.cat([named, no_intent], dim=1).max(1)
-        return value, best
+        return self.columns.classify(texts, self.model.transform(texts), top=top)
 
     @cached_property
     def assigned(self) -> list[AssignedUtterance]:
@@ -129,8 +120,8 @@ class ReviewedModel(FittedClassifier):
         if not utterances:
             raise ModelError("the model was saved without its utterances; discover again and keep them")
         named = self.utterance_probabilities
-        value, best = self._best(named)
-        parts = {column: self._names_of_parts(column) for column in self._prototypes}
+        value, best = best_of(named.numpy())
+        parts = {column: self._names_of_parts(column) for column in self.columns.prototypes}
         result = []
         for row, (u, p, i) in enumerate(zip(utterances, value.tolist(), best.tolist(), strict=True)):
             name = self.names[i] if i < len(self.names) else None
@@ -139,7 +130,7 @@ class ReviewedModel(FittedClassifier):
                 name = self._name_of_labelled(u.intent, parts.get(u.intent), named[row])
             certain = u.labelled or decided
             result.append(
-                AssignedUtterance(u.text, name, u.labelled, 1.0 if certain else _probability(p), u.count, u.source)
+                AssignedUtterance(u.text, name, u.labelled, 1.0 if certain else rounded(p), u.count, u.source)
             )
         return result
 
@@ -149,7 +140,7 @@ class ReviewedModel(FittedClassifier):
             return self.review.slots[column, WHOLE]
         if not parts:
             return None
-        return max(parts, key=lambda name: float(named[self._position[name]]))
+        return max(parts, key=lambda name: float(named[self.columns.position[name]]))
 
     def _names_of_parts(self, column: int) -> list[str]:
         return [name for slot, name in self.review.slots.items() if slot[0] == column and name is not None]
@@ -192,44 +183,7 @@ class ReviewedModel(FittedClassifier):
             texts: The texts.
             vectors: Their embeddings, [n, d].
         """
-        columns = self.model.probabilities_of(vectors).cpu()  # [n, columns]
-        named = torch.zeros(len(texts), len(self.names))
-        shares: dict[int, Tensor] = {c: self._share(c, vectors) for c in self._prototypes}
-        for (column, part), name in self.review.slots.items():
-            if name is not None:
-                p = columns[:, column] if part == WHOLE else columns[:, column] * shares[column][:, part]
-                named[:, self._position[name]] += p
-        for row, text in enumerate(texts):
-            if text in self.review.moved:
-                self._assign(named[row], self.review.moved[text])
-            elif text in self.review.possible_parts:
-                self._assign(named[row], self._most_probable(named[row], self.review.possible_parts[text]))
-        return named
-
-    def _assign(self, row: Tensor, name: str | None) -> None:
-        row.zero_()
-        if name is not None:
-            row[self._position[name]] = 1.0
-
-    def _most_probable(self, row: Tensor, names: Sequence[str]) -> str:
-        return max(names, key=lambda name: float(row[self._position[name]]))
-
-    def _part_prototypes(self, parts: Sequence[Sequence[str]]) -> Tensor:
-        """Return a prototype per part, [parts, d]: the mean of its utterances; zero for a part that was split again."""
-        rows = []
-        for texts in parts:
-            if texts:
-                rows.append(F.normalize(self.vectors_of(texts), dim=-1).mean(0))
-            else:
-                rows.append(torch.zeros(self.model.encoder.width))
-        return F.normalize(torch.stack(rows), dim=-1)
-
-    def _share(self, column: int, vectors: Tensor) -> Tensor:
-        """Return the share of a column's probability that each of its parts gets, [n, parts]."""
-        prototypes = self._prototypes[column]
-        logits = F.normalize(vectors, dim=-1) @ prototypes.T / self.model.temperature
-        was_split_again = prototypes.norm(dim=-1) == 0
-        return logits.masked_fill(was_split_again, -torch.inf).softmax(1)
+        return torch.from_numpy(self.columns.probabilities(texts, vectors.numpy()))
 
 
 class UtteranceVectors:
@@ -252,10 +206,6 @@ class UtteranceVectors:
             self._encoded |= dict(zip(missing, encoded, strict=True))
         vectors = self._model.utterance_vectors
         return torch.stack([vectors[self._row[t]] if t in self._row else self._encoded[t] for t in texts])
-
-
-def _probability(value: float) -> float:
-    return round(min(max(value, 0.0), 1.0), 6)
 
 
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> ReviewedModel:

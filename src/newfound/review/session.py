@@ -18,7 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound import defaults
 from newfound.algorithms.neighbours import nearest
+from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, NEIGHBOURS, IntentDescriber
@@ -65,16 +67,23 @@ T = TypeVar("T")
 class ReviewSession:
     """One model folder: the model, its decisions, and what is computed once for all views."""
 
-    def __init__(self, folder: str | Path, *, encoder: str | Encoder | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        encoder: str | Encoder | None = None,
+        precision: Precision = defaults.PRECISION,
+    ) -> None:
         """Open a model folder.
 
         Args:
             folder: The model folder.
             encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
+            precision: fp32, or int8 on a CPU.
         """
         self.folder = Path(folder)
         self.store = ReviewStore(self.folder)
-        self.model: IntentModel = load(self.folder, encoder=encoder)
+        self.model: IntentModel = load(self.folder, encoder=encoder).with_precision(precision)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
         self._checked: ReviewView | None = None  # made before a decision was recorded; it becomes the next view

@@ -55,7 +55,8 @@ def create_app(
         service.batcher.start()
         service.metrics.watch(lambda: service.batcher.waiting if service.batcher else 0)
         reloading = asyncio.create_task(_reload_regularly(service))
-        Thread(target=service.warm_up, daemon=True).start()
+        if settings.workers == 1:  # several workers have no review that could wait for it
+            Thread(target=service.warm_up, daemon=True).start()
         yield
         service.stopping = True
         reloading.cancel()
@@ -72,10 +73,24 @@ def create_app(
     guard = GuardMiddleware(app, settings, service.metrics.request)
     _add_error_handlers(app)
     predictions.add_routes(app, service)
-    reviews.add_routes(app, service)
-    training.add_routes(app, service)
-    pages.add_routes(app, service, guard)
+    if settings.workers == 1:
+        reviews.add_routes(app, service)
+        training.add_routes(app, service)
+        pages.add_routes(app, service, guard)
+    else:
+        _say_where_the_rest_is(app)
     return guard
+
+
+def _say_where_the_rest_is(app: FastAPI) -> None:
+    """Answer what only a single process can do. A job that another worker runs must not look as if it did not exist."""
+
+    @app.api_route("/", methods=["GET"], include_in_schema=False)
+    @app.api_route("/v1/{path:path}", methods=["GET", "POST"], include_in_schema=False)
+    async def only_predictions(path: str = "") -> JSONResponse:
+        return JSONResponse(
+            {"detail": "this server has several workers and only predicts; review and train with a server of one"}, 501
+        )
 
 
 async def _reload_regularly(service: Service) -> None:

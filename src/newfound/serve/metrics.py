@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
 
 ROUTES = (
     "/v1/predict",
@@ -33,7 +42,10 @@ class ServerMetrics:
         self._seconds = Histogram("newfound_request_seconds", "Time to answer", ["route"], registry=self._registry)
         sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256)
         self._batches = Histogram("newfound_batch_texts", "Texts per batch", buckets=sizes, registry=self._registry)
-        self._waiting = Gauge("newfound_waiting_texts", "Texts in the queue", registry=self._registry)
+        self._waiting = Gauge(
+            "newfound_waiting_texts", "Texts in the queue", registry=self._registry, multiprocess_mode="livesum"
+        )
+        self._count_waiting: Callable[[], int] = lambda: 0
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -50,11 +62,17 @@ class ServerMetrics:
     def batch(self, texts: int) -> None:
         """Count a batch by its number of texts."""
         self._batches.observe(texts)
+        self._waiting.set(self._count_waiting())
 
     def watch(self, waiting: Callable[[], int]) -> None:
         """Take the function that returns how many texts are waiting."""
-        self._waiting.set_function(waiting)
+        self._count_waiting = waiting
 
     def text(self) -> tuple[bytes, str]:
-        """Return the metrics as Prometheus reads them, and their media type."""
-        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+        """Return the metrics as Prometheus reads them, and their media type; of several workers, their sum."""
+        self._waiting.set(self._count_waiting())
+        registry = self._registry
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry), CONTENT_TYPE_LATEST

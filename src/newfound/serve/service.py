@@ -45,7 +45,7 @@ class Service:
             encoder: The model's encoder or its folder, if it is not where the model expects it.
         """
         self.settings, self._folder, self._encoder = settings, folder, encoder
-        self.session = ReviewSession(folder, encoder=encoder)
+        self.session = ReviewSession(folder, encoder=encoder, precision=settings.precision)
         self.view = self.session.view()
         self.metrics = ServerMetrics()
         self.jobs = BackgroundJobs()
@@ -81,7 +81,7 @@ class Service:
             return
         if signature[0] != self._loaded[0]:
             try:
-                session = ReviewSession(folder, encoder=self._encoder)
+                session = ReviewSession(folder, encoder=self._encoder, precision=self.settings.precision)
                 view = session.view()
             except NewfoundError as error:
                 logger.warning("the newer model cannot be used: %s", error)
@@ -133,7 +133,9 @@ class Service:
             self._earlier.pop()
 
     def _serve(self, folder: Path) -> None:
-        session = ReviewSession(folder, encoder=self._encoder or self.session.model.encoder)
+        session = ReviewSession(
+            folder, encoder=self._encoder or self.session.model.encoder, precision=self.settings.precision
+        )
         view = session.view()
         with self._lock:
             self._folder, self.session, self.view = folder, session, view

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from newfound import defaults
+from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 
 MIN_TOKEN_LENGTH = 16
+MAX_WORKERS = 256
 MAX_NAME_LENGTH = 200
 TOKEN_HINT = (
     f"needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "
@@ -29,6 +32,9 @@ class ServeSettings:
         behind_proxy: Whether a reverse proxy stands before the server. Only then are `X-Forwarded-Proto` and the last
             address in `X-Forwarded-For` believed.
         llm: The language model that discoveries, updates and refits may ask. No request can name another one.
+        precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
+        workers: How many processes answer. More than one serve predictions only: the review, the page and training
+            keep their state in one process.
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
         max_bytes: The largest request body.
         max_waiting_texts: How many texts may wait for the model, in all requests together.
@@ -47,6 +53,8 @@ class ServeSettings:
     token: str | Mapping[str, str] | None = field(default=None, repr=False)
     behind_proxy: bool = False
     llm: LanguageModelSettings | None = None
+    precision: Precision = defaults.PRECISION
+    workers: int = 1
     log_requests: bool = True
     max_bytes: int = 4 * 2**20
     max_waiting_texts: int = 1_024
@@ -70,9 +78,11 @@ class ServeSettings:
             return False
 
     def check(self) -> None:
-        """Raise a `SettingsError` if others could use the server without a token, or the language model cannot work."""
+        """Raise a `SettingsError` if others could use it without a token, or the settings cannot work."""
         if self.llm is not None:
             self.llm.check()
+        if type(self.workers) is not int or not 1 <= self.workers <= MAX_WORKERS:
+            raise SettingsError(f"workers={self.workers!r} must be a whole number from 1 to {MAX_WORKERS}")
         if not self.is_local and not self.token:
             raise SettingsError(f"host {self.host} can be reached by others; give a token, or use 127.0.0.1")
 

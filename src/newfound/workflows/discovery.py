@@ -11,7 +11,7 @@ from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
 from newfound.data.sampling import DistinctSample
-from newfound.defaults import Conflicts, LogsHold
+from newfound.defaults import Conflicts, LogsHold, Precision
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
 from newfound.intents.namers import NamerSettings
@@ -19,8 +19,17 @@ from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import check_fit_options, fit, run_beside, settings_of_effort, with_cache
+from newfound.workflows.fitting import (
+    check_fit_options,
+    device_for,
+    encoder_for,
+    fit,
+    run_beside,
+    settings_of_effort,
+    tell_engine,
+)
 from newfound.workflows.language_model import language_model, with_asked_names
+from newfound.workflows.models import check_precision
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -73,6 +82,7 @@ class DiscoverRequest:
             the intents' names and keywords are kept.
         max_logs: Distinct utterances of the logs that are learned from; of larger logs a random sample of this size.
         settings: More settings of the method, by name.
+        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     known: KnownSource | None = None
@@ -99,6 +109,7 @@ class DiscoverRequest:
     keep_utterances: bool = True
     max_logs: int = defaults.MAX_LOGS
     settings: Mapping[str, Any] = field(default_factory=dict)
+    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +165,7 @@ def _discover(
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
+    check_precision(request.precision, request.device)
     if type(request.max_logs) is not int or request.max_logs < 1:
         raise SettingsError(f"max_logs={request.max_logs!r} must be a whole number from 1")
     sample = DistinctSample(request.max_logs, seed=request.seed)
@@ -183,6 +195,7 @@ def _discover(
         checkpoint_seconds=request.checkpoint_seconds,
     )
     fit(method, known + logs, run, llm=llm if request.namer is None else None)  # a namer is asked for names alone
+    tell_engine(method.model_, reporter)
     model = with_asked_names(method.model_, llm)
     if out is not None:
         model.save(
@@ -198,14 +211,15 @@ def _discover(
 def _method(request: DiscoverRequest, reporter: Reporter, *, has_known: bool) -> Discoverer:
     entry = method_entry(request.method)
     method = entry.load()
-    effort = settings_of_effort(method, request.effort, request.tune, request.device, reporter, has_known=has_known)
+    device = device_for(request.device, request.precision)
+    effort = settings_of_effort(method, request.effort, request.tune, device, reporter, has_known=has_known)
     settings = {**effort, **request.settings}
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
     return method(
         n_new=request.n_new,
-        encoder=with_cache(request.encoder),
-        device=request.device,
+        encoder=encoder_for(request.encoder, request.precision, str(settings.get("tune", "auto"))),
+        device=device_for(request.device, request.precision),
         seed=request.seed,
         **settings,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.validation import read_labelled_rows
+from newfound.defaults import Precision
 from newfound.errors import DataError, TargetExists
 from newfound.files import write_atomically
 from newfound.training.devices import check_device
@@ -37,6 +38,7 @@ class EvaluateRequest:
         device: auto, cpu or cuda.
         read: How the file is read.
         overwrite: Replace a file at `out`.
+        precision: fp32, or int8 on a CPU.
     """
 
     model: ModelSource
@@ -46,6 +48,7 @@ class EvaluateRequest:
     device: str = defaults.DEVICE
     read: ReadOptions = DEFAULT_READ_OPTIONS
     overwrite: bool = False
+    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,7 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     if out is not None and (out.is_dir() or (out.exists() and not request.overwrite)):
         raise TargetExists(out, replaceable=not out.is_dir())
     corpus = _labelled_corpus(request, reporter or Silent())
-    model = opened(request.model, request.encoder, request.device)
+    model = opened(request.model, request.encoder, request.device, request.precision)
     predictions = model.classify(corpus.texts)
     new = [name for name in model.names if name not in model.review.known]
     matches = match_intents(corpus, predictions, names=model.names, new=new)

@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
+from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError, SettingsError
-from newfound.exports.registry import check_language, check_target, export_format, renamed_intents, write_export
+from newfound.exports.registry import (
+    MODEL_EXPORTS,
+    check_language,
+    check_model_target,
+    check_target,
+    export_format,
+    renamed_intents,
+    write_export,
+)
+from newfound.files import folder_atomically
 from newfound.model.about import read_utterances
 from newfound.model.types import AssignedUtterance
 from newfound.review.decisions import Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import assigned_without_network
 from newfound.training.progress import Reporter
-from newfound.workflows.models import ModelSource, name_of, opened
+from newfound.workflows.models import ModelSource, check_precision, name_of, opened
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -32,8 +42,8 @@ class ExportRequest:
 
     Attributes:
         model: A model folder, or a loaded model.
-        to: One of `newfound.exports.registry.EXPORTS`, or another name of one (`ALIASES`).
-        out: The file to write; a folder for datasets.
+        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
+        out: The file to write; a folder for datasets and onnx.
         language: The utterances' language code.
         only_new: The same as only="new".
         encoder: Where the model's encoder lies, if it cannot be found.
@@ -41,6 +51,7 @@ class ExportRequest:
         min_probability: Leave out utterances of the logs whose intent is less probable. What a person labelled or
             assigned is never left out for this.
         overwrite: Replace what is at `out`.
+        precision: Of an ONNX graph: fp32 or int8.
     """
 
     model: ModelSource
@@ -52,6 +63,7 @@ class ExportRequest:
     only: Only | None = None
     min_probability: float = 0.0
     overwrite: bool = False
+    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ class ExportResult:
 
     Attributes:
         path: The file or folder.
-        utterances: The number of utterances in it.
+        utterances: The number of utterances in it; 0 if it is a classifier.
         intents: The number of intents in it.
         renamed: Intents that have another name in it, because the platform does not allow theirs.
     """
@@ -82,6 +94,10 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         TargetExists: There is something at `out`, and it is not to be replaced.
     """
     path = Path(request.out)
+    if request.to in MODEL_EXPORTS:
+        return _export_model(request, path)
+    if request.precision != defaults.PRECISION:
+        raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
     format = export_format(request.to, path)
     check_language(request.language)
     only = checked_only(request.only, request.only_new)
@@ -98,6 +114,24 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         overwrite=request.overwrite,
     )
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus))
+
+
+def _export_model(request: ExportRequest, path: Path) -> ExportResult:
+    """Write the classifier itself: all of it, or nothing."""
+    from newfound.exports.onnx import FILES, check_can_export, write_onnx
+
+    check_precision(request.precision)
+    if request.only is not None or request.only_new or request.min_probability:
+        raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
+    check_can_export()
+    check_model_target(path, FILES, overwrite=request.overwrite)
+    reviewed = opened(request.model, request.encoder, "cpu")
+    try:
+        with folder_atomically(path) as folder:
+            write_onnx(reviewed, folder, request.precision)
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be written ({error.strerror or error})") from None
+    return ExportResult(path, 0, len(reviewed.names))
 
 
 def checked_only(only: str | None, only_new: bool = False) -> Only | None:

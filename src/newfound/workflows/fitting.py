@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from newfound.data.corpus import Corpus
+from newfound.defaults import Precision
 from newfound.errors import Interrupted, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
+    from newfound.model.classifier import IntentModel
     from newfound.training.run import Run
 
 EFFORTS = ("auto", "quick", "standard", "best")
@@ -66,6 +68,32 @@ def with_cache(encoder: str | Encoder) -> str | Encoder:
     cached = copy(encoder)  # the weights are shared; predictions go on without a cache
     cached.cache = FeatureCache(feature_cache_dir())
     return cached
+
+
+def encoder_for(encoder: str | Encoder, precision: Precision, tune: str) -> str | Encoder:
+    """Return the encoder with the user's feature cache and a precision.
+
+    Args:
+        encoder: The encoder, or its name.
+        precision: fp32 or int8.
+        tune: What trains; only a frozen encoder can be int8.
+    """
+    if precision == "fp32":
+        return with_cache(encoder)
+    if tune not in ("auto", "heads"):
+        raise SettingsError("precision='int8' is for a frozen encoder (tune='heads'); training needs fp32")
+    return loaded(encoder).with_precision(precision)
+
+
+def device_for(device: str, precision: Precision) -> str:
+    """Return the device; int8 runs on the CPU, also where there is a GPU."""
+    return "cpu" if device == "auto" and precision == "int8" else device
+
+
+def tell_engine(model: IntentModel, reporter: Reporter) -> None:
+    """Tell why torch encoded although ONNX Runtime is installed, where that is so."""
+    if model.encoder.graph_problem is not None:
+        reporter.note(model.encoder.graph_problem)
 
 
 def loaded(encoder: str | Encoder) -> Encoder:

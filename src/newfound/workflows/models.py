@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, get_args
 
-from newfound.errors import SettingsError
-from newfound.training.devices import check_device, pick_device
+from newfound import defaults
+from newfound.defaults import Precision
+from newfound.errors import MissingExtra, SettingsError
+from newfound.training.devices import check_device, is_surely_cpu, pick_device
+from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
+    from newfound.model.types import Prediction
     from newfound.review.reviewed import ReviewedModel
 
 ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
@@ -26,14 +31,70 @@ class HasModel(Protocol):
         """The model."""
 
 
-def opened(model: ModelSource, encoder: str | Encoder | None, device: str) -> ReviewedModel:
+class Predictor(Protocol):
+    """What classifies texts."""
+
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text."""
+
+
+def check_precision(precision: str, device: str = "auto") -> None:
+    """Refuse a precision that is none, and int8 where it cannot be computed, before torch is loaded."""
+    if precision not in get_args(Precision):
+        raise SettingsError(f"precision={precision!r} is not one of {', '.join(get_args(Precision))}")
+    if precision == "int8":
+        from newfound.encoders.onnx.session import can_build
+
+        if device == "cuda":
+            raise SettingsError("precision='int8' is for the CPU; choose device='cpu', or fp32")
+        if not can_build():
+            raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
+
+
+def opened(
+    model: ModelSource,
+    encoder: str | Encoder | None,
+    device: str,
+    precision: Precision = defaults.PRECISION,
+) -> ReviewedModel:
     """Return the model with the review that lies in its folder, on the device."""
+    check_precision(precision, device)
     if not isinstance(model, str | Path):
-        return _reviewed(model)
+        reviewed = _reviewed(model)
+        return reviewed if precision == defaults.PRECISION else reviewed.with_precision(precision)
     check_device(device)
     from newfound.review.reviewed import load
 
-    return load(model, encoder=encoder).to(pick_device(device))
+    chosen = pick_device("cpu" if precision == "int8" and device == "auto" else device)
+    return load(model, encoder=encoder).with_precision(precision).to(chosen)
+
+
+def opened_predictor(
+    model: ModelSource, encoder: str | Encoder | None, device: str, precision: Precision, reporter: Reporter
+) -> Predictor:
+    """Return what classifies texts with a model; it does without torch where that is possible.
+
+    Args:
+        model: A model folder, or a loaded model.
+        encoder: Where the model's encoder lies, if it cannot be found.
+        device: auto, cpu or cuda.
+        precision: fp32 or int8.
+        reporter: Is told if torch has to do what ONNX Runtime would do faster.
+    """
+    check_device(device)
+    check_precision(precision, device)
+    is_cpu = precision == "int8" or is_surely_cpu(device)
+    if isinstance(model, str | Path) and encoder is None and is_cpu:
+        from newfound.review.predictor import open_stored
+
+        stored = open_stored(Path(model), precision)
+        if stored is not None:
+            return stored
+    reviewed = opened(model, encoder, device, precision)
+    problem = reviewed.model.graph_problem()
+    if problem is not None:
+        reporter.note(problem)
+    return reviewed
 
 
 def _reviewed(model: object) -> ReviewedModel:

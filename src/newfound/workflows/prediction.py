@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from newfound import defaults
 from newfound.data.readers import Row
 from newfound.data.validation import ReadReport, stream_rows
+from newfound.defaults import Precision
 from newfound.errors import DataError, SettingsError
 from newfound.model.types import Prediction
 from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.models import ModelSource, check_precision, opened_predictor
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class PredictRequest:
         top: How many of the most probable intents each prediction holds.
         threshold: Return no intent for texts whose most probable intent is less probable than this.
         fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
+        precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
     """
 
     model: ModelSource
@@ -52,6 +54,7 @@ class PredictRequest:
     top: int = 0
     threshold: float | None = None
     fallback: str | None = None
+    precision: Precision = defaults.PRECISION
 
     @property
     def limits(self) -> PredictionLimits:
@@ -116,6 +119,7 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
     if type(request.top) is not int or request.top < 0:
         raise SettingsError(f"top={request.top!r} must be a whole number from 0")
     check_device(request.device)
+    check_precision(request.precision, request.device)
     if isinstance(request.texts, str | Path):
         name = "standard input" if str(request.texts) == "-" else str(request.texts)
         report = ReadReport(name)
@@ -139,7 +143,7 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
         reporter.note(note)
-    model = opened(request.model, request.encoder, request.device)
+    model = opened_predictor(request.model, request.encoder, request.device, request.precision, reporter)
     for batch in _ready_batches(chain([first], rows), MAX_TEXTS_AT_ONCE):
         answers = model.classify([row.text for row in batch], top=request.top)
         yield [LinePrediction(row.line, limits.applied(answer)) for row, answer in zip(batch, answers, strict=True)]

@@ -13,14 +13,22 @@ from typing import TYPE_CHECKING, Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
+from newfound.defaults import Precision
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
+from newfound.workflows.fitting import (
+    check_fit_options,
+    device_for,
+    encoder_for,
+    fit,
+    settings_of_effort,
+    tell_engine,
+)
 from newfound.workflows.language_model import language_model, with_asked_names
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.models import ModelSource, check_precision, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     LogSource,
@@ -56,6 +64,7 @@ class UpdateRequest:
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
         overwrite: Replace an earlier model at `out`.
+        precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     model: ModelSource
@@ -72,6 +81,7 @@ class UpdateRequest:
     redact: bool = False
     llm: LanguageModelSettings | None = None
     overwrite: bool = False
+    precision: Precision = defaults.PRECISION
 
 
 def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
@@ -86,11 +96,13 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
+    check_precision(request.precision, request.device)
     with language_model(request.llm, reporter) as llm:
         return _update(request, out, reporter, llm)
 
 
 def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: LanguageModel | None) -> DiscoverResult:
+    device = device_for(request.device, request.precision)
     logs = logs_corpus(request.logs, request.read, reporter)
     if request.redact:
         logs = redacted(logs, reporter)
@@ -101,14 +113,16 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
     reviewed = opened(request.model, request.encoder, "cpu")
     earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all, reporter=reporter), logs)
     check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
+    settings = settings_of_effort(Consensus, request.effort, request.tune, device, reporter)
     method = Consensus(
-        encoder=with_cache(reviewed.encoder),
+        encoder=encoder_for(reviewed.encoder, request.precision, str(settings.get("tune", "auto"))),
         n_new=request.n_new,
-        device=request.device,
+        device=device,
         seed=request.seed,
-        **settings_of_effort(Consensus, request.effort, request.tune, request.device, reporter),
+        **settings,
     )
     fit(method, earlier + fresh, Run(reporter=reporter), llm=llm)
+    tell_engine(method.model_, reporter)
     model = with_asked_names(method.model_, llm)
     if out is not None:
         model.save(out, overwrite=request.overwrite)

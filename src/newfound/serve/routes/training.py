@@ -50,7 +50,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             body.logs,
             strategy=body.strategy,
             logs_hold=body.logs_hold,
-            encoder=service.session.model.encoder,
+            encoder=service.session.model.encoder.with_precision("fp32"),
             seed=body.seed,
             conflicts=body.conflicts,
         )
@@ -59,7 +59,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/check", tags=["train"])
     async def check_known(body: CheckBody) -> CheckOut:
         """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
-        request = CheckRequest(_pairs(body.known), encoder=service.session.model.encoder, seed=body.seed)
+        request = CheckRequest(
+            _pairs(body.known), encoder=service.session.model.encoder.with_precision("fp32"), seed=body.seed
+        )
         return CheckOut.of(await run_in_threadpool(check, request))
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY)
@@ -76,7 +78,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 method=body.method.value,
                 n_new=body.n_new,
                 logs_hold=body.logs_hold,
-                encoder=session.model.encoder,
+                encoder=session.model.encoder.with_precision("fp32"),
                 device=session.model.device.type,
                 seed=body.seed,
                 redact=body.redact,
@@ -95,7 +97,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def run(out: Path, reporter: Reporter) -> None:
             workflow_request = UpdateRequest(
-                view.reviewed,
+                view.reviewed.with_precision("fp32"),
                 body.logs,
                 out,
                 n_new=body.n_new,
@@ -117,7 +119,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def run(out: Path, reporter: Reporter) -> ChangesOut:
             workflow_request = RefitRequest(
-                view.reviewed, out, device=view.session.model.device.type, llm=service.settings.llm
+                view.reviewed.with_precision("fp32"),
+                out,
+                device=view.session.model.device.type,
+                llm=service.settings.llm,
             )
             return ChangesOut.of(refit(workflow_request, reporter=reporter).changes)
 

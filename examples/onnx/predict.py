@@ -1,0 +1,46 @@
+"""Classify texts with an exported model, with onnxruntime and tokenizers alone.
+
+python predict.py FOLDER TEXT [TEXT ...]     prints one JSON line per text
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+
+def classify(folder: Path, texts: list[str]) -> list[dict[str, Any]]:
+    """Return the intent of each text; None if it belongs to a rejected intent."""
+    about = json.loads((folder / "intents.json").read_text("utf-8"))
+    tokenizer = Tokenizer.from_file(str(folder / about["tokenizer"]))
+    length = about["max_length"] if about["pad_to"] == "max_length" else None
+    tokenizer.enable_padding(pad_id=about["pad_id"], length=length)
+    session = onnxruntime.InferenceSession(folder / about["graph"], providers=["CPUExecutionProvider"])
+    encoded = tokenizer.encode_batch(texts)
+    inputs = {
+        "input_ids": np.array([e.ids for e in encoded], dtype=np.int64),
+        "attention_mask": np.array([e.attention_mask for e in encoded], dtype=np.int64),
+    }
+    answers = []
+    for row, similarity in zip(*session.run(["probabilities", "similarity"], inputs), strict=True):
+        best, no_intent = int(row.argmax()), 1 - float(row.sum())  # what rejected intents would have got
+        is_none = no_intent > row[best]
+        answers.append(
+            {
+                "intent": None if is_none else about["intents"][best]["name"],
+                "probability": round(no_intent if is_none else float(row[best]), 4),
+                "outlier": bool(similarity < about["outlier_similarity"]),
+            }
+        )
+    return answers
+
+
+if __name__ == "__main__":
+    for answer in classify(Path(sys.argv[1]), sys.argv[2:]):
+        print(json.dumps(answer, ensure_ascii=False))

@@ -1,0 +1,155 @@
+"""Makes the session of an encoder, from the graph in the cache or from a new one, which is compared with torch."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+import torch
+from torch import nn
+
+from newfound.encoders.layers import Stack
+from newfound.encoders.onnx.quantize import has_wide_products, quantized
+from newfound.encoders.onnx.session import GraphSession, Vectors
+from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays, save_graph
+from newfound.encoders.tail import Tail
+from newfound.errors import EncoderError
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.encoders.onnx.graph import GraphSource
+
+PROBES = ("a", "where is my new card, please? it was to be here by the end of last week")
+MAX_DIFFERENCE = 1e-4  # of a vector's element from torch's
+_open: WeakValueDictionary[GraphKey, GraphSession] = WeakValueDictionary()
+
+
+def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphKey:
+    """Return what the graph of an encoder depends on.
+
+    Args:
+        encoder: The encoder.
+        tail: Its trained end; None if nothing was trained.
+        dense: The trained layer after the pooling; None if there is none.
+    """
+    trained = {} if tail is None else {f"tail.{name}": t for name, t in tail.trained().items()}
+    if dense is not None:
+        trained |= {f"dense.{name}": t for name, t in dense.state_dict().items()}
+    is_int8 = encoder.precision == "int8"
+    return GraphKey(
+        encoder.weights_hash(),
+        encoder.max_length,
+        encoder.precision,
+        seven_bits=is_int8 and not has_wide_products(),
+        trained=hash_of_arrays({name: t.detach().cpu().numpy() for name, t in trained.items()}),
+    )
+
+
+def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSession:
+    """Return the session of an encoder, which is shared with others that have the same graph.
+
+    Args:
+        encoder: The encoder.
+        tail: Its trained end; None if nothing was trained.
+        dense: The trained layer after the pooling; None if there is none.
+
+    Raises:
+        EncoderError: There can be no graph of this encoder.
+    """
+    key = key_of(encoder, tail, dense)
+    session = _open.get(key)
+    if session is None:
+        stored = find_graph(key)
+        session = (None if stored is None else _loaded(stored)) or _built(encoder, key, tail, dense)
+        _open[key] = session
+    return session
+
+
+def _loaded(stored: StoredGraph) -> GraphSession | None:
+    try:
+        return GraphSession(stored.graph, pad_id=stored.pad_id)
+    except Exception:  # ONNX Runtime has several types for a graph that it cannot read; a new one takes its place
+        return None
+
+
+def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
+    from newfound.encoders.onnx.graph import NotExportable, encoder_graph
+
+    pad_token, pad_id = _padding(encoder)
+    try:
+        source = source_of(encoder, tail, dense)
+        model = encoder_graph(source)
+    except (NotExportable, AttributeError) as error:
+        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: {error}") from None
+    graph: bytes = model.SerializeToString()
+    session = GraphSession(graph, pad_id=pad_id)
+    difference = float(np.abs(vectors_of(encoder, session, PROBES) - _torch_vectors(encoder, source)).max())
+    if not difference <= MAX_DIFFERENCE:
+        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
+    if encoder.precision == "int8":
+        try:
+            graph = quantized(model, seven_bits=key.seven_bits)
+        except OSError as error:
+            raise EncoderError(f"the int8 graph cannot be made: {error.strerror or error}") from None
+        session = GraphSession(graph, pad_id=pad_id)
+    backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
+    tokenizer = None if backend is None else str(backend.to_str())
+    padded = encoder.pooling == "padded-mean"
+    with contextlib.suppress(OSError):  # then it runs from memory, and is made again the next time
+        save_graph(key, graph, tokenizer, pad_token=pad_token, pad_id=pad_id, padded=padded)
+    return session
+
+
+def source_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSource:
+    """Return what the graph of an encoder computes, with its trained end in the place of its own last layers.
+
+    Raises:
+        NotExportable: The encoder has other parts than layers, pooling and normalisation.
+    """
+    from newfound.encoders.onnx.graph import GraphSource, NotExportable
+
+    if not encoder.is_splittable():
+        raise NotExportable("its layers are not known")
+    stack = None if tail is None else tail.stack
+    stacks = [] if stack is None else [stack]
+    if stack is None or stack.embeddings is None:
+        trained = 0 if stack is None else len(stack.layers)
+        stacks.insert(0, Stack(encoder.model, 0, encoder.depth - trained, embeddings=True, copy_weights=False).eval())
+    return GraphSource(stacks, encoder.pooling, encoder.normalize, dense, encoder.max_length, encoder.width)
+
+
+def vectors_of(encoder: Encoder, session: GraphSession, texts: Any) -> Vectors:
+    """Return the vectors of texts by a session, [n, d]."""
+    tokens = encoder.tokenize(texts)
+    rows = [tokens.data.row(i).tolist() for i in range(len(tokens))]
+    lengths = tokens.unpadded_lengths
+    return session.vectors(rows, None if lengths is None else lengths.tolist())
+
+
+@torch.no_grad()
+def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
+    """Return the vectors of the probes by torch."""
+    from newfound.encoders.ragged import Batch, pack
+    from newfound.encoders.tail import attention_keys, pooled
+
+    tokens = encoder.tokenize(PROBES)
+    batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBES)), torch.device("cpu"))
+    packing = pack(tokens.data.offsets, batch)
+    hidden = tokens.data.flat[packing.token]
+    for stack in source.stacks:
+        hidden = stack.eval()(hidden, packing, attention_keys(tokens, packing))
+    vectors = pooled(hidden, packing, source.pooling, source.normalize)
+    if source.dense is not None:
+        vectors = torch.tanh(source.dense(vectors))
+    found: Vectors = vectors.numpy()
+    return found
+
+
+def _padding(encoder: Encoder) -> tuple[str, int]:
+    """Return the token that pads, and its id."""
+    pad_id = encoder.tokenizer.pad_token_id
+    if pad_id is None:
+        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its tokenizer has no padding")
+    return str(encoder.tokenizer.pad_token), int(pad_id)

@@ -1,0 +1,168 @@
+"""The whole classifier as one ONNX graph, with its tokenizer: it runs wherever ONNX Runtime does, without newfound.
+
+The graph takes token ids and attention mask and returns the probabilities of the intents after the review: the encoder,
+the softmax, the allowance for wrong labels, and what was renamed, merged, split or rejected. Utterances that a reviewer
+moved one by one are texts, which a graph of numbers does not know; they are classified like all others.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from newfound.defaults import Precision
+from newfound.errors import EncoderError, MissingExtra, ModelError
+from newfound.files import to_json
+
+if TYPE_CHECKING:
+    from newfound.encoders.onnx.graph import GraphBuilder
+    from newfound.review.columns import ReviewedColumns
+    from newfound.review.reviewed import ReviewedModel
+
+GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "model.onnx", "tokenizer.json", "intents.json"
+FILES = frozenset({GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE})
+PROBABILITIES, SIMILARITY = "probabilities", "similarity"
+COSINES, NAMED, SHARES = "head.cosines", "head.named", "head.shares"
+OUTLIER_SHARE = 0.05  # of the labelled utterances that would be taken for outliers
+ENDING = ("truncation", "padding")  # parts of tokenizer.json
+
+
+def check_can_export() -> None:
+    """Refuse the export where a package for it is missing."""
+    from newfound.encoders.onnx.session import can_build
+
+    if not can_build():
+        raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
+
+
+def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> None:
+    """Write graph, tokenizer and description into an empty folder.
+
+    Args:
+        reviewed: The model with its review.
+        folder: The folder.
+        precision: fp32 or int8.
+
+    Raises:
+        ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
+    """
+    from newfound.encoders.onnx.quantize import quantized
+
+    model, products = graph_of(reviewed)
+    # The graph may run on any processor, so that int8 weights have seven bits (see `quantize`).
+    graph = quantized(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
+    (folder / GRAPH_FILE).write_bytes(graph)
+    (folder / TOKENIZER_FILE).write_bytes(_tokenizer(reviewed))
+    (folder / ABOUT_FILE).write_bytes(to_json(_about(reviewed, precision)))
+
+
+def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
+    """Return the graph, and the names of the products in its head, which are not quantized."""
+    from newfound.encoders.onnx.engine import source_of
+    from newfound.encoders.onnx.graph import GraphBuilder, NotExportable, add_encoder
+
+    model = reviewed.model
+    try:
+        model.encoder.session()  # compares the graph of the encoder with torch, once
+        source = source_of(model.encoder, model.network.tail if model.tune.layers else None, model.network.dense)
+        builder = GraphBuilder()
+        add_encoder(builder, source)
+    except (NotExportable, EncoderError) as error:
+        raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
+    if model.encoder.graph_problem is not None:
+        raise ModelError(f"this model cannot be exported to ONNX: {model.encoder.graph_problem}")
+    products = _add_head(builder, reviewed.columns)
+    outputs = [(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])]
+    return builder.model(outputs), products
+
+
+def _add_head(builder: GraphBuilder, columns: ReviewedColumns) -> list[str]:
+    """Add what lies between the vectors and the probabilities; return the names of its products."""
+    from newfound.encoders.onnx.store import VECTORS
+
+    classifier = columns.classifier
+    direction = builder.unit(VECTORS)
+    temperature = builder.weight("temperature", np.float32(classifier.temperature))
+    axis = builder.weight("axis 1", [1])
+    cosines = builder.add("MatMul", direction, builder.weight("intents", classifier.prototypes.T), name=COSINES)
+    builder.add("ReduceMax", cosines, axis, keepdims=0, name=SIMILARITY)
+    taught = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
+    found = _add_reliability(builder, taught, classifier.is_new, classifier.reliability)
+    named = builder.add("MatMul", found, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
+    products = [COSINES, NAMED]
+    for column, prototypes in columns.prototypes.items():
+        name = f"{SHARES}.{column}"
+        logits = builder.add("MatMul", direction, builder.weight(f"{name}.parts", prototypes.T), name=f"{name}.cosines")
+        gone = np.where(np.linalg.norm(prototypes, axis=-1) == 0, -1e9, 0.0).astype(np.float32)
+        logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", gone))
+        whole = builder.add("Gather", found, builder.weight(f"{name}.column", [column]), axis=1)
+        parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)
+        weight = builder.weight(f"{name}.names", columns.names_of_parts(column))
+        added = builder.add("MatMul", parts, weight, name=f"{name}.named")
+        named = builder.add("Add", named, added)
+        products += [f"{name}.cosines", f"{name}.named"]
+    builder.add("Identity", named, name=PROBABILITIES)
+    return products
+
+
+def _add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
+    """Add `newfound.model.arrays.with_reliability`, step by step."""
+    from newfound.model.arrays import KEPT_AHEAD
+
+    count = int(is_new.sum())
+    if reliability >= 1 or count < 2:
+        return p
+    axis, share = builder.weight("axis 1", [1]), builder.weight("reliability", np.float32(reliability))
+    new = builder.add("Mul", p, builder.weight("is new", is_new.astype(np.float32)))
+    known = builder.add("Sub", p, new)
+    even = builder.add("ReduceSum", new, axis, keepdims=1)
+    even = builder.add("Div", even, builder.weight("number of new intents", np.float32(count)))
+    best, rival = (builder.add("ReduceMax", x, axis, keepdims=1) for x in (new, known))
+    lead = builder.add("Sub", builder.add("Add", rival, builder.weight("ahead", np.float32(KEPT_AHEAD))), even)
+    most = builder.add("Max", builder.add("Sub", best, even), builder.weight("tiny", np.float32(1e-12)))
+    one = builder.weight("one", np.float32(1))
+    needed = builder.add("Clip", builder.add("Div", lead, most), share, one)
+    kept = builder.add("Where", builder.add("Greater", best, rival), needed, share)
+    left = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
+    changed = builder.add("Mul", left, "is new")
+    return builder.add("Add", known, changed)
+
+
+def _tokenizer(reviewed: ReviewedModel) -> bytes:
+    """Return tokenizer.json, which cuts texts at the largest length and leaves padding to the caller."""
+    backend = getattr(reviewed.encoder.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError("this model cannot be exported to ONNX: its tokenizer has no tokenizer.json")
+    state = json.loads(backend.to_str())
+    cut = {"direction": "Right", "max_length": reviewed.encoder.max_length, "strategy": "LongestFirst", "stride": 0}
+    return to_json({**state, "truncation": cut, "padding": None})
+
+
+def _about(reviewed: ReviewedModel, precision: Precision) -> dict[str, Any]:
+    from newfound.encoders.onnx.store import IDS, MASK
+
+    encoder, typical = reviewed.encoder, reviewed.model.typical
+    shares = [0.0, *np.linspace(0.5 / max(len(typical), 1), 1.0, len(typical))]
+    least = float(np.interp(OUTLIER_SHARE, shares, [-1.0, *typical])) if typical else None
+    statuses = [reviewed.review.status(name) for name in reviewed.names]
+    return {
+        "format": "newfound-onnx",
+        "version": 1,
+        "graph": GRAPH_FILE,
+        "precision": precision,
+        "tokenizer": TOKENIZER_FILE,
+        "inputs": [IDS, MASK],
+        "outputs": [PROBABILITIES, SIMILARITY],
+        "max_length": encoder.max_length,
+        "pad_id": int(encoder.tokenizer.pad_token_id),
+        "pad_to": "max_length" if encoder.pooling == "padded-mean" else "longest",
+        # As `max_outliers=0.05` of `newfound predict`: a text below it is less typical than 95 % of the labelled ones.
+        "outlier_similarity": None if least is None else round(least, 6),
+        "intents": [
+            {"name": name, "status": status, "new": status != "known"}
+            for name, status in zip(reviewed.names, statuses, strict=True)
+        ],
+    }

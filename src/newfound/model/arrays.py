@@ -1,0 +1,139 @@
+"""What lies between the vector of a text and its probabilities, in NumPy. This module does not need torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from newfound.errors import SettingsError
+from newfound.model.types import Intent, RankedIntent
+
+Array = npt.NDArray[np.float32]
+TEXTS_PER_BATCH = 1_024
+KEPT_AHEAD = 1e-6  # by how much the most probable intent stays the most probable one
+SMALLEST_NORM = 1e-12  # as in torch's `normalize`
+
+
+def batches_of(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
+    """Return texts in batches; refuse what is not a list of texts."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise SettingsError("give a list of texts: strings, and not one string alone")
+    return [texts[i : i + size] for i in range(0, len(texts), size)]
+
+
+def unit(vectors: Array) -> Array:
+    """Return vectors [n, d] at unit length."""
+    scaled: Array = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), SMALLEST_NORM)
+    return scaled
+
+
+def softmax(logits: Array) -> Array:
+    """Return the softmax over the last axis."""
+    exponents = np.exp(logits - logits.max(-1, keepdims=True))
+    shares: Array = exponents / exponents.sum(-1, keepdims=True)
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Classifier:
+    """The classifier of a model over the vectors of texts.
+
+    Attributes:
+        prototypes: One unit vector for each intent, [intents, d].
+        temperature: Of the softmax over the cosines.
+        is_new: Which intents are new, and not accepted, [intents].
+        reliability: The share of the probability of new intents that stays with them.
+        typical: Quantiles of the cosine of labelled training utterances to their intent.
+    """
+
+    prototypes: Array
+    temperature: float
+    is_new: npt.NDArray[np.bool_]
+    reliability: float
+    typical: Sequence[float]
+
+    @classmethod
+    def of(
+        cls,
+        weight: Array,
+        intents: Sequence[Intent],
+        *,
+        temperature: float,
+        reliability: float,
+        typical: Sequence[float],
+    ) -> Classifier:
+        """Return the classifier with these weights, [intents, d]."""
+        is_new = np.array([not intent.known and not intent.accepted for intent in intents])
+        return cls(unit(weight.astype(np.float32)), temperature, is_new, reliability, typical)
+
+    def cosines(self, vectors: Array) -> Array:
+        """Return the cosines of vectors [n, d] to the intents, [n, intents]."""
+        product: Array = unit(vectors.astype(np.float32, copy=False)) @ self.prototypes.T
+        return product
+
+    def probabilities(self, vectors: Array) -> Array:
+        """Return the probabilities of vectors [n, d], [n, intents]."""
+        taught = softmax(self.cosines(vectors) / np.float32(self.temperature))
+        return with_reliability(taught, self.is_new, self.reliability)
+
+    def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each vector is, from 0 to 1, [n]."""
+        closest = self.cosines(vectors).astype(np.float64).max(1)
+        if not self.typical:
+            distances: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
+            return distances
+        # Below the lowest quantile the score still grows with the distance, so that outliers have different scores.
+        shares = [0.0, *np.linspace(0.5 / len(self.typical), 1.0, len(self.typical))]
+        scores: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
+        return np.round(scores, 6)
+
+
+def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliability: float) -> Array:
+    """Return probabilities of which the new intents give up what their labels are not worth.
+
+    It is `newfound.model.probabilities.with_reliability` for arrays.
+
+    Args:
+        probabilities: Of every intent, [n, intents]; they sum to one.
+        is_new: Which intents are new, [intents].
+        reliability: The share that stays.
+    """
+    count = int(is_new.sum())
+    if reliability >= 1 or count < 2 or not len(probabilities):
+        return probabilities
+    new = np.where(is_new, probabilities, np.float32(0))
+    even = new.sum(1, keepdims=True) / np.float32(count)  # [n, 1]
+    best = new.max(1, keepdims=True)
+    rival = np.where(is_new, np.float32(0), probabilities).max(1, keepdims=True)
+    # Where a new intent leads by little, it gives up no more than its lead over the known ones.
+    needed = (rival + np.float32(KEPT_AHEAD) - even) / np.maximum(best - even, np.float32(1e-12))
+    kept = np.where(best > rival, needed.clip(reliability, 1.0), np.float32(reliability)).astype(np.float32)
+    changed: Array = np.where(is_new, kept * probabilities + (1 - kept) * even, probabilities)
+    return changed
+
+
+def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
+    """Return the most probable intents of each row, the best first.
+
+    Args:
+        probabilities: Of the intents, [n, intents].
+        names: The intents.
+        top: How many to return at most.
+    """
+    count = min(top, len(names))
+    if not count:
+        return [()] * len(probabilities)
+    index = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+    value = np.take_along_axis(probabilities, index, axis=1)
+    return [
+        tuple(RankedIntent(names[i], rounded(p)) for i, p in zip(row, values, strict=True))
+        for row, values in zip(index.tolist(), value.tolist(), strict=True)
+    ]
+
+
+def rounded(probability: float) -> float:
+    """Return a probability as answers show it."""
+    return round(min(max(probability, 0.0), 1.0), 6)

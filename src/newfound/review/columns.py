@@ -1,0 +1,121 @@
+"""The probabilities of a model's columns as those of the reviewed intents. This module does not need torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from newfound.model.arrays import Array, Classifier, ranked_intents, rounded, softmax, unit
+from newfound.model.types import Prediction
+from newfound.review.decisions import WHOLE, Review
+
+
+class ReviewedColumns:
+    """Applies a review to what a classifier says.
+
+    The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
+    """
+
+    def __init__(self, classifier: Classifier, review: Review, vectors_of: Callable[[Sequence[str]], Array]) -> None:
+        """Take a classifier and a review.
+
+        Args:
+            classifier: The model's classifier.
+            review: The state of the review.
+            vectors_of: Function that returns the embeddings of texts that describe the parts of a split.
+        """
+        self.classifier = classifier
+        self.review = review
+        self.names: tuple[str, ...] = tuple(review.names)
+        self.position = {name: i for i, name in enumerate(self.names)}
+        self.prototypes = {
+            column: _part_prototypes(parts, vectors_of, classifier.prototypes.shape[1])
+            for column, parts in review.parts.items()
+        }
+        whole = {column: name for (column, part), name in review.slots.items() if part == WHOLE}
+        self.names_of_columns = self._matrix(whole, len(classifier.prototypes))
+
+    def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
+        """Return the probabilities of texts, [n, intents].
+
+        Args:
+            texts: The texts.
+            vectors: Their embeddings, [n, d].
+        """
+        columns = self.classifier.probabilities(vectors)
+        named: Array = columns @ self.names_of_columns
+        for column in self.prototypes:
+            named += (columns[:, [column]] * self._share(column, vectors)) @ self.names_of_parts(column)
+        for row, text in enumerate(texts):
+            if text in self.review.moved:
+                self._assign(named[row], self.review.moved[text])
+            elif text in self.review.possible_parts:
+                self._assign(named[row], self._most_probable(named[row], self.review.possible_parts[text]))
+        return named
+
+    def classify(self, texts: Sequence[str], vectors: Array, *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text.
+
+        Args:
+            texts: The texts.
+            vectors: Their embeddings, [n, d].
+            top: How many of the most probable intents each prediction holds.
+        """
+        named, outliers = self.probabilities(texts, vectors), self.classifier.outliers(vectors)
+        value, best = best_of(named)
+        ranked = ranked_intents(named, self.names, top)
+        predictions = []
+        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
+            name = self.names[i] if i < len(self.names) else None
+            status = None if name is None else self.review.status(name)
+            predictions.append(Prediction(text, name, status == "known", rounded(p), o, status, r))
+        return predictions
+
+    def names_of_parts(self, column: int) -> Array:
+        """Return which intent each part of a split column is, [parts, intents]; a rejected part is none."""
+        parts = {part: name for (of, part), name in self.review.slots.items() if of == column and part != WHOLE}
+        return self._matrix(parts, len(self.prototypes[column]))
+
+    def _matrix(self, names: Mapping[int, str | None], rows: int) -> Array:
+        """Return a matrix with a one where a row is an intent, [rows, intents]."""
+        matrix = np.zeros((rows, len(self.names)), dtype=np.float32)
+        for row, name in names.items():
+            if name is not None:
+                matrix[row, self.position[name]] = 1.0
+        return matrix
+
+    def _assign(self, row: Array, name: str | None) -> None:
+        row[:] = 0.0
+        if name is not None:
+            row[self.position[name]] = 1.0
+
+    def _most_probable(self, row: Array, names: Sequence[str]) -> str:
+        return max(names, key=lambda name: float(row[self.position[name]]))
+
+    def _share(self, column: int, vectors: Array) -> Array:
+        """Return the share of a column's probability that each of its parts gets, [n, parts]."""
+        prototypes = self.prototypes[column]
+        logits = unit(vectors) @ prototypes.T / np.float32(self.classifier.temperature)
+        return softmax(np.where(was_split_again(prototypes), np.float32(-np.inf), logits))
+
+
+def was_split_again(prototypes: Array) -> npt.NDArray[np.bool_]:
+    """Return which parts were split again, so that nothing is left of them, [parts]."""
+    empty: npt.NDArray[np.bool_] = np.linalg.norm(prototypes, axis=-1) == 0
+    return empty
+
+
+def best_of(named: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return probability and number of the best intent, [n] each; the number after the last means no intent."""
+    no_intent = 1 - named.sum(1, keepdims=True)  # the probability of rejected columns
+    every = np.concatenate([named, no_intent], axis=1)
+    best = every.argmax(1)
+    return np.take_along_axis(every, best[:, None], axis=1)[:, 0], best
+
+
+def _part_prototypes(parts: Sequence[Sequence[str]], vectors_of: Callable[[Sequence[str]], Array], width: int) -> Array:
+    """Return a prototype per part, [parts, d]: the mean of its utterances; zero for a part that was split again."""
+    rows = [unit(vectors_of(texts)).mean(0) if texts else np.zeros(width, np.float32) for texts in parts]
+    return unit(np.stack(rows).astype(np.float32))

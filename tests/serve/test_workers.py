@@ -1,0 +1,104 @@
+"""Several workers on one port: the same answers, decisions of other processes, summed metrics, and a clean end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+import newfound
+from newfound.errors import SettingsError
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+
+pytest.importorskip("uvicorn", reason="extra `serve` not installed")
+
+from newfound.serve.settings import ServeSettings
+
+SECONDS_TO_START = 90
+
+
+def ask(address, path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{address}{path}", data, {"content-type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.fixture(scope="module")
+def served(saved, tmp_path_factory):
+    folder = shutil.copytree(saved, tmp_path_factory.mktemp("workers") / "model")
+    command = [sys.executable, "-m", "newfound", "serve", str(folder), "--port", "0", "--workers", "2", "--quiet"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        address = re.search(r"http://\S+?(?=/ )", process.stderr.readline())[0]
+        deadline = time.monotonic() + SECONDS_TO_START
+        while time.monotonic() < deadline and process.poll() is None:  # a listener accepts before a worker answers
+            if ask(address, "/readyz")[0] == 200:
+                break
+        yield folder, address, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_workers_predict_as_the_model_does_and_see_decisions(served):
+    folder, address, _ = served
+    (expected,) = newfound.predict(folder, ["pay my bill"], device="cpu")
+    status, content = ask(address, "/v1/predict", {"texts": ["pay my bill"]})
+    assert status == 200
+    (found,) = json.loads(content)["predictions"]
+    assert (found["intent"], found["probability"]) == (expected.intent, pytest.approx(expected.probability, abs=1e-5))
+    ReviewStore(folder).decide([Decision("rename", {"intent": found["intent"], "to": "renamed"})], author="ana")
+    time.sleep(3)
+    answers = {ask(address, "/v1/predict", {"texts": ["pay my bill"]})[1] for _ in range(12)}
+    assert {json.loads(answer)["predictions"][0]["intent"] for answer in answers} == {"renamed"}
+
+
+def test_what_needs_one_process_is_refused_with_the_reason(served):
+    _, address, _ = served
+    for path, body in (("/v1/jobs", None), ("/v1/review/state", None), ("/v1/discover", {}), ("/", None)):
+        status, content = ask(address, path, body)
+        assert status == 501, (path, content)
+        assert "several workers and only predicts" in content
+
+
+def test_metrics_are_those_of_all_workers(served):
+    _, address, _ = served
+    before = _predictions(address)
+    for _ in range(20):
+        assert ask(address, "/v1/predict", {"texts": ["leak"]})[0] == 200
+    assert {_predictions(address) - before for _ in range(6)} == {20}, "whichever worker is asked"
+
+
+def _predictions(address):
+    _, text = ask(address, "/metrics")
+    found = re.search(r'newfound_requests_total\{[^}]*route="/v1/predict"[^}]*status="200"[^}]*\} ([\d.]+)', text)
+    return 0 if found is None else int(float(found[1]))
+
+
+def test_they_stop_together(served):
+    _, address, process = served
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(40) == 0
+    with pytest.raises((urllib.error.URLError, OSError)):
+        ask(address, "/healthz")
+
+
+def test_a_number_of_workers_that_is_none_is_refused():
+    for number in (0, 1_000, True):
+        with pytest.raises(SettingsError, match="must be a whole number from 1"):
+            ServeSettings(workers=number).check()
+    assert os.environ.get("PROMETHEUS_MULTIPROC_DIR") is None
