@@ -42,6 +42,7 @@ from newfound.model.probabilities import reliability_of, with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
+from newfound.training.parallel import join
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
@@ -166,7 +167,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         corpus = Corpus.of(texts, labels, origins)
         self.check_settings(corpus)
         device = pick_device(self.device)
-        context = self._context(corpus, validation, device, run or Run(), watch or Watch())
+        run = run or Run()
+        run.divide_among(join(device))
+        context = self._context(corpus, validation, device, run, watch or Watch())
         encoded = time.perf_counter()
         network, temperature = self._discover(context)
         self.history_, self.snapshots_ = context.history, context.snapshots
@@ -311,7 +314,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")
-        return found.n_new
+        return int(run.processes.from_main(torch.tensor(found.n_new)))
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

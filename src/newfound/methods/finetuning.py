@@ -66,6 +66,7 @@ def fine_tune(
         stage: The name of this training, unique within the fit.
         contrast: Batches and temperatures.
     """
+    y = context.labels_of_main(y)
     target = y.to(context.device)
     logs = context.unlabelled_rows
     n_logs = min(contrast.unlabelled, len(logs))

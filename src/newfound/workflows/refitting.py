@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.files import check_replaceable
-from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
+from newfound.training.progress import Reporter
+from newfound.workflows.fitting import (
+    check_fit_options,
+    fit,
+    reporter_of_main,
+    save_once,
+    settings_of_effort,
+    with_cache,
+)
 from newfound.workflows.models import ModelSource, opened
 
 if TYPE_CHECKING:
@@ -102,7 +109,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         request: Which model to train on from.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter_of_main(reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
@@ -117,7 +124,8 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         seed=request.seed,
         **settings_of_effort(Refit, request.effort, request.tune, request.device, reporter),
     )
-    fit(method, reviewed.corpus(), Run(reporter=reporter))
+    run = Run(reporter=reporter)
+    fit(method, reviewed.corpus(), run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
     model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
     with reporter.task(COMPARING, 1) as task:
@@ -125,7 +133,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         task.advance()
     if out is not None:
         with reporter.task(WRITING, 1) as task:
-            model.save(out, overwrite=request.overwrite)
+            save_once(run, lambda: model.save(out, overwrite=request.overwrite))
             task.advance()
     return RefitResult(model, out, changes)
 

@@ -15,9 +15,16 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
+from newfound.workflows.fitting import (
+    check_fit_options,
+    fit,
+    reporter_of_main,
+    save_once,
+    settings_of_effort,
+    with_cache,
+)
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
@@ -76,7 +83,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         request: Which model to go on from, and the newer logs.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter_of_main(reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
@@ -98,10 +105,10 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         seed=request.seed,
         **settings_of_effort(Consensus, request.effort, request.tune, request.device, reporter),
     )
-    fit(method, earlier + fresh, Run(reporter=reporter))
+    run = Run(reporter=reporter)
+    fit(method, earlier + fresh, run)
     model = method.model_
-    if out is not None:
-        model.save(out, overwrite=request.overwrite)
+    save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
