@@ -1,4 +1,4 @@
-"""What `test_parallel.py` runs in one process and in each of two: `python several_processes.py ENCODER OUT`."""
+"""What `test_parallel.py` runs in one process and in each of two: `python several_processes.py ENCODER OUT [cuda]`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix
 from newfound.encoders.encoder import load_encoder
-from newfound.errors import ProcessLost
+from newfound.errors import ProcessLost, RunMismatch
+from newfound.training import devices
+from newfound.training.launch import launched
 from newfound.training.parallel import Processes, join
 from newfound.training.run import Run
 
@@ -50,12 +52,12 @@ def gradients(processes: Processes) -> dict[str, list[float]]:
     return {"loss": [float(loss)], "gradients": torch.cat([p.grad.flatten() for p in parameters]).tolist()}
 
 
-def fits(encoder) -> dict[str, dict]:
+def fits(encoder, device: str = "cpu") -> dict[str, dict]:
     """Losses by stage, labels and probabilities of each method."""
     corpus = themed_corpus(per_theme=29)
     found = {}
     for name, (method, settings) in METHODS.items():
-        fitted = method(encoder=encoder, **settings).fit(corpus.texts, corpus.labels)
+        fitted = method(encoder=encoder, **{**settings, "device": device}).fit(corpus.texts, corpus.labels)
         stages = {stage: [r["loss"] for r in rows if "loss" in r] for stage, rows in fitted.history_.items()}
         found[name] = {
             "losses": stages,
@@ -87,6 +89,26 @@ def noise(processes: Processes) -> list[float]:
     return drawn
 
 
+def resumed(encoder, processes: Processes, folder: Path) -> dict[str, object]:
+    """A fit with checkpoints, the same resumed from them, and what is said if not all processes see them."""
+    corpus = themed_corpus(per_theme=29)
+
+    def fit(run: Run) -> DPL:
+        return DPL(encoder=encoder, **METHODS["dpl"][1]).fit(corpus.texts, corpus.labels, run=run)
+
+    first = fit(Run(folder=folder, seconds_between_checkpoints=0))
+    processes.wait_for_all()
+    again = fit(Run(folder=folder, resume=True))
+    own = folder if processes.is_main else folder.with_name("elsewhere")
+    try:
+        fit(Run(folder=own, resume=True))
+        message = ""
+    except RunMismatch as error:
+        message = str(error)
+    same = again.predict_proba(corpus.texts).tolist() == first.predict_proba(corpus.texts).tolist()
+    return {"same": same, "files": sorted(path.name for path in folder.iterdir()), "message": message}
+
+
 def death_of_another(encoder, processes: Processes) -> dict[str, object]:
     """The last process ends in the middle of a training; what the others say, and after how many seconds."""
     corpus = themed_corpus(per_theme=29)
@@ -100,21 +122,28 @@ def death_of_another(encoder, processes: Processes) -> dict[str, object]:
     return {}
 
 
-def main(encoder_folder: str, out: str) -> None:
+def share_one_gpu() -> None:
+    """Let two processes train on one GPU: NCCL refuses that, gloo does not."""
+    devices._take_own_gpu = lambda: None
+    if launched().count > 1:
+        torch.distributed.init_process_group("gloo")
+
+
+def main(encoder_folder: str, out: str, device: str = "cpu") -> None:
     encoder = load_encoder(encoder_folder)
-    processes = join(torch.device("cpu"))
-    found = {
-        "count": processes.count,
-        "gradients": gradients(processes),
-        "fits": fits(encoder),
-        "noise": noise(processes),
-    }
+    if device == "cuda":
+        share_one_gpu()
+    processes = join(torch.device(device))
     path = Path(out) / f"{processes.rank}-of-{processes.count}.json"
-    path.write_text(json.dumps(found))
-    if processes.count > 1:
+    found: dict[str, object] = {"count": processes.count, "fits": fits(encoder, device)}
+    if device == "cpu":
+        found |= {"gradients": gradients(processes), "noise": noise(processes)}
+    if device == "cpu" and processes.count > 1:
+        found["resumed"] = resumed(encoder, processes, Path(out) / "run")
         processes.wait_for_all()
-        lost = death_of_another(encoder, processes)
-        path.write_text(json.dumps({**found, "lost": lost}))
+        path.write_text(json.dumps(found))
+        found["lost"] = death_of_another(encoder, processes)
+    path.write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

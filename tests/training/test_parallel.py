@@ -45,26 +45,27 @@ def environment(tmp_path_factory) -> dict[str, str]:
     return {**os.environ, **own, "COLUMNS": "100"}
 
 
-@pytest.fixture(scope="module")
-def results(encoder_without_dropout, environment, tmp_path_factory) -> list[dict]:
-    """What one process found, then what each of two found together."""
-    out = tmp_path_factory.mktemp("results")
+def one_and_two(encoder: Path, environment: dict[str, str], out: Path, device: str) -> tuple[list[int], list[dict]]:
+    """Exit codes of two processes; and what one process found, then what each of the two found together."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    two = [
-        {"RANK": str(r), "LOCAL_RANK": str(r), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        for r in range(2)
-    ]
-    command = [sys.executable, SCRIPT, encoder_without_dropout, out]
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, parallel.TIMEOUT_VARIABLE: "60"}
+    command = [sys.executable, several_processes.__file__, encoder, out, device]
     started = [
-        subprocess.Popen(command, env={**environment, **each, parallel.TIMEOUT_VARIABLE: "60"}, stderr=subprocess.PIPE)
-        for each in two
+        subprocess.Popen(command, env={**environment, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank in range(2)
     ]
-    several_processes.main(str(encoder_without_dropout), str(out))
-    printed = [process.communicate(timeout=300)[1].decode() for process in started]
-    assert [process.returncode for process in started] == [0, 9], printed
-    return [json.loads((out / f"{name}.json").read_text()) for name in ("0-of-1", "0-of-2", "1-of-2")]
+    several_processes.main(str(encoder), str(out), device)
+    codes = [process.wait(timeout=300) for process in started]
+    return codes, [json.loads((out / f"{name}.json").read_text()) for name in ("0-of-1", "0-of-2", "1-of-2")]
+
+
+@pytest.fixture(scope="module")
+def results(encoder_without_dropout, environment, tmp_path_factory) -> list[dict]:
+    codes, found = one_and_two(encoder_without_dropout, environment, tmp_path_factory.mktemp("results"), "cpu")
+    assert codes == [0, 9], "the second process ends itself at the end"
+    return found
 
 
 def test_the_gather_gives_every_parameter_the_gradient_of_the_whole_batch(results):
@@ -88,10 +89,27 @@ def test_two_processes_train_as_one_does_with_the_same_batches(results, method):
     assert two[0] == two[1], "the processes hold the same network, to the last bit"
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_two_processes_on_one_gpu_train_as_a_captured_step_does(encoder_without_dropout, environment, tmp_path):
+    codes, (one, *two) = one_and_two(encoder_without_dropout, environment, tmp_path, "cuda")
+    assert codes == [0, 0]
+    for method in ("dpl of the paper", "fine-tuning", "e2e"):
+        for stage, losses in one["fits"][method]["losses"].items():
+            for each in two:
+                np.testing.assert_allclose(each["fits"][method]["losses"][stage], losses, rtol=0.03)
+
+
 def test_each_process_has_its_own_dropout_and_the_main_one_that_of_a_single_process(results):
     one, main, other = (result["noise"] for result in results)
     assert one == main
     assert set(other).isdisjoint(main)
+
+
+def test_the_main_process_keeps_checkpoints_and_all_resume_from_them(results):
+    for each in (result["resumed"] for result in results[1:]):
+        assert each["same"]
+        assert each["files"] == ["discovery.safetensors", "pre-training.safetensors", "run.json"]
+        assert "not all processes see these checkpoints" in each["message"]
 
 
 def test_when_a_process_dies_the_others_end_with_one_line(results):
