@@ -146,6 +146,22 @@ class MissingExtra(SettingsError):
         super().__init__(f"{what} needs {package}; install it with: pip install 'newfound[{extra}]'")
 
 
+class ProcessLost(NewfoundError):
+    """One of several processes that train together has ended, or does not answer any more.
+
+    Attributes:
+        rank: The number of the process that noticed it, counted from 0.
+        count: How many processes there were.
+    """
+
+    def __init__(self, rank: int, count: int) -> None:
+        self.rank, self.count = rank, count
+        super().__init__(
+            f"one of the {count} processes has ended or does not answer; see its own message, and start all of them "
+            "again"
+        )
+
+
 class EncoderError(NewfoundError):
     """An encoder cannot be found, verified or split."""
 

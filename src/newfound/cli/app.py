@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from newfound.cli import bench, check, data, discover, models, review
 from newfound.cli.errors import message_with_flags
+from newfound.cli.processes import (
+    check_processes,
+    leave_processes,
+    name_of_process,
+    wait_for_the_main_process_to_speak,
+)
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
+from newfound.training.launch import launched
 from newfound.version import __version__
 
 app = typer.Typer(
@@ -50,10 +58,16 @@ def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
     settle_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if not launched().is_main:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
     try:
+        check_processes(arguments)
         code = app(arguments, standalone_mode=False)
+        leave_processes()
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
+        if not launched().is_main:
+            sys.exit(130)
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)
         print(f"newfound: {message or 'stopped'}", file=sys.stderr)
         sys.exit(130)
@@ -66,9 +80,10 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
+        wait_for_the_main_process_to_speak()
         if "--debug" in sys.argv or not _can_be_fixed_by_user(error):
             raise
-        print(f"newfound: error: {message_with_flags(error)}", file=sys.stderr)
+        print(f"newfound: error: {name_of_process()}{message_with_flags(error)}", file=sys.stderr, flush=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 

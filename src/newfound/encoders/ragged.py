@@ -9,7 +9,8 @@ a captured CUDA graph needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -68,6 +69,7 @@ class Batch:
         windows: Number of windows.
         width: Number of slots of each window.
         max_rows_per_window: Largest number of rows that share a window.
+        share: The part of the batch that this process encodes; None for the whole of it.
     """
 
     rows: Tensor
@@ -76,6 +78,7 @@ class Batch:
     windows: int
     width: int
     max_rows_per_window: int
+    share: Share | None = None
 
     @classmethod
     def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
@@ -87,6 +90,29 @@ class Batch:
             device: Where the batch goes.
         """
         return lay_out(lengths, rows[None], device).batch(0)
+
+
+class Division(Protocol):
+    """Divides batches among processes (`newfound.training.parallel.Processes`)."""
+
+    def share(self, rows: Tensor) -> Tensor:
+        """Return the rows of this process."""
+
+    def gather(self, x: Tensor, size: int) -> Tensor:
+        """Return the vectors of all `size` rows of a batch, out of those of each process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part of a batch that this process encodes, where several processes work on one batch.
+
+    Attributes:
+        part: Its rows, laid out.
+        division: Makes the whole batch out of the parts again.
+    """
+
+    part: Batch
+    division: Division
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +147,20 @@ class RaggedBatches:
     Attributes:
         lengths: Token counts of all rows of the corpus, on the CPU.
         device: Where the batches go.
+        division: Divides each batch among several processes; None if this process encodes all of it.
     """
 
     lengths: Tensor
     device: torch.device
+    division: Division | None = None
 
     def batch(self, rows: Tensor) -> Batch:
         """Lay out one batch of these row numbers (CPU)."""
-        return Batch.of(self.lengths, rows, self.device)
+        whole = Batch.of(self.lengths, rows, self.device)
+        if self.division is None:
+            return whole
+        part = Batch.of(self.lengths, self.division.share(rows), self.device)
+        return replace(whole, share=Share(part, self.division))
 
     def layout(self, batches: Tensor) -> Layout:
         """Lay out many batches [steps, B] with the same windows."""

@@ -44,6 +44,7 @@ from newfound.model.probabilities import reliability_of, with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
+from newfound.training.parallel import join
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
 from newfound.training.seeding import derive
@@ -183,7 +184,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         corpus = Corpus.of(texts, labels, origins)
         self.check_settings(corpus)
         device = pick_device(self.device)
-        context = self._context(corpus, validation, device, run or Run(), watch or Watch())
+        run = run or Run()
+        run.divide_among(join(device))
+        context = self._context(corpus, validation, device, run, watch or Watch())
         context = replace(context, answerer=answerer, labeller=labeller)
         encoded = time.perf_counter()
         network, temperature = self._discover(context)
@@ -336,7 +339,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "without known intents this number is a rough guess: look at the intents, and give it (n_new) if they "
                 "are too fine or too coarse"
             )
-        return max(found.n_new, MIN_INTENTS - len(corpus.intents))
+        n_new = int(run.processes.from_main(torch.tensor(found.n_new)))
+        return max(n_new, MIN_INTENTS - len(corpus.intents))
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

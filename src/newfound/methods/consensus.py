@@ -175,7 +175,7 @@ class Consensus(Discoverer):
         if context.n_new and (len(logs) > context.n_new or not context.n_known):
             clusters, share = self._cluster(context, x, logs, number)
             y[logs], agreed[logs] = context.n_known + clusters.cpu(), share.cpu()
-        return y, agreed
+        return context.labels_of_main(y), agreed
 
     def _cluster(self, context: FitContext, x: Tensor, logs: Tensor, number: int) -> tuple[Tensor, Tensor]:
         """New intents [m] of the rows `logs` [m] of vectors x [n, d], and the share of the votes that agree on each."""

@@ -105,7 +105,9 @@ class FitContext:
     @property
     def batches(self) -> RaggedBatches:
         """Makes the batches of the training corpus."""
-        return RaggedBatches(self.train.lengths, self.device)
+        processes = self.run.processes
+        divided = processes.count > 1 and bool(self.tune.layers)  # vectors that are only looked up are not worth it
+        return RaggedBatches(self.train.lengths, self.device, processes if divided else None)
 
     @property
     def y(self) -> Tensor:
@@ -130,19 +132,23 @@ class FitContext:
 
     def embed(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d]."""
-        return embed(network, self.train.features, self.train.batches)
+        return embed(network, self.train.features, self.train.batches, self.run.processes)
 
     def silhouette(self, network: IntentNetwork, of: str) -> float:
         """Silhouette of the validation data under their predicted intents; `of` is "new" (unlabelled rows) or "all".
 
         It needs no label: it says how compact and separate the predicted intents are.
         """
-        x = embed(network, self.validation.features, self.validation.batches)
+        x = embed(network, self.validation.features, self.validation.batches, self.run.processes)
         rows = self.validation.where(self.validation.y < 0) if of == "new" else torch.arange(len(x))
         x = x[rows[:MAX_VALIDATION_ROWS].to(x.device)]
         with torch.inference_mode():
             predicted = network.classifier(x).argmax(1)
             return float(silhouette_on_device(x, predicted, self.n_known + self.n_new))
+
+    def labels_of_main(self, y: Tensor) -> Tensor:
+        """Labels [n] as the main process has them: the batches of all processes are drawn from them, and must agree."""
+        return self.run.processes.from_main(y)
 
     def pseudo_label_accuracy(self, ids: Tensor) -> dict[str, float]:
         """Of pseudo-labels [n] on the unlabelled rows, after the best matching; empty without gold labels."""

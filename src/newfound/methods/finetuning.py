@@ -67,6 +67,7 @@ def fine_tune(
         stage: The name of this training, unique within the fit.
         contrast: Batches and temperatures.
     """
+    y = context.labels_of_main(y)
     if len(set(y[y >= 0].tolist())) < 2:
         y = torch.full_like(y, -1)
     target = y.to(context.device)

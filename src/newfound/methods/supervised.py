@@ -32,7 +32,7 @@ def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: boo
     found = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
     ids = context.y.clone()
     ids[rows] = context.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
-    return ids
+    return context.labels_of_main(ids)
 
 
 def train_on_labels(
@@ -46,6 +46,7 @@ def train_on_labels(
     temperature: float,
 ) -> None:
     """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none)."""
+    y = context.labels_of_main(y)
     target = y.to(context.device)
 
     def step(batch: Batch) -> Losses:
@@ -70,6 +71,7 @@ def train_head(
         schedule: Epochs and learning rates.
         temperature: Of the cosine classifier's cross-entropy.
     """
+    y = context.labels_of_main(y)
     target, classifier = y.to(context.device), network.classifier
 
     def step(batch: Batch) -> Losses:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from newfound.encoders.encoder import Features, Tail
 from newfound.encoders.ragged import Batch
+from newfound.training.parallel import ALONE, Processes
 
 
 class CosineClassifier(nn.Module):
@@ -69,12 +70,18 @@ class IntentNetwork(nn.Module):
         self.classifier = CosineClassifier(width, n_intents) if classifier is None else classifier
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
-        """Return the vectors of a batch, [views x B, d]; the classifier is not applied."""
-        x: Tensor = self.tail(features, batch, views)
+        """Return the vectors of a batch, [views x B, d]; the classifier is not applied.
+
+        Where several processes share a batch, each computes its part of the vectors, and all get the whole of them.
+        """
+        share = batch.share
+        x: Tensor = self.tail(features, batch if share is None else share.part, views)
         if self.dense is not None:
             x = torch.tanh(self.dense(x))
         dropped: Tensor = self.dropout(x)
-        return dropped
+        if share is None:
+            return dropped
+        return share.division.gather(dropped.view(views, -1, dropped.shape[-1]), len(batch.rows)).flatten(0, 1)
 
     def two_views(self, features: Features, batch: Batch) -> Tensor:
         """Return two views of a batch, [2, B, d], computed in one pass; they differ by dropout."""
@@ -99,20 +106,21 @@ class IntentNetwork(nn.Module):
 
 
 @torch.inference_mode()
-def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch]) -> Tensor:
+def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch], processes: Processes = ALONE) -> Tensor:
     """Return the vectors of a whole corpus, [n, d], on its device and without dropout.
 
     Args:
         network: The network.
         features: The features of the corpus.
         batches: Batches that cover the corpus (`whole_corpus`).
+        processes: Among which the batches are divided.
     """
     network.eval()
     device = features.data.flat.device
     if network.tail.stack is None and network.dense is None:
         return features.data.flat
-    vectors = torch.empty(len(features), network.classifier.weight.shape[1], device=device)
+    vectors = torch.zeros(len(features), network.classifier.weight.shape[1], device=device)
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-        for batch in batches:
+        for batch in batches[processes.rank :: processes.count]:
             vectors[batch.rows] = network(features, batch).float()
-    return vectors
+    return processes.total(vectors)  # the rows of the others are zero

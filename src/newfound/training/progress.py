@@ -34,6 +34,20 @@ class _NoTask:
         pass
 
 
+class Muted:
+    """Is told everything and passes nothing on: of several processes, only the main one speaks."""
+
+    def note(self, message: str) -> None:
+        pass
+
+    def warn(self, message: str) -> None:
+        pass
+
+    @contextmanager
+    def task(self, title: str, total: int) -> Iterator[Task]:
+        yield _NoTask()
+
+
 class Silent:
     """Shows nothing. Notes and warnings go to the logger `newfound`, where the caller's program can see them."""
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from newfound.errors import RunMismatch, TargetExists, UnfinishedRun
 from newfound.files import to_json, write_atomically
-from newfound.training.progress import Reporter, Silent
+from newfound.training.parallel import ALONE, Processes
+from newfound.training.progress import Muted, Reporter, Silent
 
 IDENTITY_FILE = "run.json"
 T = TypeVar("T")
@@ -36,6 +37,8 @@ class Run:
 
     `memory`, a dictionary handed to several fits of one process, lets them share what they have in common: features
     on the device, and the pre-training on the known intents.
+
+    `processes` are those that the fit is divided among; only the main one reports and writes.
     """
 
     def __init__(
@@ -56,11 +59,18 @@ class Run:
         self._last = time.monotonic()
         self.memory = memory
         self.identity: dict[str, Any] = {}
+        self.processes = ALONE
+
+    def divide_among(self, processes: Processes) -> None:
+        """Let several processes work on this fit."""
+        self.processes = processes
+        if not processes.is_main:
+            self.reporter = Muted()
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Claim the folder for a fit with this identity; resuming another fit's checkpoints is refused."""
         self.identity = dict(identity)
-        if self.folder is None:
+        if self.folder is None or not self.processes.is_main:
             return
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
@@ -107,7 +117,7 @@ class Run:
     def keep(self, stage: str, state: StageState) -> None:
         """Write a checkpoint: one file, one rename."""
         path = self._path(stage)
-        if path is None:
+        if path is None or not self.processes.is_main:
             return
         from safetensors.torch import save
 
@@ -123,7 +133,7 @@ class Run:
 
     def finish(self) -> None:
         """The result is safe elsewhere: checkpoints are no longer needed. Only what a run wrote is removed."""
-        if self.folder is None or not (self.folder / IDENTITY_FILE).is_file():
+        if self.folder is None or not self.processes.is_main or not (self.folder / IDENTITY_FILE).is_file():
             return
         for path in self._own_files():
             path.unlink(missing_ok=True)

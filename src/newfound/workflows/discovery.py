@@ -18,13 +18,16 @@ from newfound.intents.namers import NamerSettings
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
-from newfound.training.progress import Reporter, Silent
+from newfound.training.launch import launched
+from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     check_fit_options,
     device_for,
     encoder_for,
     fit,
+    reporter_of_main,
     run_beside,
+    save_once,
     settings_of_effort,
     tell_engine,
 )
@@ -136,11 +139,14 @@ class DiscoverResult:
 def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
     """Discover the new intents and fit one classifier; write it as a folder if the request names one.
 
+    Of several processes that were started together (docs/howto/several-gpus.md), all call this. The main one reports
+    and writes, and the others return when the folder is written.
+
     Args:
         request: What to discover, in what, and how.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter_of_main(reporter)
     if request.out is not None and not isinstance(request.out, str | Path):
         raise SettingsError("`out` must be a folder; texts and labels are one pair: discover((texts, labels), logs)")
     out = None if request.out is None else Path(request.out)
@@ -176,7 +182,7 @@ def _discover(
         request.read_logs or request.read,
         reporter,
         conflicts=request.conflicts,
-        conflicts_file=None if out is None else out.with_name(out.name + ".conflicts.csv"),
+        conflicts_file=out.with_name(out.name + ".conflicts.csv") if out is not None and launched().is_main else None,
         masked=request.redact,
         sample=sample,
     )
@@ -197,14 +203,18 @@ def _discover(
     fit(method, known + logs, run, llm=llm if request.namer is None else None)  # a namer is asked for names alone
     tell_engine(method.model_, reporter)
     model = with_asked_names(method.model_, llm)
-    if out is not None:
-        model.save(
-            out,
-            overwrite=request.overwrite,
-            with_encoder=request.with_encoder,
-            with_utterances=request.keep_utterances,
-        )
-    run.finish()
+
+    def save() -> None:
+        if out is not None:
+            model.save(
+                out,
+                overwrite=request.overwrite,
+                with_encoder=request.with_encoder,
+                with_utterances=request.keep_utterances,
+            )
+        run.finish()
+
+    save_once(run, save)
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 

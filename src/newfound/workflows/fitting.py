@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from newfound.defaults import Precision
 from newfound.errors import Interrupted, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
-from newfound.training.progress import Reporter
+from newfound.training.launch import launched
+from newfound.training.progress import Muted, Reporter, Silent
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -145,6 +147,18 @@ def run_beside(
         anew=anew and not resume,
         seconds_between_checkpoints=checkpoint_seconds,
     )
+
+
+def reporter_of_main(reporter: Reporter | None) -> Reporter:
+    """Return who is told the progress: of several processes that work together, only the main one tells it."""
+    return reporter or Silent() if launched().is_main else Muted()
+
+
+def save_once(run: Run, save: Callable[[], None]) -> None:
+    """Write the result of a fit in the main process; the others return when it is written."""
+    if run.processes.is_main:
+        save()
+    run.processes.wait_for_all()
 
 
 def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | None = None) -> None:

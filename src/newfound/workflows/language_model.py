@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from newfound.llm.settings import LanguageModelSettings
+from newfound.training.launch import launched
 from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def language_model(settings: LanguageModelSettings | None, reporter: Reporter) -
         settings: Which language model, and within which limits.
         reporter: Is told of questions that stay without an answer.
     """
-    if settings is None:
+    if settings is not None:
+        settings.check()
+    if settings is None or not launched().is_main:  # of several processes one asks
         yield None
         return
     from newfound.llm.asking import LanguageModel

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from newfound import defaults
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
-from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import check_fit_options, fit, settings_of_effort, with_cache
+from newfound.training.progress import Reporter
+from newfound.workflows.fitting import (
+    check_fit_options,
+    fit,
+    reporter_of_main,
+    save_once,
+    settings_of_effort,
+    with_cache,
+)
 from newfound.workflows.language_model import language_model
 from newfound.workflows.models import ModelSource, opened
 
@@ -111,7 +118,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         request: Which model to train on from.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter_of_main(reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
@@ -134,7 +141,8 @@ def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> Refit
     from newfound.review.questions import reclustered
 
     corpus, followed = reclustered(reviewed) if request.recluster else (reviewed.corpus(), 0)
-    fit(method, corpus, Run(reporter=reporter))
+    run = Run(reporter=reporter)
+    fit(method, corpus, run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
     model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
     with reporter.task(COMPARING, 1) as task:
@@ -142,7 +150,7 @@ def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> Refit
         task.advance()
     if out is not None:
         with reporter.task(WRITING, 1) as task:
-            model.save(out, overwrite=request.overwrite)
+            save_once(run, lambda: model.save(out, overwrite=request.overwrite))
             task.advance()
     return RefitResult(model, out, changes)
 

@@ -17,13 +17,15 @@ from newfound.defaults import Precision
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import (
     check_fit_options,
     device_for,
     encoder_for,
     fit,
+    reporter_of_main,
+    save_once,
     settings_of_effort,
     tell_engine,
 )
@@ -91,7 +93,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         request: Which model to go on from, and the newer logs.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter_of_main(reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
@@ -121,11 +123,11 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
         seed=request.seed,
         **settings,
     )
-    fit(method, earlier + fresh, Run(reporter=reporter), llm=llm)
+    run = Run(reporter=reporter)
+    fit(method, earlier + fresh, run, llm=llm)
     tell_engine(method.model_, reporter)
     model = with_asked_names(method.model_, llm)
-    if out is not None:
-        model.save(out, overwrite=request.overwrite)
+    save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
