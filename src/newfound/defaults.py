@@ -10,6 +10,9 @@ LogsHold = Literal["novel", "mixed"]
 Conflicts = Literal["error", "first", "drop"]
 """What becomes of a text with several labels: an error, its first label is kept, or the text is dropped."""
 
+Engine = Literal["local", "ray"]
+"""Where texts are classified or encoded: in this process, or by the workers of a Ray cluster."""
+
 METHOD: Final = "consensus"
 ENCODER: Final = "minilm"
 LOGS_HOLD: Final[LogsHold] = "mixed"
@@ -23,3 +26,4 @@ CONFLICTS: Final[Conflicts] = "error"
 ENCODING: Final = "utf-8"
 LANGUAGE: Final = "en"
 CHECKPOINT_SECONDS: Final = 5.0
+ENGINE: Final[Engine] = "local"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -10,6 +9,7 @@ import typer
 
 from newfound.cli import bench, check, data, discover, models, review
 from newfound.cli.errors import message_with_flags
+from newfound.cli.output import forget_output
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
 from newfound.version import __version__
@@ -62,8 +62,7 @@ def main() -> NoReturn:
         # reader may stop reading at any time (`newfound predict ... | head`), so this is not an error.
         sys.exit(0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else stop.code)
     except BrokenPipeError:
-        # The same without Typer. Python would flush stdout again at exit and print an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()  # the same without Typer
         sys.exit(0)
     except Exception as error:
         if "--debug" in sys.argv or not _can_be_fixed_by_user(error):

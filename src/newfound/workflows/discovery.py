@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.defaults import Conflicts, LogsHold
+from newfound.defaults import Conflicts, Engine, LogsHold
+from newfound.engines.ray_data import RaySettings
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
-from newfound.intents.namers import NamerSettings, namer_for
+from newfound.intents.namers import Namer, NamerSettings, namer_for
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.fitting import check_fit_options, fit, run_beside, settings_of_effort, with_cache
+from newfound.workflows.fitting import check_engine, check_fit_options, encoder_on, fit, run_beside, settings_of_effort
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,
@@ -65,6 +66,9 @@ class DiscoverRequest:
         keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
             the intents' names and keywords are kept.
         settings: More settings of the method, by name.
+        engine: Where a frozen encoder runs: local is this process, ray a cluster. The rest is computed here.
+        ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
+        workers: How many workers of the cluster load the encoder; None is as many as there is room for.
     """
 
     known: KnownSource
@@ -89,6 +93,9 @@ class DiscoverRequest:
     with_encoder: bool = False
     keep_utterances: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    engine: Engine = defaults.ENGINE
+    ray_address: str | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     entry = method_entry(request.method)
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
+    check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     known, logs = known_and_logs(
         request.known,
@@ -146,7 +154,25 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
     logs = distinct_logs(logs, reporter)
     check_n_new(request.n_new, logs, reporter)
-    method = _method(request, reporter)
+    settings = _settings(request, reporter)
+    with encoder_on(request.engine, request.encoder, _cluster(request)) as encoder:
+        method = method_entry(request.method).load()(encoder=encoder, **settings)
+        return _fitted(request, method, known, logs, out, namer, reporter)
+
+
+def _cluster(request: DiscoverRequest) -> RaySettings:
+    return RaySettings(request.ray_address, request.workers, request.device)
+
+
+def _fitted(
+    request: DiscoverRequest,
+    method: Discoverer,
+    known: Corpus,
+    logs: Corpus,
+    out: Path | None,
+    namer: Namer | None,
+    reporter: Reporter,
+) -> DiscoverResult:
     run = run_beside(
         out,
         reporter,
@@ -169,17 +195,13 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _method(request: DiscoverRequest, reporter: Reporter) -> Discoverer:
+def _settings(request: DiscoverRequest, reporter: Reporter) -> dict[str, Any]:
+    """Return the settings of the method."""
     entry = method_entry(request.method)
-    method = entry.load()
-    effort = settings_of_effort(method, request.effort, request.tune, request.device, reporter)
+    effort = settings_of_effort(entry.load(), request.effort, request.tune, request.device, reporter)
     settings = {**effort, **request.settings}
+    if request.engine == "ray" and settings.get("tune") in ("layers", "all"):
+        raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
-    return method(
-        n_new=request.n_new,
-        encoder=with_cache(request.encoder),
-        device=request.device,
-        seed=request.seed,
-        **settings,
-    )
+    return {"n_new": request.n_new, "device": request.device, "seed": request.seed, **settings}
