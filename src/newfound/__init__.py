@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from newfound.workflows import predict as predict
     from newfound.workflows import refit as refit
     from newfound.workflows import update as update
+    from newfound.workflows import write_predictions as write_predictions
 
 
 # Imported on first use: torch takes seconds to load, and `newfound --help` should not wait for it.
@@ -52,6 +53,7 @@ _HOME = {
     "predict": "newfound.workflows",
     "refit": "newfound.workflows",
     "update": "newfound.workflows",
+    "write_predictions": "newfound.workflows",
 }
 __all__ = [
     "DPL",
@@ -75,6 +77,7 @@ __all__ = [
     "predict",
     "refit",
     "update",
+    "write_predictions",
 ]
 
 

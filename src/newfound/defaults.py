@@ -13,6 +13,9 @@ Conflicts = Literal["error", "first", "drop"]
 Precision = Literal["fp32", "int8"]
 """How exactly a frozen encoder computes on a CPU: int8 is twice as fast, and its probabilities differ a little."""
 
+Engine = Literal["local", "ray"]
+"""Where texts are classified or encoded: in this process, or by the workers of a Ray cluster."""
+
 METHOD: Final = "consensus"
 ENCODER: Final = "minilm"
 LOGS_HOLD: Final[LogsHold] = "mixed"
@@ -28,3 +31,4 @@ ENCODING: Final = "utf-8"
 LANGUAGE: Final = "en"
 CHECKPOINT_SECONDS: Final = 5.0
 MAX_LOGS: Final = 100_000  # distinct utterances that a fit learns from
+ENGINE: Final[Engine] = "local"

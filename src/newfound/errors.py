@@ -162,6 +162,14 @@ class ProcessLost(NewfoundError):
         )
 
 
+class OutputError(NewfoundError):
+    """What was computed cannot be written: the disk is full, the folder is read-only, or the reader has gone."""
+
+
+class EngineError(NewfoundError):
+    """A cluster cannot be reached, or its workers die again and again."""
+
+
 class EncoderError(NewfoundError):
     """An encoder cannot be found, verified or split."""
 

@@ -9,18 +9,25 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from newfound.errors import SettingsError, TargetExists
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file: to a temporary file in the same folder, flushed to disk, which is then renamed."""
+    with file_atomically(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def file_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file that replaces the target when the block ends without an error, flushed to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(0o666 & ~_umask())  # temporary files can be read by their owner only

@@ -11,6 +11,7 @@ import typer
 
 from newfound.cli import bench, check, data, discover, models, review
 from newfound.cli.errors import message_with_flags
+from newfound.cli.output import forget_output
 from newfound.cli.processes import (
     check_processes,
     leave_processes,
@@ -76,8 +77,7 @@ def main() -> NoReturn:
         # reader may stop reading at any time (`newfound predict ... | head`), so this is not an error.
         sys.exit(0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else stop.code)
     except BrokenPipeError:
-        # The same without Typer. Python would flush stdout again at exit and print an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()  # the same without Typer
         sys.exit(0)
     except Exception as error:
         wait_for_the_main_process_to_speak()

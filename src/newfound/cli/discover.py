@@ -12,6 +12,7 @@ from newfound import defaults
 from newfound.cli.options import (
     ConflictsOption,
     EncoderOption,
+    EngineOptions,
     FileOptions,
     FitOptions,
     FolderOptions,
@@ -33,6 +34,7 @@ from newfound.cli.options import (
     SeedOption,
     with_option_groups,
 )
+from newfound.cli.output import quiet_output
 from newfound.cli.parsing import one_of, precision_named, whole_number_or_auto
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table
@@ -100,6 +102,7 @@ def discover(
     folder: FolderOptions,
     asking: LanguageModelOptions,
     naming: NamerOptions,
+    engine: EngineOptions,
     out: ModelOutOption,
     logs: LogsArgument = None,
     method: MethodOption = defaults.METHOD,
@@ -135,9 +138,11 @@ def discover(
         with_encoder=folder.with_encoder,
         keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
+        **engine.chosen(),
         **_fit_settings(fit),
     )
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    with quiet_output(request.engine == "ray"):
+        result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
     print_next(out, result.logs.texts[0])
 

@@ -44,6 +44,9 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.FormatMismatch, "is it of another format?", "is it of another format? (--format)"),
     (errors.SettingsError, "give a token, or use 127.0.0.1", "give a secret with --token-file, or use 127.0.0.1"),
     (errors.SettingsError, "choose another host or port", "choose another --host or --port"),
+    (errors.SettingsError, "say where the predictions are to be written", "name a file or folder with --out"),
+    (errors.EngineError, "choose fewer workers", "choose fewer with --workers"),
+    (errors.EngineError, "no Ray cluster at", "--ray-address: no Ray cluster at"),
     (
         errors.NothingAccepted,
         "accept some first, or accept all of them",

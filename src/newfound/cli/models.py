@@ -7,13 +7,14 @@ import logging
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from newfound import defaults
 from newfound.cli.options import (
     DeviceOption,
+    EngineOptions,
     ExportFormatOption,
     FileOptions,
     LanguageModelOptions,
@@ -25,6 +26,7 @@ from newfound.cli.options import (
     WorkersOption,
     with_option_groups,
 )
+from newfound.cli.output import quiet_output, writing_output
 from newfound.cli.parsing import precision_named, share
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
@@ -42,7 +44,22 @@ def add_to(app: typer.Typer) -> None:
 def predict(
     model: ModelArgument,
     files: PredictFileOptions,
-    file: Annotated[str, typer.Argument(help="A file of utterances, or - for standard input, one a line.")] = "-",
+    engine: EngineOptions,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A file of utterances, a folder of Parquet files, or - for standard input, one utterance a line."
+        ),
+    ] = "-",
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            help="Write to this file, or to a folder of Parquet files if the name ends with a slash. By default, "
+            "predictions are printed.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
     max_outliers: Annotated[
@@ -64,39 +81,66 @@ def predict(
     ] = None,
     precision: PrecisionOption = defaults.PRECISION,
     format: Annotated[
-        str, typer.Option("--format", help="How predictions are written: jsonl, csv or parquet.")
-    ] = "jsonl",
+        str | None,
+        typer.Option(
+            "--format",
+            help="How predictions are written: jsonl, csv or parquet. By default, the ending of --out decides, else "
+            "jsonl.",
+        ),
+    ] = None,
 ) -> None:
     """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
     from newfound.exports.predictions import WRITERS, check_writer
-    from newfound.workflows.prediction import PredictRequest, stream_predictions
 
     if format in READERS and format not in WRITERS:
         raise SettingsError(f"--format {format}: one of {', '.join(WRITERS)}; the file's format is --input-format")
-    check_writer(format)
+    check_writer(format or "jsonl")
+    settings: dict[str, Any] = {
+        "model": model,
+        "texts": file,
+        "max_outliers": None if max_outliers is None else share(max_outliers, "--max-outliers"),
+        "encoder": encoder,
+        "device": device,
+        "read": files.reading(),
+        "top": top,
+        "threshold": None if threshold is None else share(threshold, "--threshold"),
+        "fallback": fallback,
+        "precision": precision_named(precision),
+    }
+    chosen = engine.chosen()
+    if out not in (None, "-"):
+        from newfound.workflows.writing import WritePredictionsRequest, write_predictions
+
+        request = WritePredictionsRequest(**settings, **chosen, out=out, format=format, overwrite=force)
+        with quiet_output(chosen["engine"] == "ray"):
+            written = write_predictions(request, reporter=reporter_for_terminal())
+        files_written = f", {written.files:,} files" if written.files > 1 else ""
+        print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
+    elif chosen["engine"] == "ray":
+        raise SettingsError("--engine ray: name the folder of the predictions with --out")
+    else:
+        _print_predictions(settings, format or "jsonl")
+
+
+def _print_predictions(settings: dict[str, Any], format: str) -> None:
+    from newfound.exports.predictions import WRITERS
+    from newfound.workflows.prediction import PredictRequest, stream_predictions
+
     if format == "parquet" and sys.stdout.isatty():
-        raise SettingsError("--format parquet: the terminal cannot show it; redirect the output to a file")
-    request = PredictRequest(
-        model,
-        file,
-        max_outliers=None if max_outliers is None else share(max_outliers, "--max-outliers"),
-        encoder=encoder,
-        device=device,
-        read=files.reading(),
-        top=top,
-        threshold=None if threshold is None else share(threshold, "--threshold"),
-        fallback=fallback,
-        precision=precision_named(precision),
-    )
+        raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
     # The file and the model are looked at before the first byte is written.
-    batches = stream_predictions(request, reporter=reporter_for_terminal())
+    batches = stream_predictions(PredictRequest(**settings), reporter=reporter_for_terminal())
     first = next(batches, None)
+    top = settings["top"]
     intents = len(first[0].prediction.top) if first else top  # there may be fewer than were asked for
-    writer = WRITERS[format](sys.stdout.buffer, min(top, intents))
+    with writing_output():
+        writer = WRITERS[format](sys.stdout.buffer, min(top, intents))
     for batch in chain([] if first is None else [first], batches):
-        writer.write((answer.line, answer.prediction) for answer in batch)
-    writer.close()
-    sys.stdout.buffer.flush()
+        with writing_output():
+            writer.write((answer.line, answer.prediction) for answer in batch)
+    with writing_output():
+        writer.close()
+        sys.stdout.buffer.flush()
 
 
 def evaluate(

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
 from newfound import defaults
+from newfound.cli.parsing import one_of
 from newfound.data.readers import READERS
 from newfound.encoders.registry import RELEASES
+from newfound.errors import SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
 from newfound.llm.settings import BUDGET, LanguageModelSettings
 from newfound.methods.registry import METHODS
@@ -153,6 +155,32 @@ ConflictsOption = Annotated[
         help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Where the encoder runs."""
+
+    engine: Annotated[
+        str, typer.Option("--engine", help="local, or ray: on a cluster, or on all cores of this machine.")
+    ] = defaults.ENGINE
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address", help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="How many Ray workers; by default one for each GPU, or else each core."),
+    ] = None
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        engine = one_of(self.engine, "--engine", *get_args(defaults.Engine))
+        if engine == "local" and (self.ray_address is not None or self.workers is not None):
+            raise SettingsError("--ray-address and --workers are for --engine ray")
+        return {"engine": engine, "ray_address": self.ray_address, "workers": self.workers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from typing import Any
 from newfound.data.columns import find_columns, has_label_column, has_text_column
 from newfound.data.compressed import GZIP_START, unpacked
 from newfound.data.delimited import DELIMITERS, fields_of, named_delimiter, read_csv, read_delimited, read_tsv
-from newfound.data.rows import Columns, Row, Source, label_text
-from newfound.errors import ColumnMissing, DataError, FormatMismatch, FormatUnknown
+from newfound.data.parquet import read_parquet, read_parquet_folder
+from newfound.data.rows import Columns, Row, Source, row_of_mapping
+from newfound.errors import DataError, FormatMismatch, FormatUnknown
 
 __all__ = [
     "READERS",
@@ -62,7 +63,7 @@ def _read_json_lines(source: Source, columns: Columns, lines: Iterator[str]) -> 
         # Among labelled and unlabelled records, the first may have no label.
         if names is None or (names.label is None and names.labels == "optional"):
             names = _named(source, f"{source.name}, line {number}", list(map(str, record)), columns)
-        yield _row_of_mapping(source.name, number, record, names)
+        yield row_of_mapping(source.name, number, record, names)
 
 
 def _named(source: Source, where: str, names: list[str], columns: Columns) -> Columns:
@@ -70,47 +71,6 @@ def _named(source: Source, where: str, names: list[str], columns: Columns) -> Co
     found = find_columns(source, where, names, replace(columns, header=True))
     label = columns.label if found.label is None else names[found.label]
     return replace(columns, text=names[found.text], label=label)
-
-
-def _row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Columns) -> Row:
-    if columns.text not in record:
-        raise ColumnMissing(f"{name}, line {line}", columns.text or "text", "text", list(map(str, record)))
-    text = record[columns.text]
-    if text is None:
-        text = ""
-    if not isinstance(text, str):
-        raise DataError(f"{name}, line {line}: {columns.text!r} is not a string but {type(text).__name__}")
-    if not columns.reads_labels:
-        return Row(line, text, None)
-    if columns.label not in record and columns.labels == "required":
-        raise ColumnMissing(f"{name}, line {line}", columns.label or "label", "label", list(map(str, record)))
-    label = record.get(columns.label or "label")
-    try:
-        return Row(line, text, label_text(label))
-    except DataError:
-        raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}") from None
-
-
-def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
-    """Read a Parquet file; the line of a row is its number in the file."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise DataError(f"{source.name}: reading Parquet needs pyarrow; pip install 'newfound[parquet]'") from None
-    try:
-        table = pq.ParquetFile(source.stream)
-    except (pa.ArrowInvalid, pa.ArrowIOError) as error:
-        raise DataError(f"{source.name}: not a Parquet file ({str(error).splitlines()[0]})") from None
-    names = list(table.schema_arrow.names)
-    found = find_columns(source, f"{source.name}, line 1", names, replace(columns, header=True))
-    wanted = [names[found.text]] + ([] if found.label is None else [names[found.label]])
-    columns = replace(columns, text=wanted[0], label=wanted[-1] if found.label is not None else None)
-    line = 0
-    for batch in table.iter_batches(batch_size=8192, columns=wanted):
-        for record in batch.to_pylist():
-            line += 1
-            yield _row_of_mapping(source.name, line, record, columns)
 
 
 def read_text(source: Source, columns: Columns) -> Iterator[Row]:
@@ -324,8 +284,6 @@ def format_of(name: str, chosen: str | None = None) -> str:
     if extension == ".xls":
         raise DataError(f"{name}: the old Excel format is not read; save it as .xlsx or CSV")
     if extension not in FORMAT_OF_EXTENSION:
-        if Path(name).is_dir():
-            raise DataError(f"{name}: is a directory; give a file")
         seen = f"the extension {extension!r}" if extension else "a name without extension"
         raise FormatUnknown(name, seen, list(READERS))
     return FORMAT_OF_EXTENSION[extension]
@@ -353,8 +311,8 @@ def open_rows(
     """Stream the rows of a file.
 
     Args:
-        path: The file; `-` is standard input, which is plain text, a table or JSON lines by its first line, unless
-            `format` says which.
+        path: The file, or a folder of Parquet files; `-` is standard input, which is plain text, a table or JSON lines
+            by its first line, unless `format` says which.
         columns: Which columns to read.
         format: One of `READERS`; by default, the file's extension decides.
         encoding: The file's character encoding. A file that is not UTF-8 but looks like Windows-1252 is read as such.
@@ -365,6 +323,11 @@ def open_rows(
     """
     name = "standard input" if str(path) == "-" else str(path)
     encoding = _encoding_named(encoding)
+    if str(path) != "-" and Path(path).is_dir():
+        if format not in (None, "parquet"):
+            raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
+        yield from read_parquet_folder(Path(path), columns, on_note)
+        return
     chosen = format_of("-.txt" if str(path) == "-" else str(path), format)
     reader = read_text_or_table if chosen == "text" and format is None else READERS[chosen]
     if chosen == "text" and delimiter is not None:

@@ -6,9 +6,9 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
-from newfound.errors import DataError, WrongEncoding
+from newfound.errors import ColumnMissing, DataError, WrongEncoding
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
 MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
@@ -135,12 +135,20 @@ class Source:
         position = self.stream.tell()
         self.stream.seek(0)
         try:
-            beyond_ascii = [line for line in self.stream if not line.isascii()]
+            letters = others = 0
+            is_fallback = True
+            for line in self.stream:  # and not all of them at once: the file may be larger than the memory
+                if line.isascii():
+                    continue
+                if _is_utf8(line):
+                    return self.mixed_encodings
+                counts = _fallback_characters(line)
+                is_fallback = is_fallback and counts is not None
+                if counts is not None:
+                    letters, others = letters + counts[0], others + counts[1]
         finally:
             self.stream.seek(position)
-        if any(map(_is_utf8, beyond_ascii)):
-            return self.mixed_encodings
-        return _looks_like_fallback(b"".join(beyond_ascii))
+        return is_fallback and others < MAX_FALLBACK_SHARE * letters
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -151,15 +159,38 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _looks_like_fallback(lines: bytes) -> bool:
-    """Return whether lines can be Windows-1252: all bytes are characters, and few of the letters are beyond ASCII."""
+def _fallback_characters(line: bytes) -> tuple[int, int] | None:
+    """Return how many letters a line in Windows-1252 has and how many characters beyond ASCII; None if it cannot be."""
     try:
-        text = lines.decode(FALLBACK_ENCODING)
+        text = line.decode(FALLBACK_ENCODING)
     except UnicodeDecodeError:
-        return False
-    letters = [character for character in text if character.isalpha()]
-    others = sum(not character.isascii() for character in text)
-    return others < MAX_FALLBACK_SHARE * len(letters)
+        return None
+    return sum(map(str.isalpha, text)), sum(not character.isascii() for character in text)
+
+
+def row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Columns) -> Row:
+    """Return a row of a record with named values.
+
+    Raises:
+        ColumnMissing: The record has no such column.
+        DataError: The text is no string, or the label neither a text nor a whole number.
+    """
+    if columns.text not in record:
+        raise ColumnMissing(f"{name}, line {line}", columns.text or "text", "text", list(map(str, record)))
+    text = record[columns.text]
+    if text is None:
+        text = ""
+    if not isinstance(text, str):
+        raise DataError(f"{name}, line {line}: {columns.text!r} is not a string but {type(text).__name__}")
+    if not columns.reads_labels:
+        return Row(line, text, None)
+    if columns.label not in record and columns.labels == "required":
+        raise ColumnMissing(f"{name}, line {line}", columns.label or "label", "label", list(map(str, record)))
+    label = record.get(columns.label or "label")
+    try:
+        return Row(line, text, label_text(label))
+    except DataError:
+        raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}") from None
 
 
 def label_text(value: object) -> str | None:

@@ -1,11 +1,14 @@
-"""Predictions as JSON lines, CSV or Parquet, written to a stream as they arrive."""
+"""Predictions as JSON lines, CSV or Parquet, written to a stream as they arrive.
+
+Each row starts with the columns of the input that are kept: by default its line and its text.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any, BinaryIO, Protocol
@@ -13,6 +16,8 @@ from typing import Any, BinaryIO, Protocol
 from newfound.errors import MissingExtra, SettingsError
 from newfound.model.types import Prediction
 
+KEPT = ("line", "text")
+COLUMNS = ("intent", "known", "probability", "outlier", "status")
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
 
 
@@ -37,15 +42,17 @@ def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
 class JsonLines:
     """One JSON object a line."""
 
-    def __init__(self, stream: BinaryIO, top: int) -> None:
+    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
         """Write to a stream; `top` says how many of the most probable intents are written."""
         self._stream, self._top = stream, top
 
     def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
         """Write one line for each prediction."""
-        for line, prediction in predictions:
-            values = values_of(line, prediction, top=self._top)
-            self._stream.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+        self.write_rows(values_of(line, prediction, top=self._top) for line, prediction in predictions)
+
+    def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Write one line for each row; what JSON does not know is written as its text."""
+        self._stream.write(b"".join(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n" for row in rows))
         self._stream.flush()
 
     def close(self) -> None:
@@ -55,22 +62,25 @@ class JsonLines:
 class CommaSeparated:
     """CSV with a header; the most probable intents are columns intent_1, probability_1, intent_2 and so on."""
 
-    def __init__(self, stream: BinaryIO, top: int) -> None:
+    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
         """Write to a stream; `top` says how many of the most probable intents are written."""
         self._stream, self._top = stream, top
-        names = ["line", "text", "intent", "known", "probability", "outlier", "status"]
+        names = [*kept, *COLUMNS]
         self._write([names + [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]])
 
     def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
         """Write one row for each prediction."""
-        rows = []
-        for line, prediction in predictions:
-            values = values_of(line, prediction, top=self._top)
-            ranked = values.pop("top", ())
-            cells = [str(value).lower() if isinstance(value, bool) else value for value in values.values()]
+        self.write_rows(values_of(line, prediction, top=self._top) for line, prediction in predictions)
+
+    def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Write one row for each, with the columns of the header in their order."""
+        lines = []
+        for values in rows:
+            ranked = values.pop("top", None) or ()
+            cells = [_cell(value) for value in values.values()]
             cells += [cell for one in ranked for cell in (one["intent"], one["probability"])]
-            rows.append(cells + [None] * (2 * (self._top - len(ranked))))
-        self._write(rows)
+            lines.append(cells + [None] * (2 * (self._top - len(ranked))))
+        self._write(lines)
 
     def _write(self, rows: list[list[Any]]) -> None:
         text = io.StringIO(newline="")
@@ -80,6 +90,12 @@ class CommaSeparated:
 
     def close(self) -> None:
         """Do nothing; every row is complete."""
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
 class Parquet:
@@ -95,18 +111,8 @@ class Parquet:
         import pyarrow
         from pyarrow import parquet
 
-        ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
-        columns = [
-            ("line", pyarrow.int64()),
-            ("text", pyarrow.string()),
-            ("intent", pyarrow.string()),
-            ("known", pyarrow.bool_()),
-            ("probability", pyarrow.float64()),
-            ("outlier", pyarrow.float64()),
-            ("status", pyarrow.string()),
-            *([("top", ranked)] if top else []),
-        ]
-        self._schema = pyarrow.schema(columns)
+        kept = [("line", pyarrow.int64()), ("text", pyarrow.string())]
+        self._schema = pyarrow.schema([*kept, *arrow_fields(top)])
         self._writer = parquet.ParquetWriter(stream, self._schema)
         self._table = pyarrow.Table.from_pylist
         self._top = top
@@ -129,11 +135,23 @@ class Parquet:
         self._writer.close()
 
 
-WRITERS: dict[str, Callable[[BinaryIO, int], PredictionWriter]] = {
+def arrow_fields(top: int) -> list[tuple[str, Any]]:
+    """Return names and types of the columns of predictions in Parquet."""
+    import pyarrow
+
+    ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
+    types = (pyarrow.string(), pyarrow.bool_(), pyarrow.float64(), pyarrow.float64(), pyarrow.string())
+    return [*zip(COLUMNS, types, strict=True), *([("top", ranked)] if top else [])]
+
+
+WRITERS: dict[str, Callable[..., PredictionWriter]] = {
     "jsonl": JsonLines,
     "csv": CommaSeparated,
     "parquet": Parquet,
 }
+
+
+FORMAT_OF_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def check_writer(format: str) -> None:

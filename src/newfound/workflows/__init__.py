@@ -31,6 +31,7 @@ _WORKFLOWS = {
     "predict": ("prediction", "PredictRequest"),
     "refit": ("refitting", "RefitRequest"),
     "update": ("updating", "UpdateRequest"),
+    "write_predictions": ("writing", "WritePredictionsRequest"),
 }
 _TYPES = {
     **{request: module for module, request in _WORKFLOWS.values()},
@@ -38,6 +39,7 @@ _TYPES = {
     "DiscoverResult": "discovery",
     "Evaluation": "evaluation",
     "ExportResult": "exporting",
+    "PredictionsWritten": "writing",
     "ReadOptions": "sources",
     "RefitResult": "refitting",
 }
@@ -52,10 +54,12 @@ __all__ = [
     "ExportRequest",
     "ExportResult",
     "PredictRequest",
+    "PredictionsWritten",
     "ReadOptions",
     "RefitRequest",
     "RefitResult",
     "UpdateRequest",
+    "WritePredictionsRequest",
     "check",
     "discover",
     "estimate",
@@ -64,6 +68,7 @@ __all__ = [
     "predict",
     "refit",
     "update",
+    "write_predictions",
 ]
 
 
@@ -92,6 +97,7 @@ if TYPE_CHECKING:
         prediction,
         refitting,
         updating,
+        writing,
     )
     from newfound.workflows.checking import CheckRequest, CheckResult
     from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
@@ -102,6 +108,7 @@ if TYPE_CHECKING:
     from newfound.workflows.refitting import RefitRequest, RefitResult
     from newfound.workflows.sources import ReadOptions
     from newfound.workflows.updating import UpdateRequest
+    from newfound.workflows.writing import PredictionsWritten, WritePredictionsRequest
 
     check = _taking_fields(CheckRequest, checking.check)
     discover = _taking_fields(DiscoverRequest, discovery.discover)
@@ -111,6 +118,7 @@ if TYPE_CHECKING:
     estimate = _taking_fields(EstimateRequest, estimation.estimate)
     evaluate = _taking_fields(EvaluateRequest, evaluation.evaluate)
     export = _taking_fields(ExportRequest, exporting.export)
+    write_predictions = _taking_fields(WritePredictionsRequest, writing.write_predictions)
 else:
 
     @cache

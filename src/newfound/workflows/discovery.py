@@ -11,7 +11,8 @@ from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
 from newfound.data.sampling import DistinctSample
-from newfound.defaults import Conflicts, LogsHold, Precision
+from newfound.defaults import Conflicts, Engine, LogsHold, Precision
+from newfound.engines.ray_data import RaySettings
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
 from newfound.intents.namers import NamerSettings
@@ -21,9 +22,10 @@ from newfound.model.types import Intent
 from newfound.training.launch import launched
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
+    check_engine,
     check_fit_options,
     device_for,
-    encoder_for,
+    encoder_on,
     fit,
     reporter_of_main,
     run_beside,
@@ -86,6 +88,9 @@ class DiscoverRequest:
         max_logs: Distinct utterances of the logs that are learned from; of larger logs a random sample of this size.
         settings: More settings of the method, by name.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
+        engine: Where a frozen encoder runs: local is this process, ray a cluster. The rest is computed here.
+        ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
+        workers: How many workers of the cluster load the encoder; None is as many as there is room for.
     """
 
     known: KnownSource | None = None
@@ -113,6 +118,9 @@ class DiscoverRequest:
     max_logs: int = defaults.MAX_LOGS
     settings: Mapping[str, Any] = field(default_factory=dict)
     precision: Precision = defaults.PRECISION
+    engine: Engine = defaults.ENGINE
+    ray_address: str | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,7 @@ def _discover(
     entry = method_entry(request.method)
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
+    check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     check_precision(request.precision, request.device)
     if type(request.max_logs) is not int or request.max_logs < 1:
@@ -192,7 +201,25 @@ def _discover(
         known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
     logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     check_n_new(request.n_new, logs, reporter)
-    method = _method(request, reporter, has_known=bool(len(known)))
+    settings = _settings(request, reporter, has_known=bool(len(known)))
+    with encoder_on(request.engine, request.encoder, _cluster(request), request.precision, settings) as encoder:
+        method = method_entry(request.method).load()(encoder=encoder, **settings)
+        return _fitted(request, method, known, logs, out, llm, reporter)
+
+
+def _cluster(request: DiscoverRequest) -> RaySettings:
+    return RaySettings(request.ray_address, request.workers, request.device)
+
+
+def _fitted(
+    request: DiscoverRequest,
+    method: Discoverer,
+    known: Corpus,
+    logs: Corpus,
+    out: Path | None,
+    llm: LanguageModel | None,
+    reporter: Reporter,
+) -> DiscoverResult:
     run = run_beside(
         out,
         reporter,
@@ -218,18 +245,14 @@ def _discover(
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _method(request: DiscoverRequest, reporter: Reporter, *, has_known: bool) -> Discoverer:
+def _settings(request: DiscoverRequest, reporter: Reporter, *, has_known: bool) -> dict[str, Any]:
+    """Return the settings of the method."""
     entry = method_entry(request.method)
-    method = entry.load()
     device = device_for(request.device, request.precision)
-    effort = settings_of_effort(method, request.effort, request.tune, device, reporter, has_known=has_known)
+    effort = settings_of_effort(entry.load(), request.effort, request.tune, device, reporter, has_known=has_known)
     settings = {**effort, **request.settings}
+    if request.engine == "ray" and settings.get("tune") in ("layers", "all"):
+        raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
-    return method(
-        n_new=request.n_new,
-        encoder=encoder_for(request.encoder, request.precision, str(settings.get("tune", "auto"))),
-        device=device_for(request.device, request.precision),
-        seed=request.seed,
-        **settings,
-    )
+    return {"n_new": request.n_new, "device": device, "seed": request.seed, **settings}

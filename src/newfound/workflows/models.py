@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, get_args
 
@@ -14,9 +13,9 @@ from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.engines.predictor import Classifying
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
-    from newfound.model.types import Prediction
     from newfound.review.reviewed import ReviewedModel
 
 ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
@@ -29,13 +28,6 @@ class HasModel(Protocol):
     @property
     def model(self) -> IntentModel:
         """The model."""
-
-
-class Predictor(Protocol):
-    """What classifies texts."""
-
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text."""
 
 
 def check_precision(precision: str, device: str = "auto") -> None:
@@ -71,7 +63,7 @@ def opened(
 
 def opened_predictor(
     model: ModelSource, encoder: str | Encoder | None, device: str, precision: Precision, reporter: Reporter
-) -> Predictor:
+) -> Classifying:
     """Return what classifies texts with a model; it does without torch where that is possible.
 
     Args:

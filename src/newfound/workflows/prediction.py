@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from queue import Queue
-from threading import Thread
+from queue import Empty, Queue
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.data.readers import Row
 from newfound.data.validation import ReadReport, stream_rows
 from newfound.defaults import Precision
-from newfound.errors import DataError, SettingsError
+from newfound.engines.predictor import PredictionLimits as PredictionLimits
+from newfound.engines.predictor import Predictor, PredictorSettings
+from newfound.errors import DataError
 from newfound.model.types import Prediction
 from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
@@ -33,7 +36,8 @@ class PredictRequest:
 
     Attributes:
         model: A model folder, or a loaded model.
-        texts: The utterances, or a file of them; "-" is standard input, one utterance a line.
+        texts: The utterances, or a file of them, or a folder of Parquet files; "-" is standard input, one utterance a
+            line.
         max_outliers: Return no intent for texts less typical than all but this share of the labelled data; None
             returns an intent for every text.
         encoder: Where the model's encoder lies, if it cannot be found.
@@ -57,39 +61,10 @@ class PredictRequest:
     precision: Precision = defaults.PRECISION
 
     @property
-    def limits(self) -> PredictionLimits:
-        return PredictionLimits(self.max_outliers, self.threshold, self.fallback)
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionLimits:
-    """Which predictions are not to be trusted, and what they become.
-
-    Attributes:
-        max_outliers: As in `PredictRequest`.
-        threshold: As in `PredictRequest`.
-        fallback: As in `PredictRequest`.
-    """
-
-    max_outliers: float | None = None
-    threshold: float | None = None
-    fallback: str | None = None
-
-    def check(self) -> None:
-        """Refuse limits that are no shares, and an empty label."""
-        for name, value in (("max_outliers", self.max_outliers), ("threshold", self.threshold)):
-            if value is not None and not 0 <= value <= 1:
-                raise SettingsError(f"{name}={value} must lie between 0 and 1")
-        if self.fallback is not None and not self.fallback.strip():
-            raise SettingsError("the fallback label is empty; give it a name, or leave it out")
-
-    def applied(self, prediction: Prediction) -> Prediction:
-        """Return the prediction, with the fallback label if it is not to be trusted."""
-        is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
-        is_unsure = self.threshold is not None and prediction.probability < self.threshold
-        if prediction.intent is not None and not is_outlier and not is_unsure:
-            return prediction
-        return replace(prediction, intent=self.fallback, known=False, status=None)
+    def predictor_settings(self) -> PredictorSettings:
+        limits = PredictionLimits(self.max_outliers, self.threshold, self.fallback)
+        encoder = self.encoder if isinstance(self.encoder, str) else None
+        return PredictorSettings(encoder, self.device, self.top, limits, self.precision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,67 +89,78 @@ def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> lis
 def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = None) -> Iterator[list[LinePrediction]]:
     """Yield predictions as utterances arrive, in batches: a slow pipe is answered line by line, a file in full ones."""
     reporter = reporter or Silent()
-    limits = request.limits
-    limits.check()
-    if type(request.top) is not int or request.top < 0:
-        raise SettingsError(f"top={request.top!r} must be a whole number from 0")
+    settings = request.predictor_settings
+    settings.check()
     check_device(request.device)
     check_precision(request.precision, request.device)
-    if isinstance(request.texts, str | Path):
-        name = "standard input" if str(request.texts) == "-" else str(request.texts)
-        report = ReadReport(name)
-        read = request.read
-        rows = stream_rows(
-            request.texts,
-            text_column=read.text_column,
-            format=read.format,
-            encoding=read.encoding,
-            delimiter=read.delimiter,
-            header=read.header,
-            report=report,
-        )
-    else:
-        report = ReadReport("texts")
-        rows = (Row(number, text, None) for number, text in enumerate(request.texts, 1))
-        if len(request.texts) == 0:
-            return
+    rows, report = rows_to_classify(request)
+    if not isinstance(request.texts, str | Path) and len(request.texts) == 0:
+        return
     first = next(rows, None)  # a wrong file is noticed before the model is loaded
     if first is None:
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
         reporter.note(note)
     model = opened_predictor(request.model, request.encoder, request.device, request.precision, reporter)
+    predictor = Predictor(model, settings)
     for batch in _ready_batches(chain([first], rows), MAX_TEXTS_AT_ONCE):
-        answers = model.classify([row.text for row in batch], top=request.top)
-        yield [LinePrediction(row.line, limits.applied(answer)) for row, answer in zip(batch, answers, strict=True)]
+        answers = predictor.predictions([row.text for row in batch])
+        yield [LinePrediction(row.line, answer) for row, answer in zip(batch, answers, strict=True)]
     for warning in report.warnings():
         reporter.warn(warning)
+
+
+def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport]:
+    """Return the utterances of a request, one by one, and where unusual ones are counted."""
+    if not isinstance(request.texts, str | Path):
+        return (Row(number, text, None) for number, text in enumerate(request.texts, 1)), ReadReport("texts")
+    report = ReadReport("standard input" if str(request.texts) == "-" else str(request.texts))
+    read = request.read
+    rows = stream_rows(
+        request.texts,
+        text_column=read.text_column,
+        format=read.format,
+        encoding=read.encoding,
+        delimiter=read.delimiter,
+        header=read.header,
+        report=report,
+    )
+    return rows, report
 
 
 def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:
     """Batches of whatever has arrived."""
     arrived: Queue[Row | Exception | None] = Queue(maxsize=4 * most)
+    left = Event()  # nobody takes batches any more
 
     def read() -> None:
         try:
             for item in items:
                 arrived.put(item)
+                if left.is_set():
+                    return
             arrived.put(None)
         except Exception as error:
             arrived.put(error)
 
     Thread(target=read, daemon=True).start()
-    while True:
-        batch: list[Row] = []
-        item = arrived.get()
-        while isinstance(item, Row) and len(batch) < most - 1 and not arrived.empty():
-            batch.append(item)
+    try:
+        while True:
+            batch: list[Row] = []
             item = arrived.get()
-        if isinstance(item, Row):
-            batch.append(item)
-        if batch:
-            yield batch
-        if isinstance(item, Exception):
-            raise item
-        if item is None:
-            return
+            while isinstance(item, Row) and len(batch) < most - 1 and not arrived.empty():
+                batch.append(item)
+                item = arrived.get()
+            if isinstance(item, Row):
+                batch.append(item)
+            if batch:
+                yield batch
+            if isinstance(item, Exception):
+                raise item
+            if item is None:
+                return
+    finally:
+        left.set()
+        with suppress(Empty):  # the reader may be waiting for room
+            while True:
+                arrived.get_nowait()

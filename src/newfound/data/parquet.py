@@ -1,0 +1,245 @@
+"""Parquet: one file, or a folder of files that is read as one table.
+
+The files of a folder are checked before the first row is read. That takes only their footers, and a column that is
+missing in the 900th file is noticed at once and not after hours.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from newfound.data.columns import find_columns
+from newfound.data.rows import Columns, Row, Source, row_of_mapping
+from newfound.errors import DataError
+
+ENDINGS = (".parquet", ".pq")
+ROWS_PER_BATCH = 8_192
+BYTES_PER_READ = 2**20  # without a limit, pyarrow holds a column of a whole row group, however large that is
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetPart:
+    """A file of a dataset.
+
+    Attributes:
+        path: The file.
+        name: Its path inside the dataset.
+        rows: The number of its rows.
+    """
+
+    path: Path
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetDataset:
+    """Files that are one table.
+
+    Attributes:
+        path: The file, or the folder of the files.
+        files: The files, in the order of their names.
+        columns: Which columns to read, by their names in the files.
+        schema: The schema of the first file (`pyarrow.Schema`).
+    """
+
+    path: Path
+    files: tuple[ParquetPart, ...]
+    columns: Columns
+    schema: Any
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of all files."""
+        return sum(file.rows for file in self.files)
+
+
+def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
+    """Read a Parquet file; the line of a row is its number in the file."""
+    if not source.stream.seekable():
+        raise DataError(f"{source.name}: Parquet cannot be read from a pipe; give the file itself")
+    with _opened(source.name, source.stream) as file:
+        named = _named_columns(source, list(file.schema_arrow.names), columns)
+        yield from _rows(source.name, file, named)
+
+
+def read_parquet_folder(folder: Path, columns: Columns, on_note: Callable[[str], None] | None = None) -> Iterator[Row]:
+    """Read a folder of Parquet files as one table; the line of a row is its number in the table.
+
+    Args:
+        folder: The folder.
+        columns: Which columns to read.
+        on_note: Is called with what a user should know about how the files were read.
+    """
+    dataset = open_dataset(folder, columns, on_note)
+    before = 0
+    for part in dataset.files:
+        with part.path.open("rb") as stream, _opened(str(part.path), stream) as file:
+            for row in _rows(str(part.path), file, dataset.columns):
+                yield replace(row, line=before + row.line)
+        before += part.rows
+
+
+def open_dataset(
+    path: Path, columns: Columns, on_note: Callable[[str], None] | None = None, *, same_columns: bool = False
+) -> ParquetDataset:
+    """Return the files of a dataset after a look at the footer of each.
+
+    Args:
+        path: A Parquet file, or a folder of them, in folders of its own or not. Names that start with a dot or an
+            underscore are left out, as those of manifests do.
+        columns: Which columns to read.
+        on_note: Is called with what a user should know about how the files are read.
+        same_columns: Whether all columns must be the same in all files, and not only those that are read.
+
+    Raises:
+        DataError: There is no file, one is damaged, or one lacks a column that the first one has.
+    """
+    _pyarrow(str(path))
+    paths = [path] if path.is_file() else _files_in(path)
+    parts = []
+    schema: Any = None
+    named = columns
+    for file_path in paths:
+        with _stream_of(file_path) as stream, _opened(str(file_path), stream) as file:
+            found = file.schema_arrow
+            if schema is None:
+                schema = found
+                source = Source(str(file_path), io.BytesIO(), on_note=on_note)
+                named = _named_columns(source, list(schema.names), columns)
+                read = [name for name in (named.text, named.label) if name is not None]
+            _check_schema(str(file_path), paths[0], schema, found, schema.names if same_columns else read)
+            name = file_path.name if file_path == path else file_path.relative_to(path).as_posix()
+            parts.append(ParquetPart(file_path, name, file.metadata.num_rows))
+    _check_text_type(paths[0], schema, str(named.text))
+    return ParquetDataset(path, tuple(parts), named, schema)
+
+
+def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> Iterator[Any]:
+    """Yield record batches (`pyarrow.RecordBatch`) of consecutive rows of a file.
+
+    Args:
+        part: The file.
+        start: The first row, from 0.
+        rows: How many rows.
+        columns: The names of the columns to read.
+    """
+    with _stream_of(part.path) as stream, _opened(str(part.path), stream) as file:
+        groups: list[int] = []
+        skip = before = 0
+        for group in range(file.metadata.num_row_groups):
+            size = file.metadata.row_group(group).num_rows
+            if before < start + rows and before + size > start:
+                skip = start - before if not groups else skip
+                groups.append(group)
+            before += size
+        batches = file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns)
+        with _readable(str(part.path)):
+            for batch in batches:
+                wanted = batch.slice(skip, rows)
+                skip = max(0, skip - len(batch))
+                rows -= len(wanted)
+                if len(wanted):
+                    yield wanted
+                if not rows:
+                    return
+
+
+def _files_in(folder: Path) -> list[Path]:
+    if not folder.exists():
+        raise DataError(f"{folder}: no such file")
+    found = [
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in ENDINGS
+        and not any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
+        and path.is_file()
+    ]
+    if not found:
+        raise DataError(f"{folder}: is a directory without Parquet files; give a file")
+    return sorted(found)
+
+
+def _named_columns(source: Source, names: list[str], columns: Columns) -> Columns:
+    """Return the columns with the names that a file has for them."""
+    found = find_columns(source, f"{source.name}, line 1", names, replace(columns, header=True))
+    return replace(columns, text=names[found.text], label=None if found.label is None else names[found.label])
+
+
+def _check_schema(name: str, first: Path, schema: Any, found: Any, columns: list[str]) -> None:
+    """Refuse a file that lacks one of the columns of the first file, or has it with another type."""
+    for column in columns:
+        if column not in found.names:
+            shown = ", ".join(found.names[:8])[:120] or "nothing"
+            raise DataError(f"{name}: no column {column!r} (found: {shown}), which {first.name} has; nothing was read")
+        here, there = found.field(column).type, schema.field(column).type
+        if here != there:
+            raise DataError(
+                f"{name}: the column {column!r} holds {here}, and in {first.name} {there}; nothing was read"
+            )
+
+
+def _check_text_type(path: Path, schema: Any, column: str) -> None:
+    import pyarrow as pa
+
+    type = schema.field(column).type
+    value = type.value_type if pa.types.is_dictionary(type) else type
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+    if not any(test(value) for test in tests):
+        raise DataError(f"{path}: {column!r} is not a string but {type}")
+
+
+def _rows(name: str, file: Any, columns: Columns) -> Iterator[Row]:
+    wanted = [column for column in (columns.text, columns.label) if column is not None]
+    line = 0
+    with _readable(name):
+        for batch in file.iter_batches(ROWS_PER_BATCH, columns=wanted):
+            for record in batch.to_pylist():
+                line += 1
+                yield row_of_mapping(name, line, record, columns)
+
+
+@contextmanager
+def _opened(name: str, stream: BinaryIO) -> Iterator[Any]:
+    pa = _pyarrow(name)
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(stream, buffer_size=BYTES_PER_READ)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{name}: not a Parquet file, or a damaged one ({_first_line(error)})") from None
+    yield file
+
+
+def _stream_of(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Turn what pyarrow says of damaged pages into an error with the file's name."""
+    pa = _pyarrow(name)
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{name}: a damaged Parquet file ({_first_line(error)}); write it again") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _pyarrow(name: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataError(f"{name}: reading Parquet needs pyarrow; pip install 'newfound[parquet]'") from None
+    return pyarrow

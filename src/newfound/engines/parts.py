@@ -1,0 +1,253 @@
+"""A folder of predictions: a large table is cut into parts, and each part becomes one file.
+
+A part is a range of rows of one Parquet file. Its file has the part's number as its name and is put in place by one
+rename, so that a part that is computed twice, because a worker died, is still there once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of
+from newfound.engines.predictor import Predictor, PredictorSettings
+from newfound.errors import DataError, EngineError, NewfoundError, OutputError
+from newfound.exports.predictions import COLUMNS, WRITERS, arrow_fields
+from newfound.files import file_atomically
+from newfound.version import __version__
+
+if TYPE_CHECKING:
+    from newfound.review.reviewed import ReviewedModel
+
+MIN_ROWS_PER_PART = 10_000
+MAX_PARTS_PER_TABLE = 2_000  # a very large table gets larger parts rather than more of them
+IDENTITY = ("file", "line")  # where a row came from
+INPUT_PREFIX = "input_"  # of a column of the input whose name a column of the predictions has
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A range of rows of a Parquet file.
+
+    Attributes:
+        number: The position of the part, from 0.
+        file: The file.
+        start: The first row of the range, from 0.
+        rows: The number of rows.
+    """
+
+    number: int
+    file: ParquetPart
+    start: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """What became of a part.
+
+    Attributes:
+        number: The number of the part.
+        name: The file that was written.
+        rows: The number of rows in it.
+        bytes: The size of the file.
+        empty: The number of rows without text.
+        error: Why there is no such file, in words for the user; empty if there is one.
+        cause: What the error is about: data, output or engine.
+    """
+
+    number: int
+    name: str = ""
+    rows: int = 0
+    bytes: int = 0
+    empty: int = 0
+    error: str = ""
+    cause: str = "engine"
+
+    def check(self) -> None:
+        """Raise the error, if there is one."""
+        if self.error:
+            raise {"data": DataError, "output": OutputError}.get(self.cause, EngineError)(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class PartJob:
+    """What is done with each part; every value can be sent to another machine.
+
+    Attributes:
+        folder: Where the files are written.
+        format: jsonl, csv or parquet.
+        text_column: The column of the texts.
+        columns: The columns of the input that are kept.
+        settings: How texts are classified.
+        identify: Whether each row gets the file and the line that it came from.
+        version: The version of newfound that gave the job; a worker of another version refuses it.
+    """
+
+    folder: Path
+    format: str
+    text_column: str
+    columns: tuple[str, ...]
+    settings: PredictorSettings
+    identify: bool = True
+    version: str = __version__
+
+
+def plan_parts(dataset: ParquetDataset) -> list[Part]:
+    """Return the parts of a table: every row is in exactly one of them."""
+    size = max(MIN_ROWS_PER_PART, -(-dataset.rows // MAX_PARTS_PER_TABLE))
+    ranges = [(file, start) for file in dataset.files for start in range(0, file.rows, size)]
+    return [Part(i, file, start, min(size, file.rows - start)) for i, (file, start) in enumerate(ranges)]
+
+
+class PartPredictor:
+    """Writes the predictions of parts. It loads the model with its first part and keeps it."""
+
+    def __init__(self, model: str | Path | ReviewedModel, job: PartJob) -> None:
+        """Use a model for a job; nothing is loaded yet."""
+        self._model, self._job = model, job
+        self._predictor: Predictor | None = None
+
+    def __call__(self, part: Part) -> PartResult:
+        """Write one part. What a user can mend is an error in the result, since exceptions lose their type on a way."""
+        try:
+            if self._job.version != __version__:
+                raise EngineError(f"a worker has newfound {__version__}, not {self._job.version}; install the same one")
+            if self._predictor is None:
+                self._predictor = Predictor(self._model, self._job.settings)
+            return self._written(part, self._predictor)
+        except NewfoundError as error:
+            return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
+        except OSError as error:
+            reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
+            return PartResult(part.number, error=reason, cause="output")
+
+    def _written(self, part: Part, predictor: Predictor) -> PartResult:
+        path = self._job.folder / f"part-{part.number:05}.{self._job.format}"
+        rows = empty = 0
+        with file_atomically(path) as stream:
+            writer: _TableWriter | None = None
+            for batch in batches_of(part.file, part.start, part.rows, list(self._job.columns)):
+                answers = predictor(batch.column(self._job.text_column).to_pylist())
+                table = self._table(batch, part, part.start + rows, answers, predictor.top)
+                writer = writer or _TableWriter(stream, self._job.format, table.schema, predictor.top)
+                writer.write(table)
+                rows += len(batch)
+                empty += answers["probability"].count(None)
+            if writer is not None:
+                writer.close()
+        return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
+
+    def _table(self, batch: Any, part: Part, start: int, answers: dict[str, list[Any]], top: int) -> Any:
+        """Return a table (`pyarrow.Table`) of the columns of the input, of where the rows came from, and of answers."""
+        import pyarrow as pa
+
+        fields = arrow_fields(top)
+        names = kept_names(batch.schema.names, identify=self._job.identify)
+        kept = [pa.field(name, field.type) for name, field in zip(names, batch.schema, strict=True)]
+        columns = list(batch.columns)
+        if self._job.identify:
+            kept += [pa.field("file", pa.string()), pa.field("line", pa.int64())]
+            columns += [pa.array([part.file.name] * len(batch)), pa.array(range(start + 1, start + 1 + len(batch)))]
+        columns += [pa.array(answers[name], type) for name, type in fields]
+        return pa.Table.from_arrays(columns, schema=pa.schema([*kept, *(pa.field(*field) for field in fields)]))
+
+
+class _TableWriter:
+    """Writes tables of one schema to a stream."""
+
+    def __init__(self, stream: BinaryIO, format: str, schema: Any, top: int) -> None:
+        import pyarrow.parquet as pq
+
+        kept = [name for name in schema.names if name not in (*COLUMNS, "top")]
+        self._parquet = pq.ParquetWriter(stream, schema) if format == "parquet" else None
+        self._rows: Any = None if format == "parquet" else WRITERS[format](stream, top, kept)
+
+    def write(self, table: Any) -> None:
+        if self._parquet is not None:
+            self._parquet.write_table(table)
+        else:
+            self._rows.write_rows(_with_times_as_text(table).to_pylist())
+
+    def close(self) -> None:
+        (self._parquet or self._rows).close()
+
+
+def _with_times_as_text(table: Any) -> Any:
+    """Return a table whose times can be written as text; Python knows no nanoseconds."""
+    import pyarrow as pa
+
+    for i, field in enumerate(table.schema):
+        if pa.types.is_temporal(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
+    return table
+
+
+def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
+    """Return what the columns of the input are called beside those of the predictions."""
+    taken = {*COLUMNS, "top", *(IDENTITY if identify else ())}
+    kept: list[str] = []
+    for name in names:
+        others = taken | set(kept) | (set(names) - {name} if name in taken else set())
+        while name in others:
+            name = INPUT_PREFIX + name
+        kept.append(name)
+    return kept
+
+
+def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Part]) -> Iterator[PartResult]:
+    """Yield the results of parts that are computed in this process, one after another."""
+    predict = PartPredictor(model, job)
+    for part in parts:
+        yield predict(part)
+
+
+def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
+    """Return the files of a finished job, after a check that no row was lost or doubled.
+
+    Args:
+        results: One for each part.
+        parts: The parts of the input.
+        folder: Where the files are.
+
+    Raises:
+        EngineError: A part is missing, is there twice, or does not have the rows of its input.
+    """
+    by_number = {result.number: result for result in results}
+    if len(by_number) != len(results) or len(results) != len(parts):
+        raise EngineError(
+            f"{len(parts):,} parts were given and {len(results):,} came back; nothing was kept, try again"
+        )
+    wanted = {f"part-{part.number:05}" for part in parts}
+    found = {path.stem: path for path in folder.iterdir() if path.name.startswith("part-")}
+    if set(found) != wanted:
+        raise EngineError(f"{len(wanted):,} files were to be written and {len(found):,} are there; nothing was kept")
+    files = []
+    for part in parts:
+        result = by_number[part.number]
+        if result.rows != part.rows or (folder / result.name).stat().st_size != result.bytes:
+            raise EngineError(
+                f"{result.name}: {part.rows:,} rows were read and {result.rows:,} were written; nothing was kept, "
+                "try again"
+            )
+        files.append({"name": result.name, "rows": result.rows, "bytes": result.bytes, "from": part.file.name})
+    return files
+
+
+def as_record(part: Part) -> dict[str, Any]:
+    """Return a part as plain values, which every engine can send."""
+    return {
+        **asdict(part.file),
+        "path": str(part.file.path),
+        "number": part.number,
+        "start": part.start,
+        "range": part.rows,
+    }
+
+
+def from_record(record: dict[str, Any]) -> Part:
+    """Return the part that `as_record` made a record of."""
+    file = ParquetPart(Path(record["path"]), str(record["name"]), int(record["rows"]))
+    return Part(int(record["number"]), file, int(record["start"]), int(record["range"]))

@@ -1,0 +1,175 @@
+"""`Predictor`: a loaded model that makes columns of texts. Every engine calls the same one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from newfound import defaults
+from newfound.data.validation import MAX_TEXT_LENGTH
+from newfound.defaults import Precision
+from newfound.errors import SettingsError
+from newfound.exports.predictions import COLUMNS
+from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, read_about
+from newfound.model.types import Prediction
+
+if TYPE_CHECKING:
+    from newfound.review.columns import ReviewedColumns
+
+MAX_REMEMBERED = 10_000  # predictions of earlier batches, so that texts that come again are not encoded again
+MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and the memory is to stay small
+
+
+class Classifying(Protocol):
+    """What classifies texts: a loaded model, or a stored graph."""
+
+    columns: ReviewedColumns
+
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionLimits:
+    """Which predictions are not to be trusted, and what they become.
+
+    Attributes:
+        max_outliers: Texts less typical than all but this share of the labelled data get no intent.
+        threshold: Texts whose most probable intent is less probable than this get no intent.
+        fallback: The label of texts of no intent.
+    """
+
+    max_outliers: float | None = None
+    threshold: float | None = None
+    fallback: str | None = None
+
+    def check(self) -> None:
+        """Refuse limits that are no shares, and an empty label."""
+        for name, value in (("max_outliers", self.max_outliers), ("threshold", self.threshold)):
+            if value is not None and not 0 <= value <= 1:
+                raise SettingsError(f"{name}={value} must lie between 0 and 1")
+        if self.fallback is not None and not self.fallback.strip():
+            raise SettingsError("the fallback label is empty; give it a name, or leave it out")
+
+    def applied(self, prediction: Prediction) -> Prediction:
+        """Return the prediction, with the fallback label if it is not to be trusted."""
+        is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
+        is_unsure = self.threshold is not None and prediction.probability < self.threshold
+        if prediction.intent is not None and not is_outlier and not is_unsure:
+            return prediction
+        return replace(prediction, intent=self.fallback, known=False, status=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictorSettings:
+    """How texts are classified; every value can be sent to another machine.
+
+    Attributes:
+        encoder: Where the model's encoder lies, if it cannot be found.
+        device: auto, cpu or cuda.
+        top: How many of the most probable intents each prediction holds.
+        limits: Which predictions are not to be trusted.
+        precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
+    """
+
+    encoder: str | None = None
+    device: str = defaults.DEVICE
+    top: int = 0
+    limits: PredictionLimits = PredictionLimits()
+    precision: Precision = defaults.PRECISION
+
+    def check(self) -> None:
+        """Refuse limits that are no shares, and a number of intents that is none."""
+        self.limits.check()
+        if type(self.top) is not int or self.top < 0:
+            raise SettingsError(f"top={self.top!r} must be a whole number from 0")
+
+
+class Predictor:
+    """Classifies texts with a model, its review decisions and the limits of the caller.
+
+    A text that was there before, in the same call or not long ago, is not encoded again.
+    """
+
+    def __init__(self, model: str | Path | Classifying, settings: PredictorSettings | None = None) -> None:
+        """Use a model.
+
+        Args:
+            model: The model folder, which is loaded, or a loaded model.
+            settings: How texts are classified.
+
+        Raises:
+            ModelError: The folder is missing, damaged, or of another version.
+        """
+        self.settings = settings or PredictorSettings()
+        self.settings.check()
+        if isinstance(model, str | Path):
+            from newfound.review.reviewed import load
+            from newfound.training.devices import pick_device
+
+            device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
+            loaded = load(model, encoder=self.settings.encoder)
+            model = loaded.with_precision(self.settings.precision).to(device)
+        self.model = model
+        self._remembered: OrderedDict[str, Prediction] = OrderedDict()
+
+    @property
+    def top(self) -> int:
+        """How many intents a prediction holds: those that were asked for, or all if there are fewer."""
+        return min(self.settings.top, len(self.model.columns.names))
+
+    def __call__(self, texts: Sequence[str | None]) -> dict[str, list[Any]]:
+        """Return one value for each text in the columns `COLUMNS`, and in `top` if it was asked for.
+
+        Args:
+            texts: The texts; one that is None or blank belongs to no intent and has no probability.
+        """
+        cleaned = [(text or "").strip()[:MAX_TEXT_LENGTH] for text in texts]
+        answers = iter(self.predictions([text for text in cleaned if text]))
+        rows = [next(answers) if text else None for text in cleaned]
+        columns: dict[str, list[Any]] = {
+            name: [None if row is None else getattr(row, name) for row in rows] for name in COLUMNS
+        }
+        if self.settings.top:
+            columns["top"] = [None if row is None else [asdict(one) for one in row.top] for row in rows]
+        return columns
+
+    def predictions(self, texts: Sequence[str]) -> list[Prediction]:
+        """Return one prediction for each text."""
+        if not all(isinstance(text, str) for text in texts):
+            raise SettingsError("give a list of texts: strings, and not one string alone")
+        found = {text: self._remembered[text] for text in texts if text in self._remembered}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if missing:
+            answers = self.model.classify(missing, top=self.settings.top)
+            found |= {p.text: self.settings.limits.applied(p) for p in answers}
+        for text in found:
+            self._remember(text, found[text])
+        return [found[text] for text in texts]
+
+    def _remember(self, text: str, prediction: Prediction) -> None:
+        if len(text) > MAX_REMEMBERED_LENGTH:
+            return
+        self._remembered[text] = prediction
+        self._remembered.move_to_end(text)
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+
+
+def model_fingerprint(folder: str | Path) -> str:
+    """Return a SHA-256 of what predictions depend on in a model folder: description, weights and review decisions."""
+    from newfound.review.store import ReviewStore
+
+    read_about(Path(folder))
+    digest = hashlib.sha256()
+    for name in (ABOUT_FILE, WEIGHTS_FILE):
+        with inside(Path(folder), name).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    for entry in ReviewStore(folder).entries():
+        if entry.undone_at is None:
+            digest.update(repr(entry.decision).encode())
+    return digest.hexdigest()

@@ -1,0 +1,213 @@
+"""Work on a Ray cluster: each worker loads its model once, and one that dies is started again, a few times.
+
+Ray runs what it is given at least once. What is done here may be done twice with the same result: a part's file has a
+name of its own, and vectors are told apart by the number of their batch.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult, as_record, from_record
+from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
+
+if TYPE_CHECKING:
+    from newfound.review.reviewed import ReviewedModel
+
+MAX_RESTARTS = 3  # of a worker; a text or a file that kills every worker must not do so for ever
+SECONDS_TO_CONNECT = 10
+OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; texts and vectors pass through in small pieces
+
+# Ray writes much about its inner life; a user can ask for it by setting the variables.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+
+
+@dataclass(frozen=True, slots=True)
+class RaySettings:
+    """Which cluster works, and how much of it.
+
+    Attributes:
+        address: The address of a cluster; None is that of the variable `RAY_ADDRESS`, or else a cluster on this
+            machine that is started for the job.
+        workers: How many workers load the model; None is one for each GPU, or else for each core of the cluster.
+        device: auto, cpu or cuda; a worker on a GPU has one of its own.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+    device: str = "auto"
+
+    def check(self) -> None:
+        """Refuse a number of workers that is none, and say so if Ray is not installed."""
+        if self.workers is not None and (type(self.workers) is not int or self.workers < 1):
+            raise SettingsError(f"workers={self.workers!r} must be a whole number from 1")
+        if find_spec("ray") is None:
+            raise MissingExtra("the engine ray", "Ray", "ray")
+
+
+@contextmanager
+def connected(settings: RaySettings) -> Iterator[None]:
+    """Be connected to the cluster for a block; one that the caller's program is connected to already is used.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        EngineError: There is no cluster at the address.
+    """
+    settings.check()
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
+    _check_reachable(address)
+    here: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.CRITICAL,
+            **(here if address == "local" else {}),
+        )
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse an address at which nobody listens; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():  # "local" and "auto"
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})") from None
+
+
+class PartWorker:
+    """Writes the predictions of parts; Ray calls it with batches of one record."""
+
+    def __init__(self, model: str, job: PartJob) -> None:
+        """Use the model in a folder for a job."""
+        self._predict = PartPredictor(model, job)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
+        """Write one part and return its result."""
+        part = from_record({name: values[0] for name, values in batch.items()})
+        return {name: [value] for name, value in asdict(self._predict(part)).items()}
+
+
+def run_on_ray(
+    model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Part], settings: RaySettings
+) -> Iterator[PartResult]:
+    """Yield the results of parts as the workers of a cluster finish them.
+
+    Args:
+        model: The model folder. Workers must see it at the same path, as well as the files of the parts.
+        job: What is done with each part.
+        parts: The parts.
+        settings: Which cluster works.
+    """
+    if not isinstance(model, str | Path):
+        raise SettingsError("the engine ray needs a model folder, not a loaded model")
+    with connected(settings):
+        device, resources = _resources(settings)
+        job = replace(job, settings=replace(job.settings, device=device))
+        arguments = (str(Path(model).resolve()), job)
+        for row in map_on_ray(PartWorker, arguments, [as_record(part) for part in parts], settings, resources):
+            yield PartResult(**row)
+
+
+def map_on_ray(
+    worker: type,
+    arguments: Sequence[Any],
+    items: Sequence[dict[str, Any]],
+    settings: RaySettings,
+    resources: dict[str, float] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield what workers make of items, in any order.
+
+    Args:
+        worker: The class of the workers; called with a batch of one item.
+        arguments: The arguments of its constructor.
+        items: Records of plain values.
+        settings: How many workers there are.
+        resources: What each worker has, as `ray.data` names it.
+
+    Raises:
+        EngineError: Workers died more often than they are started again, or failed in a way that is no user's.
+    """
+    import ray
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    resources = resources or _resources(settings)[1]
+    size = min(settings.workers or _places(resources), len(items))
+    dataset = ray.data.from_items(list(items), override_num_blocks=len(items)).map_batches(
+        worker,
+        fn_constructor_args=tuple(arguments),
+        batch_size=1,
+        compute=ray.data.ActorPoolStrategy(size=size),
+        ray_remote_args_fn=_restarts,
+        **resources,
+    )
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
+    try:
+        yield from dataset.iter_rows()
+    except ray.exceptions.RayActorError as error:
+        raise EngineError(
+            f"workers of the Ray cluster died {MAX_RESTARTS + 1} times at the same work; if a node has too little "
+            "memory, choose fewer workers"
+        ) from error
+    except ray.exceptions.RayError as error:
+        raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
+
+
+def _restarts() -> dict[str, int]:
+    return {"max_restarts": MAX_RESTARTS, "max_task_retries": MAX_RESTARTS}
+
+
+def _resources(settings: RaySettings) -> tuple[str, dict[str, float]]:
+    """Return the device of the workers, and what Ray reserves for each."""
+    import ray
+
+    has_gpus = ray.cluster_resources().get("GPU", 0) >= 1
+    if settings.device == "cuda" and not has_gpus:
+        raise NoGpu
+    if has_gpus and settings.device != "cpu":
+        return "cuda", {"num_cpus": 1, "num_gpus": 1}
+    return "cpu", {"num_cpus": 1}
+
+
+def _places(resources: dict[str, float]) -> int:
+    """Return how many workers the cluster has room for."""
+    import ray
+
+    return max(1, int(ray.cluster_resources().get("GPU" if "num_gpus" in resources else "CPU", 1)))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _last_line(error: Exception) -> str:
+    """Return the last line of the traceback that a worker sent: the exception itself."""
+    cause = getattr(error, "cause", None)
+    found = str(getattr(cause, "__cause__", None) or cause or error)
+    lines = [line for line in found.strip().splitlines() if line.strip()]
+    return lines[-1].strip() if lines else type(error).__name__

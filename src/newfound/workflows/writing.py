@@ -1,0 +1,294 @@
+"""Classify a large table and write the predictions: to one file, or to a folder of parts, here or on a cluster.
+
+A file or folder with the wanted name is always whole: it is written under another name beside it, and then renamed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from newfound.data.parquet import ParquetDataset, open_dataset
+from newfound.data.readers import format_of
+from newfound.data.rows import Columns
+from newfound.defaults import Engine
+from newfound.engines.parts import Part, PartJob, PartResult, counted, kept_names, plan_parts, run_here
+from newfound.engines.predictor import model_fingerprint
+from newfound.engines.ray_data import RaySettings, run_on_ray
+from newfound.errors import DataError, OutputError, SettingsError, TargetExists
+from newfound.exports.predictions import FORMAT_OF_ENDING, WRITERS, check_pyarrow, check_writer
+from newfound.files import file_atomically, folder_atomically, to_json
+from newfound.training.devices import check_device
+from newfound.training.progress import Reporter, Silent
+from newfound.version import __version__
+from newfound.workflows.fitting import check_engine
+from newfound.workflows.models import name_of, opened
+from newfound.workflows.prediction import PredictRequest, stream_predictions
+
+MANIFEST = "_manifest.json"
+MANIFEST_FORMAT = "newfound-predictions"
+STAGED_ROWS_PER_GROUP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class WritePredictionsRequest(PredictRequest):
+    """What to classify, with which model, and where the predictions go.
+
+    Attributes:
+        out: The file to write; or a folder, if it is one, if its name ends with a slash, or if the engine is ray.
+        format: jsonl, csv or parquet; None goes by the ending of `out`, and is parquet for a folder.
+        overwrite: Replace an earlier file of that name, or an earlier folder of predictions.
+        engine: Where texts are classified: local is this process, ray a cluster.
+        ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
+        workers: How many workers of the cluster load the model; None is as many as there is room for.
+    """
+
+    out: str | Path = ""
+    format: str | None = None
+    overwrite: bool = False
+    engine: Engine = "local"
+    ray_address: str | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionsWritten:
+    """What was written.
+
+    Attributes:
+        path: The file or folder.
+        rows: The number of predictions.
+        files: The number of files.
+    """
+
+    path: Path
+    rows: int
+    files: int = 1
+
+
+def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | None = None) -> PredictionsWritten:
+    """Classify utterances and write the predictions, in memory that does not grow with their number.
+
+    Args:
+        request: What to classify, with which model, and where the predictions go.
+        reporter: Is told the progress; by default nobody is.
+
+    Raises:
+        TargetExists: There is something at `out`, and it is not to be replaced.
+        OutputError: The predictions cannot be written. What was at `out` before is still there.
+        EngineError: The cluster cannot be reached, or its workers die again and again.
+    """
+    reporter = reporter or Silent()
+    request.predictor_settings.check()
+    check_device(request.device)
+    check_engine(request.engine, RaySettings(request.ray_address, request.workers, request.device))
+    if not str(request.out):
+        raise SettingsError("say where the predictions are to be written")
+    path = Path(request.out)
+    if _is_folder(request):
+        return _write_folder(request, path, reporter)
+    format = _format_of_file(request, path)
+    if path.exists() and path.is_file() and not request.overwrite:
+        raise TargetExists(path)
+    batches = stream_predictions(request, reporter=reporter)
+    first = next(batches, None)  # the file and the model are looked at before anything is written
+    top = min(request.top, len(first[0].prediction.top)) if first else request.top
+    rows = 0
+    with writing_to(path), _target(path) as stream:
+        writer = WRITERS[format](stream, top)
+        batch = first
+        while batch is not None:
+            writer.write((answer.line, answer.prediction) for answer in batch)
+            rows += len(batch)
+            batch = next(batches, None)
+        writer.close()
+    return PredictionsWritten(path, rows)
+
+
+@contextmanager
+def writing_to(path: str | Path) -> Iterator[None]:
+    """Turn what the file system says while something is written into one error."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"{path}: cannot be written ({reason}); nothing was changed there") from error
+
+
+@contextmanager
+def _target(path: Path) -> Iterator[BinaryIO]:
+    """Yield the file to write; a device or a named pipe cannot be replaced, and is written to as it is."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+    else:
+        with file_atomically(path) as stream:
+            yield stream
+
+
+def _is_folder(request: WritePredictionsRequest) -> bool:
+    ends_with_slash = isinstance(request.out, str) and request.out.endswith("/")
+    is_folder = ends_with_slash or Path(request.out).is_dir()
+    if request.engine == "ray" and not is_folder and Path(request.out).suffix in FORMAT_OF_ENDING:
+        raise SettingsError(f"{request.out}: the engine ray writes a folder, not a file; end its name with a slash")
+    return is_folder or request.engine == "ray"
+
+
+def _format_of_file(request: WritePredictionsRequest, path: Path) -> str:
+    format = request.format or FORMAT_OF_ENDING.get(path.suffix.lower())
+    if format is None:
+        raise SettingsError(
+            f"{path}: cannot tell the format from its ending; use one of {', '.join(FORMAT_OF_ENDING)}, or end "
+            "the name of a folder with a slash"
+        )
+    check_writer(format)
+    return format
+
+
+def _write_folder(request: WritePredictionsRequest, path: Path, reporter: Reporter) -> PredictionsWritten:
+    format = request.format or "parquet"
+    check_writer(format)
+    check_pyarrow()
+    if request.engine == "ray":
+        _folder_of(request)
+    _check_folder(path, request.overwrite)
+    source = str(request.texts) if isinstance(request.texts, str | Path) else "texts"
+    fingerprint = model_fingerprint(request.model) if isinstance(request.model, str | Path) else None
+    with writing_to(path), folder_atomically(path) as folder:
+        folder.chmod(0o755)  # workers may have another user
+        with _table(request, folder, reporter) as (dataset, identify):
+            results, files = _run(request, dataset, folder, format, reporter, identify=identify)
+        rows = sum(file["rows"] for file in files)
+        empty = sum(result.empty for result in results)
+        if empty:
+            reporter.warn(f"{source}: {empty:,} rows without text, which have no intent")
+        manifest = {
+            "format": MANIFEST_FORMAT,
+            "version": 1,
+            "newfound": __version__,
+            "model": {"name": name_of(request.model), "sha256": fingerprint},
+            "settings": asdict(request.predictor_settings),
+            "input": source,
+            "rows": rows,
+            "empty": empty,
+            "files": files,
+        }
+        with file_atomically(folder / MANIFEST) as stream:
+            stream.write(to_json(manifest))
+    return PredictionsWritten(path, rows, len(files))
+
+
+def _check_folder(path: Path, overwrite: bool) -> None:
+    if path.is_symlink():
+        raise SettingsError(f"{path} is a link; give the folder itself")
+    if path.exists() and not path.is_dir():
+        raise TargetExists(path, "is a file", replaceable=False)
+    names = {entry.name for entry in path.iterdir()} if path.exists() else set()
+    others = sorted(name for name in names if name != MANIFEST and not name.startswith("part-"))
+    if others:
+        raise TargetExists(path, f"exists and holds something else ({others[0]})", replaceable=False)
+    if names and not overwrite:
+        raise TargetExists(path)
+
+
+@contextmanager
+def _table(request: WritePredictionsRequest, folder: Path, reporter: Reporter) -> Iterator[tuple[ParquetDataset, bool]]:
+    """Yield the input as Parquet, and whether its rows need a name for where they came from.
+
+    What is not Parquet is read here and put down as Parquet first, in the folder that the workers can see.
+    """
+    columns = Columns(request.read.text_column, None, "ignored", request.read.header)
+    if _is_parquet(request):
+        yield open_dataset(Path(str(request.texts)).resolve(), columns, reporter.note, same_columns=True), True
+        return
+    with tempfile.TemporaryDirectory(prefix=".input-", dir=folder) as staging:
+        Path(staging).chmod(0o755)
+        staged = Path(staging).resolve() / "input.parquet"
+        _stage(request, staged, reporter)
+        yield open_dataset(staged, Columns("text", None, "ignored", True)), False
+
+
+def _is_parquet(request: WritePredictionsRequest) -> bool:
+    texts = request.texts
+    if not isinstance(texts, str | Path) or str(texts) == "-":
+        return False
+    return Path(texts).is_dir() or format_of(str(texts), request.read.format) == "parquet"
+
+
+def _stage(request: WritePredictionsRequest, path: Path, reporter: Reporter) -> None:
+    """Write the usable rows of any input to a Parquet file, with their lines."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from newfound.workflows.prediction import rows_to_classify
+
+    schema = pa.schema([("line", pa.int64()), ("text", pa.string())])
+    rows, report = rows_to_classify(request)
+    with path.open("wb") as stream, pq.ParquetWriter(stream, schema) as writer:
+        group: list[dict[str, Any]] = []
+        for row in rows:
+            group.append({"line": row.line, "text": row.text})
+            if len(group) == STAGED_ROWS_PER_GROUP:
+                writer.write_table(pa.Table.from_pylist(group, schema=schema))
+                group = []
+        writer.write_table(pa.Table.from_pylist(group, schema=schema))
+    for note in report.notes:
+        reporter.note(note)
+    for warning in report.warnings():
+        reporter.warn(warning)
+
+
+def _run(
+    request: WritePredictionsRequest,
+    dataset: ParquetDataset,
+    folder: Path,
+    format: str,
+    reporter: Reporter,
+    *,
+    identify: bool,
+) -> tuple[list[PartResult], list[dict[str, Any]]]:
+    """Write all parts, and return them after their rows were counted."""
+    parts = plan_parts(dataset)
+    if not parts:
+        raise DataError(f"{request.texts}: no utterance in it; it needs one text a row")
+    names = tuple(dataset.schema.names)
+    if identify:
+        _tell_of_new_names(names, reporter)
+    settings = request.predictor_settings
+    if settings.encoder is not None and Path(settings.encoder).is_dir():
+        settings = replace(settings, encoder=str(Path(settings.encoder).resolve()))  # workers have another folder
+    job = PartJob(folder.resolve(), format, str(dataset.columns.text), names, settings, identify=identify)
+    results = []
+    with reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task:
+        for result in _results(request, job, parts):
+            result.check()
+            results.append(result)
+            task.advance()
+    return results, counted(results, parts, folder)
+
+
+def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) -> Iterator[PartResult]:
+    if request.engine == "ray":
+        yield from run_on_ray(
+            _folder_of(request), job, parts, RaySettings(request.ray_address, request.workers, request.device)
+        )
+    else:
+        yield from run_here(opened(request.model, request.encoder, request.device), job, parts)
+
+
+def _folder_of(request: WritePredictionsRequest) -> str | Path:
+    if isinstance(request.model, str | Path) and (request.encoder is None or isinstance(request.encoder, str)):
+        return request.model
+    raise SettingsError("the engine ray needs a model folder and the encoder's name, not loaded ones")
+
+
+def _tell_of_new_names(names: tuple[str, ...], reporter: Reporter) -> None:
+    for old, new in zip(names, kept_names(names, identify=True), strict=True):
+        if old != new:
+            reporter.note(
+                f"the input's column {old!r} is written as {new!r}, since the predictions have one of its name"
+            )

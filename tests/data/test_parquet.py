@@ -1,0 +1,112 @@
+"""Parquet as one file or as a folder of files: checked before anything is read, and read in small pieces."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+from commands import newfound
+from newfound.data import parquet
+from newfound.data.parquet import batches_of, open_dataset, read_parquet_folder
+from newfound.data.rows import Columns
+from newfound.errors import DataError
+
+pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="extra `parquet` not installed")
+TEXTS = Columns(None, None, "ignored")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Twenty files of three rows, in two folders, with things that are no data beside them."""
+    root = tmp_path / "logs.parquet"
+    for number in range(20):
+        path = root / f"day={number // 10}" / f"part-{number:03}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": range(3), "text": [f"pay {number} {row}" for row in range(3)]}), path)
+    (root / "_SUCCESS").touch()
+    (root / "_manifest.parquet").write_bytes(b"no data")
+    (root / ".part-021.parquet").write_bytes(b"no data")
+    return root
+
+
+def test_a_folder_is_one_table(folder):
+    rows = list(read_parquet_folder(folder, TEXTS))
+    assert [row.line for row in rows] == list(range(1, 61))
+    assert [row.text for row in rows[:4]] == ["pay 0 0", "pay 0 1", "pay 0 2", "pay 1 0"]
+    dataset = open_dataset(folder, TEXTS)
+    assert dataset.rows == 60
+    assert dataset.files[-1].name == "day=1/part-019.parquet"
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "out.csv"), ("--out", "out/")])
+def test_a_column_that_is_missing_late_is_noticed_before_anything_else(folder, saved, out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": [1], "message": ["pay"]}), folder / "day=1" / "part-018.parquet")
+    done = newfound("predict", saved, folder, *out)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"newfound: error: {folder}/day=1/part-018.parquet: no column 'text' (found: id, message), which "
+        "part-000.parquet has; nothing was read\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["logs.parquet"]
+
+
+def test_damaged_files_are_named(folder, saved):
+    path = folder / "day=1" / "part-018.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    done = newfound("predict", saved, folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"newfound: error: {path}: not a Parquet file, or a damaged one (")
+    assert done.stderr.count("\n") == 1
+    path.write_bytes(whole[:4] + b"\xff" * 60 + whole[64:])  # the footer is whole, the data are not
+    with pytest.raises(DataError, match=r"part-018\.parquet: a damaged Parquet file"):
+        list(read_parquet_folder(folder, TEXTS))
+
+
+def test_other_types_and_other_columns(folder):
+    path = folder / "day=1" / "part-018.parquet"
+    pq.write_table(pa.table({"id": ["a"], "text": ["pay"]}), path)
+    assert open_dataset(folder, TEXTS).rows == 58  # the column is not read
+    with pytest.raises(DataError, match=r"part-018.parquet: the column 'id' holds string, and in part-000"):
+        open_dataset(folder, TEXTS, same_columns=True)
+    pq.write_table(pa.table({"text": [1]}), path)
+    with pytest.raises(DataError, match="the column 'text' holds int64"):
+        open_dataset(folder, TEXTS)
+    with pytest.raises(DataError, match="'text' is not a string but int64"):
+        open_dataset(path, TEXTS)
+
+
+def test_folders_without_parquet_and_parquet_through_a_pipe(tmp_path, saved):
+    assert "is a directory without Parquet files" in newfound("predict", saved, tmp_path).stderr
+    assert "only Parquet is read from one" in newfound("predict", saved, tmp_path, "--input-format", "csv").stderr
+
+
+@pytest.mark.parametrize(("start", "rows"), [(0, 100), (0, 7), (9, 3), (35, 30), (99, 1)])
+def test_ranges_of_rows(tmp_path, monkeypatch, start, rows):
+    monkeypatch.setattr(parquet, "ROWS_PER_BATCH", 8)
+    pq.write_table(pa.table({"text": [str(i) for i in range(100)]}), tmp_path / "a.parquet", row_group_size=10)
+    part = open_dataset(tmp_path / "a.parquet", TEXTS).files[0]
+    found = [text for batch in batches_of(part, start, rows, ["text"]) for text in batch.column(0).to_pylist()]
+    assert found == [str(i) for i in range(start, start + rows)]
+
+
+def test_a_large_row_group_is_not_held_in_memory(tmp_path):
+    path = tmp_path / "large.parquet"
+    pq.write_table(
+        pa.table({"text": [f"utterance {i} " + "x" * 200 for i in range(100_000)]}), path, compression="none"
+    )
+    pool = pa.default_memory_pool()
+    before, peak = pool.bytes_allocated(), 0
+    tracemalloc.start()
+    for row in parquet.read_parquet_folder(path.parent, TEXTS):
+        if row.line % 5_000 == 0:
+            peak = max(peak, pool.bytes_allocated() - before)
+    _, of_python = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert path.stat().st_size > 20 * 2**20
+    assert peak < 12 * 2**20
+    assert of_python < 12 * 2**20

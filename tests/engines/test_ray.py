@@ -1,0 +1,181 @@
+"""A real Ray cluster on this machine with two workers, one of which is killed: no row is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import newfound as library
+from commands import newfound
+from newfound.engines import encoding, parts, ray_data
+from newfound.engines.ray_data import RaySettings, connected
+from newfound.errors import EngineError, MissingExtra
+
+ray = pytest.importorskip("ray", reason="extra `ray` not installed")
+pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="extra `parquet` not installed")
+
+ROWS = 240
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two cores, whatever the machine has; started once for all tests."""
+    for name, value in ray_data.QUIET.items():
+        os.environ.setdefault(name, value)
+    ray.init(
+        address="local",
+        num_cpus=2,
+        num_gpus=0,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="CRITICAL",
+        object_store_memory=80 * 2**20,
+    )
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def logs(tmp_path, monkeypatch):
+    """A folder of three files, which become twelve parts."""
+    monkeypatch.setattr(parts, "MIN_ROWS_PER_PART", 20)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(3):
+        ids = range(number * 80, number * 80 + 80)
+        texts = [f"pay bill {'water ' * (i % 7)}leak {'late ' * (i % 3)}{'please' if i % 2 else ''}" for i in ids]
+        pq.write_table(pa.table({"id": ids, "text": texts}), folder / f"{number}.parquet")
+    return folder
+
+
+def dying_worker(marker: Path, *, always: bool):
+    """A worker that writes the part with the number 5 and then, before it can say so, waits to be killed.
+
+    The class is made in a function, so that Ray sends it with its code and not by the name of this module.
+    """
+
+    class Dying(ray_data.PartWorker):
+        def __call__(self, batch):
+            result = super().__call__(batch)
+            if batch["number"][0] == 5 and (always or not marker.exists()):
+                marker.write_text(str(os.getpid()))
+                if always:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(60)
+            return result
+
+    return Dying
+
+
+def test_a_worker_that_is_killed_loses_and_doubles_no_row(
+    cluster, saved, tiny_folder, logs, tmp_path, monkeypatch, capfd
+):
+    marker, killed = tmp_path / "marker", []
+    monkeypatch.setattr(ray_data, "PartWorker", dying_worker(marker, always=False))
+
+    def kill():
+        deadline = time.monotonic() + 50
+        while time.monotonic() < deadline and not (marker.exists() and marker.read_text()):
+            time.sleep(0.05)
+        os.kill(int(marker.read_text()), signal.SIGKILL)
+        killed.append(True)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    options = {"encoder": str(tiny_folder), "device": "cpu", "top": 1}
+    written = library.write_predictions(saved, logs, out=tmp_path / "out", engine="ray", workers=2, **options)
+    killer.join(5)
+    assert killed == [True]
+    assert (written.rows, written.files) == (ROWS, 12)
+    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
+    assert sum(file["rows"] for file in manifest["files"]) == manifest["rows"] == ROWS
+    found = pq.read_table(tmp_path / "out").to_pylist()
+    assert [row["id"] for row in found] == list(range(ROWS))
+    # The same as without a cluster, to the last file.
+    library.write_predictions(saved, logs, out=f"{tmp_path}/here/", **options)
+    assert found == pq.read_table(tmp_path / "here").to_pylist()
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(p.name for p in (tmp_path / "here").iterdir())
+
+
+def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_data, "PartWorker", dying_worker(tmp_path / "marker", always=True))
+    monkeypatch.setattr(ray_data, "MAX_RESTARTS", 1)
+    done = newfound(
+        *("predict", saved, logs, "--engine", "ray", "--encoder", tiny_folder, "--device", "cpu"),
+        *("--out", tmp_path / "out", "--workers", 1),
+    )
+    assert done.returncode == 2, done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("newfound: error")]
+    assert errors == [
+        "newfound: error: workers of the Ray cluster died 2 times at the same work; if a node has too little memory, "
+        "choose fewer with --workers"
+    ]
+    assert done.stdout == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "marker"]
+
+
+def test_what_a_worker_finds_out_is_an_error_in_words(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
+    path = logs / "2.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + b"\xff" * 60 + content[64:])
+    done = newfound(
+        *("predict", saved, logs, "--engine", "ray", "--encoder", tiny_folder, "--device", "cpu"),
+        *("--out", tmp_path / "out", "--workers", 1),
+    )
+    assert done.returncode == 2
+    assert f"newfound: error: {path}: a damaged Parquet file" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_discovery_with_vectors_from_the_cluster_finds_the_same(cluster, tiny_folder, themed, tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "MIN_TEXTS", 1)
+    monkeypatch.setattr(encoding, "TEXTS_PER_ITEM", 40)
+    sent = []
+    real = encoding.map_on_ray
+    monkeypatch.setattr(encoding, "map_on_ray", lambda *args: sent.append(len(args[2])) or real(*args))
+    labels = {}
+    for engine in ("local", "ray"):
+        monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / engine))
+        more = {"workers": 2} if engine == "ray" else {}
+        result = library.discover(
+            (themed.labelled().texts, themed.labelled().labels),
+            themed.unlabelled(),
+            encoder=str(tiny_folder),
+            n_new=2,
+            effort="quick",
+            device="cpu",
+            engine=engine,
+            **more,
+        )
+        labels[engine] = list(result.model.labels_)
+    assert labels["ray"] == labels["local"]
+    assert sum(sent) >= 3
+
+
+def test_messages_without_ray_without_a_cluster_and_with_other_efforts(saved, tiny_folder, logs, tmp_path, monkeypatch):
+    done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out.csv")
+    assert "the engine ray writes a folder, not a file" in done.stderr
+    (tmp_path / "known.csv").write_text("text,label\npay bill,pay\nwater leak,leak\n")
+    (tmp_path / "logs.csv").write_text("text\nnew meter\nsolar power\nmove house\nopen account\n")
+    discover = ("discover", tmp_path / "known.csv", tmp_path / "logs.csv", "--engine", "ray", "--out", tmp_path / "m")
+    done = newfound(*discover, "--effort", "standard")
+    assert "the engine ray runs a frozen encoder" in done.stderr
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connected(RaySettings("127.0.0.1:1")):
+        pass
+    monkeypatch.setattr(ray_data, "find_spec", lambda name: None)
+    for command in (("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out"), discover):
+        done = newfound(*command)
+        assert (done.returncode, done.stderr) == (
+            2,
+            "newfound: error: the engine ray needs Ray; install it with: pip install 'newfound[ray]'\n",
+        )
+    with pytest.raises(MissingExtra):
+        RaySettings().check()

@@ -1,0 +1,280 @@
+"""Predictions as files: whole or not there, of any size, from everything that can be read."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import newfound as library
+from commands import newfound
+from newfound.engines import parts
+from newfound.errors import EngineError, OutputError, TargetExists
+from newfound.model.types import Prediction
+from newfound.workflows import WritePredictionsRequest, writing
+from newfound.workflows.prediction import PredictRequest, stream_predictions
+from newfound.workflows.writing import write_predictions
+
+pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="extra `parquet` not installed")
+
+TEXTS = ["pay bill", "water leak", "", "pay bill", "solar power back"] * 5
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table with columns of many types, one of which has the name of a prediction's."""
+    path = tmp_path / "logs.parquet"
+    times = pa.array(range(len(TEXTS)), pa.timestamp("ns"))
+    columns = {"id": range(len(TEXTS)), "text": TEXTS, "intent": ["old"] * len(TEXTS), "at": times}
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_a_file_holds_what_is_printed(saved, table, tmp_path, ending):
+    printed = newfound("predict", saved, table, "--top", 2)
+    assert printed.returncode == 0
+    out = tmp_path / f"out.{ending}"
+    done = newfound("predict", saved, table, "--top", 2, "--out", out)
+    assert (done.returncode, done.stdout) == (0, f"Wrote 20 predictions to {out}\n")
+    rows = [json.loads(line) for line in printed.stdout.splitlines()]
+    if ending == "jsonl":
+        assert out.read_text() == printed.stdout
+    elif ending == "csv":
+        found = list(csv.DictReader(io.StringIO(out.read_text(), newline="")))
+        assert [(row["line"], row["intent_2"]) for row in found] == [
+            (str(row["line"]), row["top"][1]["intent"]) for row in rows
+        ]
+    else:
+        assert pq.read_table(out).to_pylist() == rows
+
+
+def test_a_folder_keeps_the_columns_and_says_when_it_is_whole(saved, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "MIN_ROWS_PER_PART", 10)
+    out = tmp_path / "out"
+    done = newfound("predict", saved, table, "--out", f"{out}/")
+    assert done.returncode == 0, done.stderr
+    assert "'intent' is written as 'input_intent'" in done.stderr
+    assert "5 rows without text" in done.stderr
+    assert names_in(out) == ["_manifest.json", "part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
+    manifest = json.loads((out / "_manifest.json").read_text())
+    assert (manifest["rows"], manifest["empty"]) == (25, 5)
+    assert [file["rows"] for file in manifest["files"]] == [10, 10, 5]
+    assert len(manifest["model"]["sha256"]) == 64
+    found = pq.read_table(out)
+    assert found.schema.field("at").type == pa.timestamp("ns")
+    rows = found.to_pylist()
+    assert [row["id"] for row in rows] == list(range(25))
+    assert [(row["file"], row["line"]) for row in rows] == [("logs.parquet", i) for i in range(1, 26)]
+    wanted = library.predict(saved, [text for text in TEXTS if text])
+    assert [row["intent"] for row in rows if row["text"]] == [p.intent for p in wanted]
+    assert {row["intent"] for row in rows if not row["text"]} == {None}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_parts_in_other_formats(saved, table, tmp_path, format):
+    written = library.write_predictions(saved, table, out=f"{tmp_path}/out/", format=format, top=1)
+    assert (written.rows, written.files) == (25, 1)
+    text = (tmp_path / "out" / f"part-00000.{format}").read_text()
+    read = csv.DictReader(io.StringIO(text, newline="")) if format == "csv" else map(json.loads, text.splitlines())
+    first = next(iter(read))
+    assert str(first["id"]) == "0"
+    assert first["at"].startswith("1970-01-01 00:00:00")
+    assert (first["intent_1"] if format == "csv" else first["top"][0]["intent"]) == first["intent"]
+
+
+def test_other_files_and_pipes_become_folders_too(saved, tmp_path):
+    (tmp_path / "logs.csv").write_text("id,text\n1,pay bill\n2,\n3,water leak\n")
+    done = newfound("predict", saved, tmp_path / "logs.csv", "--out", f"{tmp_path}/a/")
+    assert "1 row empty, skipped" in done.stderr
+    assert [row["line"] for row in pq.read_table(tmp_path / "a").to_pylist()] == [2, 4]
+    newfound("predict", saved, "-", "--out", f"{tmp_path}/b/", stdin="pay bill\nwater leak\n")
+    assert [row["text"] for row in pq.read_table(tmp_path / "b").to_pylist()] == ["pay bill", "water leak"]
+    assert names_in(tmp_path / "b") == ["_manifest.json", "part-00000.parquet"]
+
+
+def test_what_is_there_is_not_replaced_unasked(saved, table, tmp_path):
+    file, folder, other = tmp_path / "out.csv", tmp_path / "out", tmp_path / "other"
+    file.write_text("mine")
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine")
+    assert newfound("predict", saved, table, "--out", f"{folder}/").returncode == 0
+    for target in (file, folder):
+        done = newfound("predict", saved, table, "--out", target)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "add --force to replace it" in done.stderr
+        assert newfound("predict", saved, table, "--out", target, "--force").returncode == 0
+    done = newfound("predict", saved, table, "--out", other, "--force")
+    assert "holds something else (thesis.txt)" in done.stderr
+    assert (other / "thesis.txt").read_text() == "mine"
+    done = newfound("predict", saved, table, "--out", tmp_path / "out.xyz")
+    assert "cannot tell the format from its ending" in done.stderr
+    with pytest.raises(TargetExists):
+        library.write_predictions(saved, table, out=file)
+
+
+class FullDisk(io.RawIOBase):
+    """A file on a disk that is full after some bytes."""
+
+    def __init__(self, file, room):
+        self._file, self._room = file, room
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self._room -= len(data)
+        if self._room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self._file.write(data)
+
+    def flush(self):
+        if not self._file.closed:
+            self._file.flush()
+
+    def fileno(self):
+        return self._file.fileno()
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """A disk with room for 2,000 bytes of each file."""
+    import os
+
+    real = os.fdopen
+    monkeypatch.setattr("newfound.files.os.fdopen", lambda handle, mode: FullDisk(real(handle, mode), 2_000))
+
+
+@pytest.mark.parametrize("out", ["out.jsonl", "out.csv", "out.parquet", "out/"])
+def test_a_disk_that_is_full_in_the_middle(saved, table, tmp_path, out, request, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert newfound("predict", saved, table, "--out", out).returncode == 0
+    target = tmp_path / out
+    whole = {path: path.read_bytes() for path in (target.rglob("*") if target.is_dir() else [target])}
+    before = names_in(tmp_path)
+    big = tmp_path / "big.parquet"
+    pq.write_table(pa.table({"text": [f"pay {i} bill {i * 7}" for i in range(3_000)]}), big)
+    request.getfixturevalue("full_disk")
+    done = newfound("predict", saved, big, "--out", out, "--force")
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if line.startswith("newfound: error: ")]
+    assert len(errors) == 1
+    assert "No space left on device" in errors[0]
+    assert names_in(tmp_path) == sorted([*before, "big.parquet"])
+    assert {path: path.read_bytes() for path in whole} == whole
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ValueError])
+def test_what_is_stopped_leaves_nothing(saved, table, tmp_path, monkeypatch, stop):
+    def fail(*args, **kwargs):
+        raise stop
+
+    monkeypatch.setattr("newfound.exports.predictions.CommaSeparated.write_rows", fail)
+    for out in (tmp_path / "out.csv", f"{tmp_path}/out/"):
+        done = newfound("predict", saved, table, "--out", out, "--format", "csv")
+        assert done.returncode == (130 if stop is KeyboardInterrupt else 1)
+    assert names_in(tmp_path) == ["logs.parquet"]
+
+
+def test_standard_output_on_a_full_disk(saved, table, tiny_folder):
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "newfound", "predict", saved, table, "--encoder", tiny_folder]
+        done = subprocess.run([*map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "newfound: error: the output cannot be written (No space left on device); it is not complete"
+    )
+
+
+def test_a_named_pipe_is_written_to_and_not_replaced(saved, table, tmp_path):
+    import os
+    import stat
+    import threading
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    assert newfound("predict", saved, table, "--out", pipe, "--format", "jsonl").returncode == 0
+    reader.join(10)
+    assert len(read[0].splitlines()) == 20
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatch):
+    def one_part_is_lost(model, job, planned):
+        yield from list(parts.run_here(model, job, planned))[:-1]
+
+    monkeypatch.setattr(parts, "MIN_ROWS_PER_PART", 10)
+    monkeypatch.setattr(writing, "run_here", one_part_is_lost)
+    with pytest.raises(EngineError, match="3 parts were given and 2 came back"):
+        library.write_predictions(saved, table, out=f"{tmp_path}/out/")
+    assert names_in(tmp_path) == ["logs.parquet"]
+
+
+class OneIntent:
+    """A model that costs nothing."""
+
+    names = ("pay",)
+
+    def classify(self, texts, *, top=0):
+        return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "parquet/"])
+def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr("newfound.workflows.prediction.opened", lambda *_: OneIntent())
+    monkeypatch.setattr(writing, "opened", lambda *_: OneIntent())
+    peaks = []
+    for rows in (20_000, 60_000):
+        path = tmp_path / f"{rows}.parquet"
+        texts = pa.array([f"utterance {i} of a customer" for i in range(rows)])
+        pq.write_table(pa.table({"text": texts}), path)
+        del texts
+        tracemalloc.start()
+        arrow = pa.total_allocated_bytes()
+        library.write_predictions(OneIntent(), path, out=f"{tmp_path}/out-{rows}.{ending}")
+        peaks.append(tracemalloc.get_traced_memory()[1] + pa.total_allocated_bytes() - arrow)
+        tracemalloc.stop()
+    assert peaks[1] < 1.15 * peaks[0] + 2**20, peaks
+
+
+def test_a_reader_whose_predictions_nobody_takes_stops(monkeypatch, tmp_path):
+    import threading
+
+    monkeypatch.setattr("newfound.workflows.prediction.opened", lambda *_: OneIntent())
+    path = tmp_path / "many.txt"
+    path.write_text("pay\n" * 50_000)
+    before = threading.active_count()
+    batches = stream_predictions(PredictRequest(OneIntent(), path))
+    next(batches)
+    assert threading.active_count() == before + 1
+    batches.close()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and thread.daemon:
+            thread.join(5)
+    assert threading.active_count() == before
+
+
+def test_errors_name_what_is_wrong(saved, table, tmp_path):
+    done = newfound("predict", saved, table, "--engine", "ray")
+    assert "--engine ray: name the folder of the predictions with --out" in done.stderr
+    done = newfound("predict", saved, table, "--workers", 2)
+    assert "--ray-address and --workers are for --engine ray" in done.stderr
+    done = newfound("predict", saved, table, "--engine", "cloud")
+    assert "--engine cloud: one of local, ray" in done.stderr
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_predictions(WritePredictionsRequest(saved, table, out="/proc/out.csv"))
