@@ -80,7 +80,7 @@ class Experiment:
         compares: Whether the best method is compared with the second best in a paired test.
         shows_published: Whether the report adds the scores that the paper published.
         tune: How much of the encoder the experiment trains, if it makes sense with nothing else.
-        in_report: Whether the page that compares with the paper shows it; settings of other papers have pages of theirs.
+        in_report: Whether the page that compares with the paper shows it; other settings have pages of their own.
     """
 
     name: str
