@@ -80,6 +80,7 @@ class Experiment:
         compares: Whether the best method is compared with the second best in a paired test.
         shows_published: Whether the report adds the scores that the paper published.
         tune: How much of the encoder the experiment trains, if it makes sense with nothing else.
+        in_report: Whether the page that compares with the paper shows it; other settings have pages of their own.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Experiment:
     compares: bool = False
     shows_published: bool = False
     tune: str = ""
+    in_report: bool = True
 
     def cells(self, encoder: str, tune: str) -> list[Cell]:
         """Return all cells, in an order in which consecutive cells can share a task and its features."""
@@ -287,6 +289,7 @@ EXPERIMENTS = {
             columns=ALL_INTENTS,
             figure="none",
             tune="heads",
+            in_report=False,
         ),
         Experiment(
             "few-labels",
@@ -302,6 +305,7 @@ EXPERIMENTS = {
             columns=ALL_INTENTS,
             figure="none",
             tune="heads",
+            in_report=False,
         ),
         Experiment(
             "trunk-dropout",

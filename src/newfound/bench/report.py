@@ -150,7 +150,7 @@ def _gather(root: Path, out: Path, figures: Path, *, encoder: str, tune: str, de
     """
     sections, absent = [], []
     everything: Results = {}
-    for experiment in EXPERIMENTS.values():
+    for experiment in (e for e in EXPERIMENTS.values() if e.in_report):
         for part in (experiment.tune,) if experiment.tune else dict.fromkeys((tune, "heads")):
             cells = [resolved(cell, device) for cell in experiment.cells(encoder, part)]
             results = read_results(cells, root)
