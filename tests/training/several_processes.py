@@ -49,7 +49,7 @@ def gradients(processes: Processes) -> dict[str, list[float]]:
     loss.backward()
     parameters = [before.weight, before.bias, after.weight, after.bias]
     processes.average_gradients(parameters)
-    return {"loss": [float(loss)], "gradients": torch.cat([p.grad.flatten() for p in parameters]).tolist()}
+    return {"loss": [loss.item()], "gradients": torch.cat([p.grad.flatten() for p in parameters]).tolist()}
 
 
 def fits(encoder, device: str = "cpu") -> dict[str, dict]:
