@@ -1,7 +1,7 @@
 """How near the names of new intents are to the names that people gave them, before and after.
 
     python benchmarks/names/measure.py fresh    # partitions on which rules may be chosen; prints the names
-    python benchmarks/names/measure.py splits   # the published splits; writes names.json beside this file
+    python benchmarks/names/measure.py splits found   # the published splits; writes names.json beside this file
     python benchmarks/names/measure.py table    # the table of docs/names.md from names.json
 
 The utterances of each new intent are those of the training data by their gold label, so that only the naming is
@@ -152,12 +152,14 @@ def main(command: str, *options: str) -> None:
         tasks = [fresh_task(name, ood_ratio=0.4, seed=seed) for name, seed in sets]
     else:
         tasks = [load_benchmark(name, ratio=40, split=split) for name in BENCHMARKS for split in SPLITS]
-    results = [measure(task, encoder, found=way) for way in found for task in tasks]
-    if command == "splits":
-        RESULT.write_text(json.dumps(results, indent=1) + "\n")
-    else:
-        for result in results:
-            print(json.dumps(result, indent=1))
+    results: list[dict[str, object]] = []
+    for way in found:
+        for task in tasks:
+            results.append(measure(task, encoder, found=way))
+            if command == "fresh":
+                print(json.dumps(results[-1], indent=1))
+        if command == "splits":
+            RESULT.write_text(json.dumps(results, indent=1) + "\n")
     print("\n".join(table(results)))
 
 
