@@ -54,7 +54,7 @@ def test_vectors_are_those_of_torch(family, pooling, tmp_path, monkeypatch):
     assert len(expected.unique(dim=0)) > 30, "the vectors of a tiny encoder differ"
 
 
-def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder):
+def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder, cache):
     class Counting:
         def __init__(self, session):
             self.session, self.shapes = session, []
@@ -112,7 +112,7 @@ def test_a_full_disk_costs_nothing_but_the_cache(tiny_encoder, cache, monkeypatc
 def test_an_encoder_without_a_graph_is_run_by_torch_and_says_so(tiny_folder, cache, monkeypatch):
     encoder = load_encoder(str(tiny_folder))
     for layer in encoder.model.encoder.layer:
-        layer.intermediate.intermediate_act_fn = torch.sin
+        layer.intermediate.intermediate_act_fn = torch.nn.SiLU()
     expected = by_torch(encoder, TEXTS, monkeypatch)
     found = encoder.features(TEXTS, encoder.tune("heads")).data.flat
     assert torch.equal(found, expected)

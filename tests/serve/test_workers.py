@@ -54,8 +54,19 @@ def served(saved, tmp_path_factory):
         process.wait()
 
 
-def test_workers_predict_as_the_model_does_and_see_decisions(served):
-    folder, address, _ = served
+def test_workers_answer_alike_until_they_are_stopped(served):
+    """One test, so that one server is started for all of it."""
+    folder, address, process = served
+    _check_predictions_and_decisions(folder, address)
+    _check_what_needs_one_process(address)
+    _check_metrics(address)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(40) == 0
+    with pytest.raises((urllib.error.URLError, OSError)):
+        ask(address, "/healthz")
+
+
+def _check_predictions_and_decisions(folder, address):
     (expected,) = newfound.predict(folder, ["pay my bill"], device="cpu")
     status, content = ask(address, "/v1/predict", {"texts": ["pay my bill"]})
     assert status == 200
@@ -67,16 +78,14 @@ def test_workers_predict_as_the_model_does_and_see_decisions(served):
     assert {json.loads(answer)["predictions"][0]["intent"] for answer in answers} == {"renamed"}
 
 
-def test_what_needs_one_process_is_refused_with_the_reason(served):
-    _, address, _ = served
+def _check_what_needs_one_process(address):
     for path, body in (("/v1/jobs", None), ("/v1/review/state", None), ("/v1/discover", {}), ("/", None)):
         status, content = ask(address, path, body)
         assert status == 501, (path, content)
         assert "several workers and only predicts" in content
 
 
-def test_metrics_are_those_of_all_workers(served):
-    _, address, _ = served
+def _check_metrics(address):
     before = _predictions(address)
     for _ in range(20):
         assert ask(address, "/v1/predict", {"texts": ["leak"]})[0] == 200
@@ -87,14 +96,6 @@ def _predictions(address):
     _, text = ask(address, "/metrics")
     found = re.search(r'newfound_requests_total\{[^}]*route="/v1/predict"[^}]*status="200"[^}]*\} ([\d.]+)', text)
     return 0 if found is None else int(float(found[1]))
-
-
-def test_they_stop_together(served):
-    _, address, process = served
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(40) == 0
-    with pytest.raises((urllib.error.URLError, OSError)):
-        ask(address, "/healthz")
 
 
 def test_a_number_of_workers_that_is_none_is_refused():

@@ -75,7 +75,10 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
     if model.encoder.graph_problem is not None:
         raise ModelError(f"this model cannot be exported to ONNX: {model.encoder.graph_problem}")
     products = _add_head(builder, reviewed.columns)
-    outputs = [(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])]
+    outputs: list[tuple[str, list[str | int]]] = [
+        (PROBABILITIES, ["texts", len(reviewed.names)]),
+        (SIMILARITY, ["texts"]),
+    ]
     return builder.model(outputs), products
 
 

@@ -84,7 +84,7 @@ def _forget(process: BaseProcess) -> None:
     from prometheus_client.multiprocess import mark_process_dead
 
     with suppress(OSError):
-        mark_process_dead(process.pid)
+        mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
 def _work(folder: Path, settings: ServeSettings, listener: socket.socket, encoder: str | None) -> None:

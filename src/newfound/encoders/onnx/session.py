@@ -20,7 +20,12 @@ Vectors = npt.NDArray[np.float32]
 
 
 class GraphSession:
-    """A loaded graph. Several threads may use it at the same time."""
+    """A loaded graph. Several threads may use it at the same time.
+
+    Attributes:
+        width: The length of a vector.
+        pad_id: The id of the token that pads.
+    """
 
     def __init__(self, graph: Path | bytes, *, pad_id: int) -> None:
         """Load a graph.
@@ -39,13 +44,10 @@ class GraphSession:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         source = graph if isinstance(graph, bytes) else str(graph)
         self._session: Any = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-        self._output = self._session.get_outputs()[0].name
+        (output,) = self._session.get_outputs()
+        self._output = output.name
+        self.width = int(output.shape[1])
         self.pad_id = pad_id
-
-    @property
-    def width(self) -> int:
-        """The length of a vector."""
-        return int(self._session.get_outputs()[0].shape[1])
 
     def vectors(self, rows: Sequence[Sequence[int]], unpadded: Sequence[int] | None = None) -> Vectors:
         """Return the vectors of texts, [n, d]; texts of similar length run together, and equal ones once.

@@ -22,7 +22,7 @@ from newfound.paths import graph_cache_dir
 
 IDS, MASK, VECTORS = "input_ids", "attention_mask", "vectors"
 OPSET = 20
-BUILDER_VERSION = 1  # to be raised when the same weights give another graph
+BUILDER_VERSION = 2  # to be raised when the same weights give another graph
 GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.json"
 
 
