@@ -116,9 +116,16 @@ def test_what_is_there_is_not_replaced_unasked(saved, table, tmp_path):
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert "add --force to replace it" in done.stderr
         assert newfound("predict", saved, table, "--out", target, "--force").returncode == 0
+    done = newfound("predict", saved, folder, "--out", folder, "--force")
+    assert "is where the input lies" in done.stderr
+    (folder / "_manifest.json").unlink()  # somebody's files, which look like parts
+    done = newfound("predict", saved, table, "--out", folder, "--force")
+    assert "holds something else (part-00000.parquet)" in done.stderr
     done = newfound("predict", saved, table, "--out", other, "--force")
     assert "holds something else (thesis.txt)" in done.stderr
     assert (other / "thesis.txt").read_text() == "mine"
+    done = newfound("predict", saved, table, "--out", table, "--force")
+    assert "is where the input lies; choose another --out" in done.stderr
     done = newfound("predict", saved, table, "--out", tmp_path / "out.xyz")
     assert "cannot tell the format from its ending" in done.stderr
     with pytest.raises(TargetExists):
@@ -147,6 +154,10 @@ class FullDisk(io.RawIOBase):
     def fileno(self):
         return self._file.fileno()
 
+    def close(self):
+        super().close()
+        self._file.close()
+
 
 @pytest.fixture
 def full_disk(monkeypatch):
@@ -154,7 +165,12 @@ def full_disk(monkeypatch):
     import os
 
     real = os.fdopen
-    monkeypatch.setattr("newfound.files.os.fdopen", lambda handle, mode: FullDisk(real(handle, mode), 2_000))
+
+    def fdopen(handle, mode="r", *args, **kwargs):
+        file = real(handle, mode, *args, **kwargs)
+        return FullDisk(file, 2_000) if mode == "wb" else file
+
+    monkeypatch.setattr("newfound.files.os.fdopen", fdopen)
 
 
 @pytest.mark.parametrize("out", ["out.jsonl", "out.csv", "out.parquet", "out/"])

@@ -45,6 +45,11 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.SettingsError, "give a token, or use 127.0.0.1", "give a secret with --token-file, or use 127.0.0.1"),
     (errors.SettingsError, "choose another host or port", "choose another --host or --port"),
     (errors.SettingsError, "say where the predictions are to be written", "name a file or folder with --out"),
+    (
+        errors.SettingsError,
+        "is where the input lies; choose another place",
+        "is where the input lies; choose another --out",
+    ),
     (errors.EngineError, "choose fewer workers", "choose fewer with --workers"),
     (errors.EngineError, "no Ray cluster at", "--ray-address: no Ray cluster at"),
     (

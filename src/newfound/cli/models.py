@@ -123,7 +123,7 @@ def predict(
 
 
 def _print_predictions(settings: dict[str, Any], format: str) -> None:
-    from newfound.exports.predictions import WRITERS
+    from newfound.exports.predictions import writer_of
     from newfound.workflows.prediction import PredictRequest, stream_predictions
 
     if format == "parquet" and sys.stdout.isatty():
@@ -134,12 +134,9 @@ def _print_predictions(settings: dict[str, Any], format: str) -> None:
     top = settings["top"]
     intents = len(first[0].prediction.top) if first else top  # there may be fewer than were asked for
     with writing_output():
-        writer = WRITERS[format](sys.stdout.buffer, min(top, intents))
-    for batch in chain([] if first is None else [first], batches):
-        with writing_output():
-            writer.write((answer.line, answer.prediction) for answer in batch)
-    with writing_output():
-        writer.close()
+        with writer_of(format, sys.stdout.buffer, min(top, intents)) as writer:
+            for batch in chain([] if first is None else [first], batches):
+                writer.write((answer.line, answer.prediction) for answer in batch)
         sys.stdout.buffer.flush()
 
 

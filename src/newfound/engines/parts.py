@@ -128,16 +128,13 @@ class PartPredictor:
         path = self._job.folder / f"part-{part.number:05}.{self._job.format}"
         rows = empty = 0
         with file_atomically(path) as stream:
-            writer: _TableWriter | None = None
-            for batch in batches_of(part.file, part.start, part.rows, list(self._job.columns)):
-                answers = predictor(batch.column(self._job.text_column).to_pylist())
-                table = self._table(batch, part, part.start + rows, answers, predictor.top)
-                writer = writer or _TableWriter(stream, self._job.format, table.schema, predictor.top)
-                writer.write(table)
-                rows += len(batch)
-                empty += answers["probability"].count(None)
-            if writer is not None:
-                writer.close()
+            writer = _TableWriter(stream, self._job.format, predictor.top)
+            with writer:
+                for batch in batches_of(part.file, part.start, part.rows, list(self._job.columns)):
+                    answers = predictor(batch.column(self._job.text_column).to_pylist())
+                    writer.write(self._table(batch, part, part.start + rows, answers, predictor.top))
+                    rows += len(batch)
+                    empty += answers["probability"].count(None)
         return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
 
     def _table(self, batch: Any, part: Part, start: int, answers: dict[str, list[Any]], top: int) -> Any:
@@ -156,23 +153,35 @@ class PartPredictor:
 
 
 class _TableWriter:
-    """Writes tables of one schema to a stream."""
+    """Writes tables of one schema to a stream; the file is finished when the block ends without an error."""
 
-    def __init__(self, stream: BinaryIO, format: str, schema: Any, top: int) -> None:
-        import pyarrow.parquet as pq
+    def __init__(self, stream: BinaryIO, format: str, top: int) -> None:
+        self._stream, self._format, self._top = stream, format, top
+        self._writer: Any = None
 
-        kept = [name for name in schema.names if name not in (*COLUMNS, "top")]
-        self._parquet = pq.ParquetWriter(stream, schema) if format == "parquet" else None
-        self._rows: Any = None if format == "parquet" else WRITERS[format](stream, top, kept)
+    def __enter__(self) -> None:
+        pass
 
     def write(self, table: Any) -> None:
-        if self._parquet is not None:
-            self._parquet.write_table(table)
-        else:
-            self._rows.write_rows(_with_times_as_text(table).to_pylist())
+        if self._format == "parquet":
+            import pyarrow.parquet as pq
 
-    def close(self) -> None:
-        (self._parquet or self._rows).close()
+            self._writer = self._writer or pq.ParquetWriter(self._stream, table.schema)
+            self._writer.write_table(table)
+            return
+        if self._writer is None:
+            kept = [name for name in table.schema.names if name not in (*COLUMNS, "top")]
+            self._writer = WRITERS[self._format](self._stream, self._top, kept)
+        self._writer.write_rows(_with_times_as_text(table).to_pylist())
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._writer is None:
+            return
+        try:
+            if kind is None:
+                self._writer.close()
+        finally:
+            self._writer.is_open = False  # pyarrow would write the end of a file that is closed already
 
 
 def _with_times_as_text(table: Any) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any, BinaryIO, Protocol
@@ -29,6 +30,9 @@ class PredictionWriter(Protocol):
 
     def close(self) -> None:
         """Finish the file; the stream stays open."""
+
+    def abandon(self) -> None:
+        """Forget the file; what was not written yet is lost."""
 
 
 def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
@@ -56,6 +60,9 @@ class JsonLines:
         self._stream.flush()
 
     def close(self) -> None:
+        """Do nothing; every line is complete."""
+
+    def abandon(self) -> None:
         """Do nothing; every line is complete."""
 
 
@@ -89,6 +96,9 @@ class CommaSeparated:
         self._stream.flush()
 
     def close(self) -> None:
+        """Do nothing; every row is complete."""
+
+    def abandon(self) -> None:
         """Do nothing; every row is complete."""
 
 
@@ -134,6 +144,10 @@ class Parquet:
             self._write_group()
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Keep pyarrow from writing the end of a file that is closed already."""
+        self._writer.is_open = False
+
 
 def arrow_fields(top: int) -> list[tuple[str, Any]]:
     """Return names and types of the columns of predictions in Parquet."""
@@ -149,6 +163,18 @@ WRITERS: dict[str, Callable[..., PredictionWriter]] = {
     "csv": CommaSeparated,
     "parquet": Parquet,
 }
+
+
+@contextmanager
+def writer_of(format: str, stream: BinaryIO, top: int) -> Iterator[PredictionWriter]:
+    """Yield a writer to a stream; the file is finished when the block ends without an error."""
+    writer = WRITERS[format](stream, top)
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        writer.abandon()
+        raise
 
 
 FORMAT_OF_ENDING = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}

@@ -5,10 +5,12 @@ A file or folder with the wanted name is always whole: it is written under anoth
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,7 +22,7 @@ from newfound.engines.parts import Part, PartJob, PartResult, counted, kept_name
 from newfound.engines.predictor import model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
-from newfound.exports.predictions import FORMAT_OF_ENDING, WRITERS, check_pyarrow, check_writer
+from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, writer_of
 from newfound.files import file_atomically, folder_atomically, to_json
 from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
@@ -92,20 +94,17 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     if _is_folder(request):
         return _write_folder(request, path, reporter)
     format = _format_of_file(request, path)
-    if path.exists() and path.is_file() and not request.overwrite:
+    if path.is_file() and not request.overwrite:
         raise TargetExists(path)
+    _check_is_not_input(request, path)
     batches = stream_predictions(request, reporter=reporter)
     first = next(batches, None)  # the file and the model are looked at before anything is written
     top = min(request.top, len(first[0].prediction.top)) if first else request.top
     rows = 0
-    with writing_to(path), _target(path) as stream:
-        writer = WRITERS[format](stream, top)
-        batch = first
-        while batch is not None:
+    with writing_to(path), _target(path) as stream, writer_of(format, stream, top) as writer:
+        for batch in chain([] if first is None else [first], batches):
             writer.write((answer.line, answer.prediction) for answer in batch)
             rows += len(batch)
-            batch = next(batches, None)
-        writer.close()
     return PredictionsWritten(path, rows)
 
 
@@ -156,6 +155,7 @@ def _write_folder(request: WritePredictionsRequest, path: Path, reporter: Report
     if request.engine == "ray":
         _folder_of(request)
     _check_folder(path, request.overwrite)
+    _check_is_not_input(request, path)
     source = str(request.texts) if isinstance(request.texts, str | Path) else "texts"
     fingerprint = model_fingerprint(request.model) if isinstance(request.model, str | Path) else None
     with writing_to(path), folder_atomically(path) as folder:
@@ -188,11 +188,30 @@ def _check_folder(path: Path, overwrite: bool) -> None:
     if path.exists() and not path.is_dir():
         raise TargetExists(path, "is a file", replaceable=False)
     names = {entry.name for entry in path.iterdir()} if path.exists() else set()
-    others = sorted(name for name in names if name != MANIFEST and not name.startswith("part-"))
+    others = sorted(names - _names_in_manifest(path))
     if others:
         raise TargetExists(path, f"exists and holds something else ({others[0]})", replaceable=False)
     if names and not overwrite:
         raise TargetExists(path)
+
+
+def _names_in_manifest(folder: Path) -> set[str]:
+    """Return the files of an earlier folder of predictions, its manifest included; none if it is something else."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+        if manifest["format"] != MANIFEST_FORMAT:
+            return set()
+        return {MANIFEST, *(str(file["name"]) for file in manifest["files"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def _check_is_not_input(request: WritePredictionsRequest, path: Path) -> None:
+    if not isinstance(request.texts, str | Path) or str(request.texts) == "-":
+        return
+    given, target = Path(request.texts).resolve(), path.resolve()
+    if target in (given, *given.parents) or given in target.parents:
+        raise SettingsError(f"{path}: is where the input lies; choose another place")
 
 
 @contextmanager
@@ -263,15 +282,18 @@ def _run(
         settings = replace(settings, encoder=str(Path(settings.encoder).resolve()))  # workers have another folder
     job = PartJob(folder.resolve(), format, str(dataset.columns.text), names, settings, identify=identify)
     results = []
-    with reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task:
-        for result in _results(request, job, parts):
+    with (
+        reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task,
+        closing(_results(request, job, parts)) as arriving,  # workers end before the folder is tidied up
+    ):
+        for result in arriving:
             result.check()
             results.append(result)
             task.advance()
     return results, counted(results, parts, folder)
 
 
-def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) -> Iterator[PartResult]:
+def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) -> Generator[PartResult, None, None]:
     if request.engine == "ray":
         yield from run_on_ray(
             _folder_of(request), job, parts, RaySettings(request.ray_address, request.workers, request.device)
