@@ -59,7 +59,7 @@ def write_model(folder: Path) -> None:
     texts = [text_of(i) for i in range(300)]
     labels = [("pay", "meter", None)[i % 3] for i in range(300)]
     method = KMeans(n_new=1, encoder=load_encoder(str(folder / "encoder")), tune="heads", epochs=1, device="cpu")
-    method.fit(texts, labels).save(folder / "model", with_encoder=True)
+    method.fit(texts, labels).model_.save(folder / "model", with_encoder=True)
 
 
 def write_rows(path: Path, rows: int) -> None:

@@ -171,6 +171,7 @@ def estimate(
     encoder: EncoderOption = defaults.ENCODER,
     seed: SeedOption = defaults.SEED,
     conflicts: ConflictsOption = defaults.CONFLICTS,
+    max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
     chosen = cast("Strategy", one_of(strategy, "--strategy", "resolution", "height", "drop", "separation"))
@@ -189,6 +190,7 @@ def estimate(
         read=files.reading(),
         read_logs=logs_file.reading(files),
         conflicts=_conflicts(conflicts),
+        max_logs=max_logs,
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(
@@ -218,6 +220,7 @@ def update(
     encoder: ModelEncoderOption = None,
     mask: RedactOption = False,
     force: ForceOption = False,
+    max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Find new intents in newer logs. Intents that were accepted in the review count as known."""
     from newfound.workflows import UpdateRequest
@@ -234,6 +237,7 @@ def update(
         redact=mask,
         llm=asking.settings(),
         overwrite=force,
+        max_logs=max_logs,
         **_fit_settings(fit),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())

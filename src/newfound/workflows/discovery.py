@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.data.sampling import DistinctSample
 from newfound.defaults import Conflicts, Engine, LogsHold, Precision
 from newfound.engines.ray_data import RaySettings
 from newfound.errors import SettingsError
@@ -45,6 +44,7 @@ from newfound.workflows.sources import (
     known_and_logs,
     redacted,
     rows_of,
+    sample_for,
     sampled,
 )
 
@@ -181,9 +181,7 @@ def _discover(
     check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     check_precision(request.precision, request.device)
-    if type(request.max_logs) is not int or request.max_logs < 1:
-        raise SettingsError(f"max_logs={request.max_logs!r} must be a whole number from 1")
-    sample = DistinctSample(request.max_logs, seed=request.seed)
+    sample = sample_for(request.max_logs, request.seed)
     known, logs = known_and_logs(
         request.known,
         request.logs,

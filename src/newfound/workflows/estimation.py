@@ -20,6 +20,8 @@ from newfound.workflows.sources import (
     ReadOptions,
     distinct_logs,
     known_and_logs,
+    sample_for,
+    sampled,
 )
 
 
@@ -39,6 +41,7 @@ class EstimateRequest:
         read: How files are read.
         read_logs: How the logs are read, where that differs.
         conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
+        max_logs: Distinct utterances of the logs that are looked at; of larger logs a random sample of this size.
     """
 
     known: KnownSource | None = None
@@ -51,6 +54,7 @@ class EstimateRequest:
     read: ReadOptions = DEFAULT_READ_OPTIONS
     read_logs: ReadOptions | None = None
     conflicts: Conflicts = defaults.CONFLICTS
+    max_logs: int = defaults.MAX_LOGS
 
 
 def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> Estimate:
@@ -62,6 +66,7 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     """
     reporter = reporter or Silent()
     check_types(request)
+    sample = sample_for(request.max_logs, request.seed)
     known, logs = known_and_logs(
         request.known,
         request.logs,
@@ -69,8 +74,9 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
         request.read_logs or request.read,
         reporter,
         conflicts=request.conflicts,
+        sample=sample,
     )
-    logs = distinct_logs(logs, reporter)
+    logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     encoder = loaded(request.encoder)
     warning = language_warning(encoder, known.texts, logs.texts)
     if warning is not None:

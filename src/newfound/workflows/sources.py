@@ -244,6 +244,13 @@ def logs_corpus(
     return corpus.from_source(Path(source).name)
 
 
+def sample_for(max_logs: int, seed: int) -> DistinctSample:
+    """Return an empty sample of so many distinct utterances, or refuse a number that is none."""
+    if type(max_logs) is not int or max_logs < 1:
+        raise SettingsError(f"max_logs={max_logs!r} must be a whole number from 1")
+    return DistinctSample(max_logs, seed=seed)
+
+
 def sampled(logs: Corpus, sample: DistinctSample, reporter: Reporter) -> Corpus:
     """Return at most as many distinct utterances of the logs as a sample holds, and say so if there are more.
 
@@ -260,7 +267,7 @@ def sampled(logs: Corpus, sample: DistinctSample, reporter: Reporter) -> Corpus:
     if not sample.is_everything:
         reporter.note(
             f"The logs have about {sample.n_distinct:,} distinct utterances. Intents are looked for in a random sample "
-            f"of {len(logs):,} of them, which bounds time and memory (max_logs)."
+            f"of {len(logs):,} of them, which bounds time and memory (max_logs); predictions assign the others."
         )
     return logs
 

@@ -39,6 +39,8 @@ from newfound.workflows.sources import (
     distinct_logs,
     logs_corpus,
     redacted,
+    sample_for,
+    sampled,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class UpdateRequest:
         llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
         overwrite: Replace an earlier model at `out`.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
+        max_logs: Distinct utterances of the newer logs that are learned from; of larger logs a random sample.
     """
 
     model: ModelSource
@@ -84,6 +87,7 @@ class UpdateRequest:
     llm: LanguageModelSettings | None = None
     overwrite: bool = False
     precision: Precision = defaults.PRECISION
+    max_logs: int = defaults.MAX_LOGS
 
 
 def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
@@ -105,10 +109,11 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
 
 def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: LanguageModel | None) -> DiscoverResult:
     device = device_for(request.device, request.precision)
-    logs = logs_corpus(request.logs, request.read, reporter)
+    sample = sample_for(request.max_logs, request.seed)
+    logs = logs_corpus(request.logs, request.read, reporter, sample=sample)
     if request.redact:
         logs = redacted(logs, reporter)
-    logs = distinct_logs(logs, reporter)
+    logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     from newfound.methods.consensus import Consensus
     from newfound.training.run import Run
 
