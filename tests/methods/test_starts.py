@@ -117,7 +117,7 @@ def test_a_preset_knows_what_was_published_for_a_corpus():
 
 
 def test_a_variant_takes_the_preset_of_its_benchmark():
-    task = SimpleNamespace(new=("a", "b"))
+    task = SimpleNamespace(known=("c",), new=("a", "b"), observed_train=SimpleNamespace(intents=("c",)))
     banking, clinc = (
         cell_settings(Cell("dpl", benchmark, 40, 1, 0, "minilm", "last", "released"), task)
         for benchmark in ("GID-SD", "GID-MD")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -244,7 +245,7 @@ def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatc
 class OneIntent:
     """A model that costs nothing."""
 
-    names = ("pay",)
+    columns = SimpleNamespace(names=("pay",))
 
     def classify(self, texts, *, top=0):
         return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
@@ -252,7 +253,7 @@ class OneIntent:
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "parquet/"])
 def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("newfound.workflows.prediction.opened", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.workflows.prediction.opened_predictor", lambda *_: OneIntent())
     monkeypatch.setattr(writing, "opened", lambda *_: OneIntent())
     peaks = []
     for rows in (20_000, 60_000):
@@ -271,7 +272,7 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
 def test_a_reader_whose_predictions_nobody_takes_stops(monkeypatch, tmp_path):
     import threading
 
-    monkeypatch.setattr("newfound.workflows.prediction.opened", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.workflows.prediction.opened_predictor", lambda *_: OneIntent())
     path = tmp_path / "many.txt"
     path.write_text("pay\n" * 50_000)
     before = threading.active_count()
