@@ -159,7 +159,7 @@ def test_the_map_does_not_wait_for_the_final_layout(saved, tiny_encoder, monkeyp
         return original(x)
 
     monkeypatch.setattr(session_module, "map_positions", slow)
-    monkeypatch.setattr(session_module, "MAX_UTTERANCES_TO_WAIT_FOR", 10)
+    monkeypatch.setattr(session_module, "MAX_UTTERANCES_TO_WAIT_FOR", {"layout": 10, "votes": 10})
     with client_of(saved, tiny_encoder) as client:
         first = client.get("/v1/review/map").json()
         assert first["is_final"] is False

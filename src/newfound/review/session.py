@@ -59,7 +59,7 @@ from newfound.review.views import (
 )
 
 MAX_EXAMPLES_IN_LIST = 3  # of each intent
-MAX_UTTERANCES_TO_WAIT_FOR = 200  # layout and votes of so few are computed at once
+MAX_UTTERANCES_TO_WAIT_FOR = {"layout": 200, "votes": 2_000}  # what is computed at once for so few
 MAX_QUESTIONS = 50  # at the head of the queue
 T = TypeVar("T")
 
@@ -163,7 +163,7 @@ class ReviewSession:
 
     def _is_ready(self, name: str, compute: Callable[[], object]) -> bool:
         """Return whether a value is computed or quick to compute; otherwise compute it in the background, once."""
-        if name in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR:
+        if name in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR[name]:
             return True
         with self._lock:
             is_first = name not in self._begun
