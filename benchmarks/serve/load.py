@@ -38,6 +38,7 @@ FILE_NAME = "load.json"
 PLAIN_PORT, NEWFOUND_PORT = 8811, 8812
 MAX_TEXTS, MAX_INTENTS = 500, 10**6
 WARM_UP_SECONDS = 3
+SECONDS_TO_LOAD = 8  # of workers, which listen before they have the model
 SETTLE_SECONDS = 20  # until the server has prepared its review, which takes a core
 WITHOUT_ONNX = {"NEWFOUND_ONNX": "0"}
 MAX_START_SECONDS, SECONDS_BETWEEN_PROBES = 60, 0.1
@@ -79,12 +80,12 @@ def busy_process() -> Iterator[None]:
 
 
 @contextmanager
-def server(command: Sequence[str], port: int, variables: Mapping[str, str]) -> Iterator[int]:
-    """Run a server process and give its process id once it answers."""
+def server(command: Sequence[str], port: int, variables: Mapping[str, str], settle: float) -> Iterator[int]:
+    """Run a server process and give its process id once it answers and has settled."""
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, **variables})
     try:
         _wait_until_it_answers(process, port)
-        time.sleep(SETTLE_SECONDS)
+        time.sleep(settle)
         yield process.pid
     finally:
         process.terminate()
@@ -194,9 +195,12 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
         "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
         "onnx fp32": (NEWFOUND_PORT, serve, {}),
         "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),
+        "onnx fp32, 2 workers": (NEWFOUND_PORT, [*serve, "--workers", "2"], {}),
+        "onnx int8, 2 workers": (NEWFOUND_PORT, [*serve, "--precision", "int8", "--workers", "2"], {}),
     }
     for name, (port, command, variables) in servers.items():
-        with server(command, port, variables) as pid:
+        settle = SETTLE_SECONDS if name in ("torch", "onnx fp32", "onnx int8") else SECONDS_TO_LOAD
+        with server(command, port, variables, settle) as pid:
             asyncio.run(send_load(port, texts, max(connections), WARM_UP_SECONDS))
             results: dict[str, Any] = {}
             for count in connections if name != "plain" else connections[-1:]:
@@ -208,14 +212,15 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
                     result = asyncio.run(send_load(port, texts, max(connections), seconds))
                 results[f"{max(connections)} connections beside a busy process"] = result.summary()
                 print(name, "busy", result.summary(), flush=True)
-            results["memory_mb"] = round(memory_mb(pid))
+            if "workers" not in name:  # of this process alone
+                results["memory_mb"] = round(memory_mb(pid))
             content[name] = results
             if name == "onnx fp32" and soak_seconds:
                 content["soak"] = soak(pid, port, texts, max(connections), soak_seconds)
     most = f"{max(connections)} connections"
     before = content["torch"][most]["per_second"]
     content[f"ratio to torch at {most}"] = {
-        name: round(content[name][most]["per_second"] / before, 2) for name in ("plain", "onnx fp32", "onnx int8")
+        name: round(content[name][most]["per_second"] / before, 2) for name in servers if name != "torch"
     }
     return content
 

@@ -15,7 +15,6 @@ from pathlib import Path
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 # The first is for the OpenMP of GNU (torch on Linux) and LLVM (torch on macOS), the second for those of LLVM and Intel.
 SLEEP_WHILE_WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
-_reserved_cores = 0  # that inference leaves to others
 CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -32,19 +31,13 @@ def settle_threads() -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(cores))
 
 
-def reserve_core() -> None:
-    """Leave one core to the rest of the process: a server has to read requests while the model computes."""
-    global _reserved_cores
-    _reserved_cores = 1
-
-
 def inference_threads() -> int:
     """Return the number of threads that ONNX Runtime gets: that of OpenMP if it is set, or the usable cores."""
     given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if given.isdecimal() and int(given) > 0:
         return int(given)
     cores = usable_cores()
-    return max(1, min(cores, cores_of_quota() or cores) - _reserved_cores)
+    return min(cores, cores_of_quota() or cores)
 
 
 def usable_cores() -> int:

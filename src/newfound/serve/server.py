@@ -18,7 +18,6 @@ from newfound.serve.app import create_app
 from newfound.serve.protocol import limited_protocol
 from newfound.serve.settings import ServeSettings
 from newfound.serve.workers import run_workers
-from newfound.threads import reserve_core
 
 logger = logging.getLogger("newfound.serve")
 MAX_CONNECTIONS = 1_000
@@ -48,7 +47,6 @@ def serve(
     if settings.workers > 1:
         describe(folder)  # a folder that is none is refused here, and not by each worker
     listener = listen(settings)
-    reserve_core()
     app = None if settings.workers > 1 else create_app(folder, settings, encoder=encoder)
     port = listener.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
