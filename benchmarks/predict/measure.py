@@ -26,7 +26,7 @@ WORDS = "pay my bill late where is the meter water leak move house new account s
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 KIB_PER_MIB = 2**10
 Row = dict[str, Any]
-RUNS = (("parquet", "jsonl"), ("parquet", "csv"), ("parquet", "parquet"), ("parquet", "folder"), ("pipe", "pipe"))
+RUNS = (("parquet", "parquet"), ("parquet", "folder"), ("pipe", "jsonl"))
 
 
 def text_of(row: int) -> str:
@@ -59,7 +59,8 @@ def write_model(folder: Path) -> None:
     texts = [text_of(i) for i in range(300)]
     labels = [("pay", "meter", None)[i % 3] for i in range(300)]
     method = KMeans(n_new=1, encoder=load_encoder(str(folder / "encoder")), tune="heads", epochs=1, device="cpu")
-    method.fit(texts, labels).model_.save(folder / "model", with_encoder=True)
+    method.fit(texts, labels)
+    method.model_.save(folder / "model", with_encoder=True)
 
 
 def write_rows(path: Path, rows: int) -> None:
@@ -78,7 +79,6 @@ def write_rows(path: Path, rows: int) -> None:
 
 def measure(model: Path, data: Path, rows: int, source: str, target: str) -> Row:
     """Run `newfound predict` once and return its time and its peak memory."""
-    out = data.with_name("out/" if target == "folder" else f"out.{target}")
     command = [sys.executable, "-m", "newfound", "predict", str(model), "--device", "cpu"]
     started = time.perf_counter()
     if source == "pipe":
@@ -88,8 +88,8 @@ def measure(model: Path, data: Path, rows: int, source: str, target: str) -> Row
             peak = _peak_of(process)
             cat.wait()
     else:
-        target_name = f"{out}/" if target == "folder" else str(out)
-        command += [str(data), "--out", target_name, "--force"]
+        out = f"{data.parent}/out/" if target == "folder" else f"{data.parent}/out.{target}"
+        command += [str(data), "--out", out, "--force"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         peak = _peak_of(process)
     seconds = time.perf_counter() - started

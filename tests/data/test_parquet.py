@@ -62,7 +62,8 @@ def test_damaged_files_are_named(folder, saved):
     assert done.returncode == 2
     assert done.stderr.startswith(f"newfound: error: {path}: not a Parquet file, or a damaged one (")
     assert done.stderr.count("\n") == 1
-    path.write_bytes(whole[:4] + b"\xff" * 60 + whole[64:])  # the footer is whole, the data are not
+    end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    path.write_bytes(whole[:4] + b"\xff" * (end - 4) + whole[end:])  # the footer is whole, the data are not
     with pytest.raises(DataError, match=r"part-018\.parquet: a damaged Parquet file"):
         list(read_parquet_folder(folder, TEXTS))
 
@@ -94,11 +95,12 @@ def test_ranges_of_rows(tmp_path, monkeypatch, start, rows):
     assert found == [str(i) for i in range(start, start + rows)]
 
 
-def test_a_large_row_group_is_not_held_in_memory(tmp_path):
+def test_a_large_row_group_is_not_held_in_memory(tmp_path, monkeypatch):
     path = tmp_path / "large.parquet"
-    pq.write_table(
-        pa.table({"text": [f"utterance {i} " + "x" * 200 for i in range(100_000)]}), path, compression="none"
-    )
+    texts = [f"utterance {i} " + "x" * 1_000 for i in range(25_000)]
+    pq.write_table(pa.table({"text": texts}), path, compression="none", use_dictionary=False)
+    del texts
+    monkeypatch.setattr(parquet, "ROWS_PER_BATCH", 1_000)
     pool = pa.default_memory_pool()
     before, peak = pool.bytes_allocated(), 0
     tracemalloc.start()

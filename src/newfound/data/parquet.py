@@ -210,7 +210,7 @@ def _opened(name: str, stream: BinaryIO) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(stream, buffer_size=BYTES_PER_READ)
+        file = pq.ParquetFile(stream, buffer_size=BYTES_PER_READ, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name}: not a Parquet file, or a damaged one ({_first_line(error)})") from None
     yield file
