@@ -88,10 +88,12 @@ def tiny_encoder(tiny_folder):
     return load_encoder(str(tiny_folder))
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory, monkeypatch):
-    """No test reads or writes the user's cache."""
-    monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """No test, and nothing that tests share, reads or writes the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NEWFOUND_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
 
 
 THEMES = {
