@@ -3,12 +3,13 @@
 python benchmarks/predict/measure.py 10000 100000 1000000      writes memory.json beside this file
 
 The encoder is a random one of one narrow layer, so that the time is that of reading, writing and everything between;
-the memory is what a real encoder's is added to. Each run is a process of its own.
+the memory is what a real encoder's is added to. Each run is a process of its own; those in the file are skipped.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -117,19 +118,27 @@ def main() -> None:
     if options.model is not None:
         write_model(options.model)
         return
-    results: list[Row] = []
+    path = options.out / FILE_NAME
+    results: list[Row] = json.loads(path.read_bytes())["runs"] if path.exists() else []
+    done = {(run["rows"], run["from"], run["to"]) for run in results}
+    # Torch is imported by other processes only: the peak of a child is never below the memory of its parent.
+    hardware = _printed("-c", "from newfound.bench.speed import hardware; print(hardware('cpu'))")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # In a process of its own: the peak of a child is never below the memory of the process that starts it.
-        subprocess.run([sys.executable, __file__, "--model", name], check=True, capture_output=True)
+        _printed(__file__, "--model", name)
         for rows in sorted(options.rows):
-            write_rows(folder / "rows.parquet", rows)
-            for source, target in RUNS:
+            missing = [run for run in RUNS if (rows, *run) not in done]
+            if missing:
+                write_rows(folder / "rows.parquet", rows)
+            for source, target in missing:
                 results.append(measure(folder / "model", folder / "rows.parquet", rows, source, target))
                 print(results[-1], flush=True)
-    from newfound.bench.speed import hardware  # imports torch
+                write_atomically(path, to_json({"hardware": hardware, "runs": results}))
 
-    write_atomically(options.out / FILE_NAME, to_json({"hardware": hardware("cpu"), "runs": results}))
+
+def _printed(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":
