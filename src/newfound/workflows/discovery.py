@@ -181,6 +181,8 @@ def _discover(
     check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     check_precision(request.precision, request.device)
+    if request.engine == "ray" and request.precision != defaults.PRECISION:
+        raise SettingsError("the engine ray encodes in fp32; leave out the precision, or encode on this machine")
     sample = sample_for(request.max_logs, request.seed)
     known, logs = known_and_logs(
         request.known,
