@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 PROBES = ("a", "where is my new card, please? it was to be here by the end of last week")
 MAX_DIFFERENCE = 1e-4  # of a vector's element from torch's
-_open: WeakValueDictionary[GraphKey, GraphSession] = WeakValueDictionary()
+_open: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary()  # by the folder of the graph
 
 
 def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphKey:
@@ -59,11 +60,11 @@ def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | 
         EncoderError: There can be no graph of this encoder.
     """
     key = key_of(encoder, tail, dense)
-    session = _open.get(key)
+    session = _open.get(key.folder)
     if session is None:
         stored = find_graph(key)
         session = (None if stored is None else _loaded(stored)) or _built(encoder, key, tail, dense)
-        _open[key] = session
+        _open[key.folder] = session
     return session
 
 
