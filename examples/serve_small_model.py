@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-CONTEXT = 4096  # tokens of one request
-AT_ONCE = 2
+CONTEXT = 2048  # tokens of one request
+AT_ONCE = 4
 
 
 def serve(model: Path | None = None, port: int = 8080) -> Any:

@@ -63,11 +63,12 @@ def asked(endpoint, tmp_path):
 
 
 def test_a_prompt_is_answered_and_written_down(endpoint, asked):
-    a = asked()
+    a = asked(answer_tokens=40)
     with a.model as model:
         assert model.ask("how are you?", purpose="names") == "fine"
     request = endpoint.asked[0]
     assert (request.path, request.key, request.body["model"]) == ("/v1/chat/completions", f"Bearer {KEY}", "some-model")
+    assert request.body["max_tokens"] == 40
     assert a.told == []
     (line,) = a.lines
     assert (line["purpose"], line["prompt"], line["answer"], line["outcome"]) == (

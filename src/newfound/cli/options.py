@@ -17,7 +17,7 @@ from newfound.data.readers import READERS
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
-from newfound.llm.settings import BUDGET, LanguageModelSettings
+from newfound.llm.settings import ANSWER_TOKENS, BUDGET, LanguageModelSettings
 from newfound.methods.registry import METHODS
 
 if TYPE_CHECKING:
@@ -335,6 +335,9 @@ class LanguageModelOptions:
     llm_budget: Annotated[
         int, typer.Option("--llm-budget", min=0, help="How many requests may be sent to --llm in one run.")
     ] = BUDGET
+    llm_answer_tokens: Annotated[
+        int, typer.Option("--llm-answer-tokens", min=1, help="The longest answer of --llm, in tokens.")
+    ] = ANSWER_TOKENS
     llm_transcript: Annotated[
         Path | None,
         typer.Option("--llm-transcript", help="Append what --llm was asked and answered to this file, as JSON lines."),
@@ -344,7 +347,13 @@ class LanguageModelOptions:
         """Return which language model may be asked; None for none."""
         if self.llm is None:
             return None
-        return LanguageModelSettings(self.llm, self.llm_model, self.llm_budget, transcript=self.llm_transcript)
+        return LanguageModelSettings(
+            self.llm,
+            self.llm_model,
+            self.llm_budget,
+            transcript=self.llm_transcript,
+            answer_tokens=self.llm_answer_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,8 @@ class LanguageModel:
         self.settings = settings
         self._warn, self._sleep, self._key = warn, sleep, settings.key()
         self._provider = provider_for(settings)
-        self._cache = (
-            AnswerCache(answer_cache_dir(), self._provider.address, settings.model) if settings.remember else None
-        )
+        source = (self._provider.address, settings.model, settings.answer_tokens)
+        self._cache = AnswerCache(answer_cache_dir(), source) if settings.remember else None
         self._transcript = None if settings.transcript is None else Transcript(settings.transcript)
         self.calls = 0
         self.problem = ""

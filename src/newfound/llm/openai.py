@@ -19,10 +19,7 @@ from newfound.llm.settings import LanguageModelSettings
 MAX_REPLY_BYTES = 200_000
 MAX_ERROR_BYTES = 4_000
 MAX_REASON_LENGTH = 160  # characters
-MAX_ANSWER_TOKENS = 1_000
 CHUNK = 16_384  # bytes
-# Without these some models answer at random or without end; newer ones refuse them, and are asked again without.
-OPTIONAL_FIELDS: dict[str, Any] = {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}
 NO_QUOTA = ("insufficient_quota", "billing")
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.S)  # of models that think aloud before they answer
 
@@ -34,7 +31,8 @@ class OpenAIChat:
         """Store the settings, which were checked."""
         self._timeout, self._key = float(settings.timeout), settings.key()
         self._model = settings.model
-        self._optional = dict(OPTIONAL_FIELDS)
+        # Without these some models answer at random or without end; newer ones refuse them, and are asked without.
+        self._optional: dict[str, Any] = {"temperature": 0, "max_tokens": settings.answer_tokens}
         self._url = chat_url(settings.url)
         parts = urlsplit(self._url)
         self.address = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))

@@ -19,6 +19,7 @@ BUDGET = 200
 TIMEOUT = 60.0  # seconds
 RETRIES = 2
 AT_ONCE = 4  # requests
+ANSWER_TOKENS = 1_000  # models that think aloud need hundreds before they answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class LanguageModelSettings:
         provider: One of `PROVIDERS`.
         remember: Keep answers in the user's cache, so that a repeated run need not ask again.
         at_once: How many requests may be under way at the same time.
+        answer_tokens: The longest answer; small models that never stop need a lower limit to answer in time.
         key_variables: The environment variables that may hold the key; the first that is set counts.
     """
 
@@ -49,6 +51,7 @@ class LanguageModelSettings:
     provider: str = "openai"
     remember: bool = True
     at_once: int = AT_ONCE
+    answer_tokens: int = ANSWER_TOKENS
     key_variables: tuple[str, ...] = KEY_VARIABLES
 
     def check(self) -> None:
@@ -56,7 +59,7 @@ class LanguageModelSettings:
         if self.provider not in PROVIDERS:
             raise SettingsError(f"no provider {self.provider!r} of language models; one of {', '.join(PROVIDERS)}")
         _check_url(self.url)
-        for name, least in (("budget", 0), ("retries", 0), ("at_once", 1)):
+        for name, least in (("budget", 0), ("retries", 0), ("at_once", 1), ("answer_tokens", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise SettingsError(f"language model: {name}={value!r} must be a whole number from {least}")

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from newfound.errors import SettingsError
@@ -50,15 +51,14 @@ class Transcript:
 class AnswerCache:
     """Answers on disk, one file each. What cannot be read counts as missing, and what cannot be written is not kept."""
 
-    def __init__(self, folder: Path, address: str, model: str) -> None:
+    def __init__(self, folder: Path, source: Sequence[str | int]) -> None:
         """Use a folder as the cache of the answers of one model.
 
         Args:
             folder: The folder; it is created when the first answer is kept.
-            address: Where prompts are sent to.
-            model: The model that is asked for there.
+            source: Everything besides the prompt that an answer depends on: address, model, longest answer.
         """
-        self._folder, self._source = folder, [VERSION_OF_KEYS, address, model]
+        self._folder, self._source = folder, [VERSION_OF_KEYS, *source]
 
     def get(self, prompt: str) -> str | None:
         """Return the answer to a prompt; None if there is none."""
