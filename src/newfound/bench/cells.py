@@ -15,8 +15,9 @@ import numpy as np
 from newfound.algorithms.metrics import compactness
 from newfound.bench.baselines import BASELINES, run_baseline
 from newfound.bench.provenance import commit, shares_gpu
-from newfound.bench.scoring import rounded, score_predictor
+from newfound.bench.scoring import Predictor, rounded, score_predictor
 from newfound.bench.speed import hardware, measure
+from newfound.bench.studies import FrozenPredictor
 from newfound.bench.variants import VARIANTS, Record
 from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
 from newfound.data.conditions import Condition, apply_condition
@@ -138,13 +139,19 @@ def run_cell(
     fitted = time.perf_counter()
     return {
         **asdict(cell),
-        **score_predictor(method.model_, task),
+        **score_predictor(_predictor(method, encoder), task),
         **_recorded(variant.record, method, task),
         "timings": rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
         "n_new": method.n_new_,
         **_made(task, encoder, device),
     }
+
+
+def _predictor(method: Discoverer, encoder: Encoder) -> Predictor:
+    """Return the fitted model; over a frozen encoder, one that reads its cache, since cells share their texts."""
+    model = method.model_
+    return model if model.tune.layers or encoder.cache is None else FrozenPredictor(model, encoder)
 
 
 def _made(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:

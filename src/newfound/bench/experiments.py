@@ -294,11 +294,7 @@ EXPERIMENTS = {
         Experiment(
             "few-labels",
             "A tenth of the known intents' labels; known and new intents in the logs",
-            (
-                ("kmeans", "labels-0"),
-                *_rows(["consensus"], ["labels-10", "labels-10-auto"]),
-                ("bertopic", "labels-10"),
-            ),
+            (*_rows(["consensus"], ["labels-10", "labels-10-auto"]), ("bertopic", "labels-10")),
             WHOLE_DATASETS,
             ratios=(75, 50, 25),
             seeds=(0,),

@@ -59,7 +59,6 @@ VARIANTS: dict[str, Variant] = {
     "random-without-pcl": Variant({"start": "random", "objectives": "ins"}, label="random start, without L_PCL"),
     "k-26": Variant({"n_new": 26}, label="26 (the paper's estimate)"),
     "k-auto": Variant({"n_new": "auto"}, label="estimated by newfound"),
-    "labels-0": Variant(condition=Condition(labelled=0), label="labels ignored"),
     "labels-10": Variant(condition=Condition(labelled=0.1), label="number given"),
     "labels-10-auto": Variant({"n_new": "auto"}, Condition(labelled=0.1), label="number estimated"),
     "k-given": Variant(label="number given"),
