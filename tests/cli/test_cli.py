@@ -298,19 +298,23 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, co
 
 
 def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
-    process = subprocess.Popen(_long_run(long_run, tiny_folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not (long_run / "m.run" / "fine-tuning.safetensors").exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.kill()
-    process.wait()
+    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
+    for _ in range(3):  # on a busy machine the run may end before it is killed
+        command = _long_run(long_run, tiny_folder, "--force")
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+        if checkpoint.exists():
+            break
     for options, message in (
         (["--resume", "--seed", "9"], "was begun with other seed"),
         ([], "holds an unfinished run; add --resume"),
     ):
         done = newfound(*_long_run(long_run, tiny_folder, *options)[3:])
         assert_one_clear_line(done, message)
-    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
     done = newfound(*_long_run(long_run, tiny_folder, "--resume")[3:])
     assert done.returncode == 2
