@@ -138,6 +138,17 @@ class NoGpu(SettingsError):
         super().__init__("device='cuda', but torch sees no GPU here; use the CPU")
 
 
+class NoInt8(SettingsError):
+    """int8 was asked for where it cannot be computed: on a GPU, or of an encoder that is to be trained."""
+
+    def __init__(self, *, training: bool = False) -> None:
+        super().__init__(
+            "precision='int8' is for a frozen encoder (tune='heads'); training needs fp32"
+            if training
+            else "precision='int8' is for the CPU; choose device='cpu', or fp32"
+        )
+
+
 class MissingExtra(SettingsError):
     """An optional dependency is not installed."""
 

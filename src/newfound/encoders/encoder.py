@@ -37,7 +37,7 @@ from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
 from newfound.encoders.tail import Tune as Tune
 from newfound.encoders.tail import attention_keys, pooled
-from newfound.errors import EncoderError, MissingExtra, NotSplittable, OtherWeights, SettingsError
+from newfound.errors import EncoderError, MissingExtra, NoInt8, NotSplittable, OtherWeights
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
@@ -133,7 +133,7 @@ class Encoder:
         from newfound.encoders.onnx.session import can_build
 
         if device != "cpu":
-            raise SettingsError("precision='int8' is for the CPU; choose device='cpu', or fp32")
+            raise NoInt8
         if not can_build():
             raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from newfound.data.corpus import Corpus
 from newfound.defaults import Engine, Precision
 from newfound.engines.ray_data import RaySettings
-from newfound.errors import Interrupted, SettingsError
+from newfound.errors import Interrupted, NoInt8, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
 from newfound.training.launch import launched
@@ -85,7 +85,7 @@ def encoder_for(encoder: str | Encoder, precision: Precision, tune: str) -> str 
     if precision == "fp32":
         return with_cache(encoder)
     if tune not in ("auto", "heads"):
-        raise SettingsError("precision='int8' is for a frozen encoder (tune='heads'); training needs fp32")
+        raise NoInt8(training=True)
     return loaded(encoder).with_precision(precision)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, get_args
 
 from newfound import defaults
 from newfound.defaults import Precision
-from newfound.errors import MissingExtra, SettingsError
+from newfound.errors import MissingExtra, NoInt8, SettingsError
 from newfound.training.devices import check_device, is_surely_cpu, pick_device
 from newfound.training.progress import Reporter
 
@@ -38,7 +38,7 @@ def check_precision(precision: str, device: str = "auto") -> None:
         from newfound.encoders.onnx.session import can_build
 
         if device == "cuda":
-            raise SettingsError("precision='int8' is for the CPU; choose device='cpu', or fp32")
+            raise NoInt8
         if not can_build():
             raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
 
