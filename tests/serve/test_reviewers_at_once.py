@@ -13,16 +13,17 @@ from newfound.review.reviewed import load
 REVIEWERS, DECISIONS = 8, 12
 
 
-def test_hardly_any_decision_of_eight_reviewers_is_refused(saved, tmp_path, tiny_encoder):
+def test_only_decisions_about_the_same_utterance_are_refused(saved, tmp_path, tiny_encoder):
     """Each confirms or moves what the queue shows, as the page does: on the state after their own last decision.
 
-    With one version for all, 80 of 96 decisions were refused. Only those about the same utterance are now.
+    With one version for all, 80 of 96 decisions were refused. Which two reviewers meet at one utterance depends on
+    the speed of the machine, so the number of refusals is only bounded, but each needs another's decision about it.
     """
     folder = shutil.copytree(saved, tmp_path / "model")
     with server_of(folder, tiny_encoder) as address:
 
         def review(reviewer):
-            refused = 0
+            refused = []
             with httpx.Client(base_url=address, timeout=60) as client:
                 for number in range(DECISIONS):
                     state = client.get("/v1/review/state").json()
@@ -37,13 +38,16 @@ def test_hardly_any_decision_of_eight_reviewers_is_refused(saved, tmp_path, tiny
                         decision = {"comment": {"intent": item["intent"] or "pay", "text": "sure?"}}
                     answer = client.post("/v1/review/decisions", json={**body, "decisions": [decision]})
                     assert answer.status_code in (200, 409), answer.text
-                    refused += answer.status_code == 409
+                    if answer.status_code == 409:
+                        refused.append((f"reviewer {reviewer}", item["text"]))
             return refused
 
         with ThreadPoolExecutor(REVIEWERS) as pool:
-            refused = sum(pool.map(review, range(REVIEWERS)))
-        print(f"{refused} of {REVIEWERS * DECISIONS} decisions were refused")
+            refused = [one for each in pool.map(review, range(REVIEWERS)) for one in each]
+        print(f"{len(refused)} of {REVIEWERS * DECISIONS} decisions were refused")
         entries = httpx.get(f"{address}/v1/review/log").json()["entries"]
-    assert refused <= 0.1 * REVIEWERS * DECISIONS
-    assert len(entries) == REVIEWERS * DECISIONS - refused
+    assert len(refused) <= 0.25 * REVIEWERS * DECISIONS
+    for author, text in refused:
+        assert any(text in str(entry) and entry["author"] != author for entry in entries), text
+    assert len(entries) == REVIEWERS * DECISIONS - len(refused)
     assert load(folder, encoder=tiny_encoder).corpus(), "the folder is whole"
