@@ -17,7 +17,7 @@ pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
 
 from newfound.encoders.onnx import engine, quantize
-from newfound.encoders.onnx.session import runs_by_length
+from newfound.encoders.onnx.session import GraphSession, runs_by_length, tokens_per_run
 from newfound.encoders.onnx.store import GRAPH_FILE, find_graph
 
 RNG = np.random.default_rng(0)
@@ -82,6 +82,34 @@ def test_runs_hold_rows_of_similar_length():
     lengths = np.array([5, 3, 600, 4, 3])
     assert [run.tolist() for run in runs_by_length(lengths, 16)] == [[1, 4, 3], [0], [2]]
     assert runs_by_length(np.array([], dtype=np.int64)) == []
+    assert [run.tolist() for run in runs_by_length(np.array([4, 9, 5, 9]), 512, padding=8)] == [[0, 2], [1, 3]]
+
+
+def test_every_thread_gets_a_run_unless_runs_were_too_small():
+    assert [tokens_per_run(tokens, 2) for tokens in (13, 257, 600, 5000)] == [128, 129, 300, 512]
+    assert tokens_per_run(5000, 64) == 128
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3"])
+@pytest.mark.parametrize("min_divided_mb", [0, 64])
+def test_vectors_do_not_depend_on_threads(threads, min_divided_mb, tiny_encoder, cache, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    monkeypatch.setattr("newfound.encoders.onnx.session.MIN_DIVIDED_MB", min_divided_mb)
+    texts = [" ".join(["pay my bill"] * (1 + i % 7)) + f" {i}" for i in range(300)]
+    stored = find_graph(_key(tiny_encoder))
+    session = GraphSession(stored.graph, pad_id=stored.pad_id)
+    expected = by_torch(tiny_encoder, texts, monkeypatch).numpy()
+    assert np.abs(engine.vectors_of(tiny_encoder, session, texts) - expected).max() < 1e-6
+    assert np.abs(engine.vectors_of(tiny_encoder, session, texts[:1]) - expected[:1]).max() < 1e-6
+
+
+def test_a_few_texts_are_answered_when_the_file_is_gone(tiny_encoder, cache, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setattr("newfound.encoders.onnx.session.MIN_DIVIDED_MB", 0)
+    stored = find_graph(_key(tiny_encoder))
+    session = GraphSession(stored.graph, pad_id=stored.pad_id)
+    stored.graph.unlink()
+    assert engine.vectors_of(tiny_encoder, session, ["leak"]).shape == (1, session.width)
 
 
 def test_a_damaged_graph_is_made_anew(tiny_encoder, cache, monkeypatch):

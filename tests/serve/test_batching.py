@@ -137,3 +137,26 @@ def test_a_large_request_is_divided_and_takes_turns():
     asyncio.run(scenario())
     assert max(batches) <= 16
     assert all(at < len(batches) / 2 for name, at in order if name == "small"), order
+
+
+def test_two_batches_at_once_keep_the_answers_of_a_divided_request_in_order():
+    release = {"first": threading.Event(), "rest": threading.Event()}
+
+    def answer(texts):
+        release["first" if "0" in texts else "rest"].wait(5)
+        return [text + "!" for text in texts]
+
+    async def scenario():
+        batcher = Batcher(answer, max_texts=4, at_once=2)
+        batcher.start()
+        large = asyncio.create_task(batcher.ask([str(i) for i in range(8)]))
+        await asyncio.sleep(0.05)
+        release["rest"].set()  # the later part is answered first
+        small = await batcher.ask(["a"])
+        assert small == ["a!"], "a batch is answered while another one is computed"
+        assert not large.done()
+        release["first"].set()
+        assert await large == [f"{i}!" for i in range(8)]
+        await batcher.stop()
+
+    asyncio.run(scenario())

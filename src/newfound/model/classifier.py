@@ -276,6 +276,14 @@ class IntentModel(FittedClassifier):
             self._opened = (self.encoder.session(tail, self.network.dense),)
         return self._opened[0]
 
+    def has_graph(self) -> bool:
+        """Return whether ONNX Runtime computes embeddings, which several threads may then do at the same time.
+
+        Raises:
+            EncoderError: The precision is int8, and there is no graph.
+        """
+        return self._session() is not None
+
     def graph_problem(self) -> str | None:
         """Return why torch encodes on a CPU although ONNX Runtime is installed; None if it does not."""
         self._session()

@@ -50,13 +50,15 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         service.batcher = Batcher(
-            service.classify, max_waiting=settings.max_waiting_texts, on_batch=service.metrics.batch
+            service.classify,
+            max_waiting=settings.max_waiting_texts,
+            at_once=service.batches_at_once,
+            on_batch=service.metrics.batch,
         )
         service.batcher.start()
         service.metrics.watch(lambda: service.batcher.waiting if service.batcher else 0)
         reloading = asyncio.create_task(_reload_regularly(service))
-        if settings.workers == 1:  # several workers have no review that could wait for it
-            Thread(target=service.warm_up, daemon=True).start()
+        Thread(target=service.warm_up, daemon=True).start()
         yield
         service.stopping = True
         reloading.cancel()

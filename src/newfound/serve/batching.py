@@ -22,7 +22,7 @@ class _Request(Generic[Answer]):
     texts: Sequence[str]
     done: asyncio.Future[list[Answer]]
     n_taken: int = 0  # texts that were given to the model
-    answers: list[Answer] = field(default_factory=list)
+    answers: dict[int, Answer] = field(default_factory=dict)  # by the position of the text
 
     @property
     def remaining(self) -> Sequence[str]:
@@ -34,14 +34,16 @@ class _Piece(Generic[Answer]):
     """Some texts of a request, in their order."""
 
     request: _Request[Answer]
+    start: int
     texts: Sequence[str]
 
 
 class Batcher(Generic[Answer]):
-    """Collects texts into batches and gives them to the model, which runs in a thread of its own.
+    """Collects texts into batches and gives them to the model, which runs in threads of its own.
 
     A batch is never delayed to make it larger: the first text goes to the model immediately, and the next batch holds
-    all that arrived meanwhile. A request that is larger than a batch is divided, and takes turns with the others.
+    all that arrived meanwhile. A request that is larger than a batch is divided, and takes turns with the others. Where
+    several batches may be computed at once, the model has work while the answers of an earlier batch are sent.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Batcher(Generic[Answer]):
         max_texts: int = 128,
         max_characters: int = 8_000,
         max_waiting: int = 1_024,
+        at_once: int = 1,
         on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
         """Take the model and the limits.
@@ -61,6 +64,7 @@ class Batcher(Generic[Answer]):
             max_characters: The largest number of characters in a batch. At most `MAX_COUNTED_CHARACTERS` of each text
                 are counted.
             max_waiting: The largest number of texts that wait, in all requests together.
+            at_once: How many batches the model may be given at the same time.
             on_batch: Called with the number of texts in each batch.
         """
         self._answer, self._on_batch = answer, on_batch
@@ -69,8 +73,9 @@ class Batcher(Generic[Answer]):
         self._n_waiting = 0
         self._arrived = asyncio.Event()
         self._closing = False
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
-        self._loop: asyncio.Task[None] | None = None
+        self._at_once = at_once
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="model")
+        self._loops: list[asyncio.Task[None]] = []
 
     @property
     def waiting(self) -> int:
@@ -79,15 +84,14 @@ class Batcher(Generic[Answer]):
 
     def start(self) -> None:
         """Begin to answer; an event loop must be running."""
-        self._loop = asyncio.create_task(self._work())
+        self._loops = [asyncio.create_task(self._work()) for _ in range(self._at_once)]
 
     async def stop(self) -> None:
         """Refuse further requests and finish those that were accepted."""
         self._closing = True
         self._arrived.set()
-        if self._loop is not None:
-            await self._loop
-        self._thread.shutdown()
+        await asyncio.gather(*self._loops)
+        self._threads.shutdown()
 
     async def ask(self, texts: Sequence[str]) -> list[Answer]:
         """Wait for the model and return one answer for each text.
@@ -123,7 +127,7 @@ class Batcher(Generic[Answer]):
         texts = [text for piece in pieces for text in piece.texts]
         self._on_batch(len(texts))
         try:
-            answers = await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, texts)
+            answers = await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, texts)
         except Exception as error:
             if len(pieces) > 1:
                 for piece in pieces:
@@ -133,13 +137,12 @@ class Batcher(Generic[Answer]):
             return
         position = 0
         for piece in pieces:
-            request = piece.request
-            request.answers += answers[position : position + len(piece.texts)]
-            position += len(piece.texts)
-            if (
-                len(request.answers) == len(request.texts) and not request.done.done()
-            ):  # it is done if its client has disconnected
-                request.done.set_result(request.answers)
+            request, end = piece.request, position + len(piece.texts)
+            request.answers.update(enumerate(answers[position:end], start=piece.start))
+            position = end
+            is_complete = len(request.answers) == len(request.texts)
+            if is_complete and not request.done.done():  # it is done if its client has disconnected
+                request.done.set_result([request.answers[i] for i in range(len(request.texts))])
 
     def _take(self) -> list[_Piece[Answer]]:
         """Return the next batch: whole requests in order, and parts of requests that are larger than a batch."""
@@ -165,7 +168,7 @@ class Batcher(Generic[Answer]):
                     count = max(count, 1)
             if not count:
                 break
-            piece = _Piece(request, request.remaining[:count])
+            piece = _Piece(request, request.n_taken, request.remaining[:count])
             request.n_taken += count
             self._n_waiting -= count
             self._queue.popleft()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import logging
 from pathlib import Path
@@ -30,6 +31,7 @@ class Service:
         settings: Whom to answer, and the limits.
         session: The review of the model.
         view: The reviewed model; predictions come from it.
+        batches_at_once: How many batches the model answers at the same time. torch takes all cores for one.
         metrics: The metrics of the server.
         jobs: The jobs in the background.
         batcher: The queue of texts before the model; None before the server has started.
@@ -47,6 +49,9 @@ class Service:
         self.settings, self._folder, self._encoder = settings, folder, encoder
         self.session = ReviewSession(folder, encoder=encoder, precision=settings.precision)
         self.view = self.session.view()
+        self.batches_at_once = 2 if self.session.model.has_graph() else 1
+        if (problem := self.session.model.graph_problem()) is not None:
+            logger.warning("%s", problem)
         self.metrics = ServerMetrics()
         self.jobs = BackgroundJobs()
         self.batcher: Batcher[Prediction] | None = None
@@ -57,9 +62,11 @@ class Service:
         self._switching = Lock()  # one change of the served model at a time
 
     def warm_up(self) -> None:
-        """Compute what the first request would have to wait for otherwise."""
-        with contextlib.suppress(ModelError):  # a model without its utterances predicts, but cannot be reviewed
-            self.session.warm_up()
+        """Compute what the first reviewer would have to wait for otherwise; several workers have no review."""
+        if self.settings.workers == 1:
+            with contextlib.suppress(ModelError):  # a model without its utterances predicts, but cannot be reviewed
+                self.session.warm_up()
+        _keep_what_is_loaded()
 
     def classify(self, texts: list[str]) -> list[Prediction]:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""
@@ -91,7 +98,7 @@ class Service:
                 if self._folder != folder:  # another model was chosen while this one was loaded
                     return
                 self.session, self.view, self._loaded = session, view, signature
-            self.warm_up()
+            Thread(target=self.warm_up, daemon=True).start()
             return
         self.refresh()
         self._loaded = signature
@@ -146,6 +153,13 @@ class Service:
         """Return what changes with the model, and what changes with the decisions."""
         review_files = [self._folder / f"{REVIEW_FILE}{suffix}" for suffix in ("", "-wal")]
         return _file_signature(self._folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
+
+
+def _keep_what_is_loaded() -> None:
+    """Leave what is loaded by now out of later garbage collections, each of which stopped all answers for 0.2 s."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _file_signature(path: Path) -> tuple[int, int, int] | None:

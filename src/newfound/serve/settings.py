@@ -11,6 +11,7 @@ from newfound import defaults
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
+from newfound.workflows.models import check_precision
 
 MIN_TOKEN_LENGTH = 16
 MAX_WORKERS = 256
@@ -79,6 +80,7 @@ class ServeSettings:
 
     def check(self) -> None:
         """Raise a `SettingsError` if others could use it without a token, or the settings cannot work."""
+        check_precision(self.precision)
         if self.llm is not None:
             self.llm.check()
         if type(self.workers) is not int or not 1 <= self.workers <= MAX_WORKERS:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,18 @@ import numpy.typing as npt
 from newfound.encoders.onnx.store import IDS, MASK
 from newfound.threads import inference_threads
 
-TOKENS_PER_RUN = 512  # with padding; more do not fit into the cache of a core, and take longer per token
+MAX_TOKENS_PER_RUN = 512  # with padding; more do not fit into the cache of a core, and take longer per token
+MIN_TOKENS_PER_RUN = 128  # fewer keep a core busy with everything but products
+MAX_PADDING_PER_RUN = 24  # tokens; a run of its own costs about as much as these
+MIN_DIVIDED_MB = 64  # of a graph; in a run of a smaller one, threads wait for each other longer than they compute
 Vectors = npt.NDArray[np.float32]
 
 
 class GraphSession:
     """A loaded graph. Several threads may use it at the same time.
+
+    Many texts are computed in several runs at once, each with one thread: threads that share a run wait for each other
+    after every product. A few texts that fill only one run are computed with all threads if the graph is large.
 
     Attributes:
         width: The length of a vector.
@@ -34,20 +41,27 @@ class GraphSession:
             graph: Its file, or its content.
             pad_id: The id of the token that pads.
         """
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = inference_threads()
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # errors; warnings are about graphs that nobody can change here
-        # A thread that spins while it waits keeps a core busy, which another process may need.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        source = graph if isinstance(graph, bytes) else str(graph)
-        self._session: Any = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        self._session = _opened(graph, 1)
+        self._threads = inference_threads()
+        size = len(graph) if isinstance(graph, bytes) else graph.stat().st_size
+        self._divides_runs = self._threads > 1 and size >= MIN_DIVIDED_MB * 2**20
+        self._graph = graph if self._divides_runs else b""
         (output,) = self._session.get_outputs()
         self._output = output.name
         self.width = int(output.shape[1])
         self.pad_id = pad_id
+
+    @cached_property
+    def _divided_session(self) -> Any:
+        """For a run that all threads share; it has the weights a second time."""
+        try:
+            return _opened(self._graph, self._threads)
+        except Exception:  # the file may be gone or the memory used up by now, and the answer is the same
+            return self._session
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
 
     def vectors(self, rows: Sequence[Sequence[int]], unpadded: Sequence[int] | None = None) -> Vectors:
         """Return the vectors of texts, [n, d]; texts of similar length run together, and equal ones once.
@@ -63,30 +77,68 @@ class GraphSession:
         seen = {number: i for i, number in reversed(list(enumerate(wanted)))}  # a row with these ids
         attended = lengths if unpadded is None else np.array([unpadded[seen[i]] for i in range(len(distinct))])
         found = np.empty((len(distinct), self.width), dtype=np.float32)
-        for batch in runs_by_length(lengths):
+        runs = runs_by_length(lengths, tokens_per_run(int(lengths.sum()), self._threads))
+        session = self._divided_session if len(runs) == 1 and self._divides_runs else self._session
+
+        def compute(batch: npt.NDArray[np.int64]) -> None:
             width = int(lengths[batch].max())
             ids = np.full((len(batch), width), self.pad_id, dtype=np.int64)
             for i, row in enumerate(batch):
                 ids[i, : lengths[row]] = distinct[row]
             mask = (np.arange(width)[None] < attended[batch][:, None]).astype(np.int64)
-            found[batch] = self._session.run([self._output], {IDS: ids, MASK: mask})[0]
+            found[batch] = session.run([self._output], {IDS: ids, MASK: mask})[0]
+
+        if len(runs) == 1 or self._threads == 1:
+            for batch in runs:
+                compute(batch)
+        else:
+            list(self._pool.map(compute, reversed(runs)))  # the longest first, so that none of them ends alone
         return found if len(distinct) == len(rows) else found[wanted]
 
 
-def runs_by_length(lengths: npt.NDArray[np.int64], tokens: int = TOKENS_PER_RUN) -> list[npt.NDArray[np.int64]]:
+def _opened(graph: Path | bytes, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors; warnings are about graphs that nobody can change here
+    # A thread that spins while it waits keeps a core busy, which another process may need.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    source = graph if isinstance(graph, bytes) else str(graph)
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def tokens_per_run(tokens: int, threads: int) -> int:
+    """Return how many tokens a run should hold, so that all threads have some.
+
+    Args:
+        tokens: Of all texts together.
+        threads: That compute at the same time.
+    """
+    return min(max(-(-tokens // threads), MIN_TOKENS_PER_RUN), MAX_TOKENS_PER_RUN)
+
+
+def runs_by_length(
+    lengths: npt.NDArray[np.int64], tokens: int = MAX_TOKENS_PER_RUN, padding: int = MAX_PADDING_PER_RUN
+) -> list[npt.NDArray[np.int64]]:
     """Return row numbers in runs of similar length, the shortest first.
 
     Args:
         lengths: The number of tokens of each row.
         tokens: The largest number of tokens of a run, padding included; a longer row is a run of its own.
+        padding: The largest number of tokens of a run that are only padding.
     """
     order = np.argsort(lengths, kind="stable")
-    runs, start = [], 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or (end + 1 - start) * lengths[order[end]] > tokens:
+    runs: list[npt.NDArray[np.int64]] = []
+    start, unpadded = 0, 0
+    for end, length in enumerate(lengths[order].tolist()):
+        size = (end + 1 - start) * length
+        if end > start and (size > tokens or size - unpadded - length > padding):
             runs.append(order[start:end])
-            start = end
-    return runs
+            start, unpadded = end, 0
+        unpadded += length
+    return [*runs, order[start:]] if len(order) else []
 
 
 def is_available() -> bool:
