@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ from hypothesis import strategies as st
 
 from newfound.data.corpus import FROM_LOGS, Corpus, Origin
 from newfound.data.sampling import DistinctSample
-from newfound.data.validation import read_logs
+from newfound.data.validation import read_combined, read_logs
 from newfound.errors import SettingsError
 from newfound.training.progress import Silent
 from newfound.workflows.discovery import DiscoverRequest, discover
-from newfound.workflows.sources import sampled
+from newfound.workflows.sources import DEFAULT_READ_OPTIONS, known_and_logs, sampled
 
 
 def sample_of(texts, size, seed=0):
@@ -70,16 +71,51 @@ def test_texts_with_the_same_words_are_one():
     ]
 
 
-def test_a_file_that_is_larger_than_the_sample_is_never_whole_in_memory(tmp_path):
-    path = tmp_path / "logs.csv"
+def _write(path, rows):
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows([["text"], *([f"utterance number {i % 500}"] for i in range(2_000))])
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def test_a_larger_file_goes_into_the_sample(tmp_path):
+    path = _write(tmp_path / "logs.csv", [["text"], *([f"utterance number {i % 500}"] for i in range(2_000))])
     small, large = DistinctSample(100), DistinctSample(5_000)
     corpus, report = read_logs(path, sample=small)
     assert (len(corpus), report.rows, small.is_everything) == (100, 2_000, False)
     assert {origin.count for origin in corpus.origins} == {4}
     assert len(read_logs(path, sample=large)[0]) == 2_000  # a smaller file is read as ever, repeats included
     assert not large.seen
+
+
+def test_labelled_rows_of_a_larger_file_all_stay(tmp_path):
+    rows = [[f"utterance number {i}", "pay" if i % 10 == 0 else ""] for i in range(1_000)]
+    path = _write(tmp_path / "all.csv", [["text", "label"], *rows])
+    sample = DistinctSample(50)
+    corpus, report = read_combined(path, sample=sample)
+    assert (len(corpus.labelled()), len(corpus.unlabelled()), report.rows) == (100, 50, 1_000)
+    assert sample.seen == 900
+    assert len(read_combined(path, sample=DistinctSample(900))[0]) == 1_000
+
+
+@pytest.mark.parametrize("read", ["logs", "combined", "without known intents"])
+def test_memory_does_not_grow_with_the_file(read, tmp_path):
+    def peak(rows):
+        path = _write(
+            tmp_path / f"{rows}.csv", [["text"], *([f"utterance {'of words ' * 20}{i}"] for i in range(rows))]
+        )
+        sample = DistinctSample(100)
+        tracemalloc.start()
+        if read == "logs":
+            read_logs(path, sample=sample)
+        elif read == "combined":
+            read_combined(path, sample=sample)
+        else:
+            known_and_logs(None, path, DEFAULT_READ_OPTIONS, DEFAULT_READ_OPTIONS, Silent(), sample=sample)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(20_000) < 1.3 * peak(2_000) + 200_000
 
 
 class Notes(Silent):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from pathlib import Path
 
 from newfound.data.conflicts import Conflict, without_conflicts
@@ -153,6 +152,7 @@ def read_combined(
     delimiter: str | None = None,
     header: bool | None = None,
     conflicts: Conflicts = "error",
+    sample: DistinctSample | None = None,
 ) -> tuple[Corpus, ReadReport]:
     """Read a file of labelled and unlabelled utterances: a row without a label is part of the logs.
 
@@ -167,6 +167,8 @@ def read_combined(
         delimiter: What separates the fields of a table; by default it is found out.
         header: Whether a table starts with a line of column names; None expects one.
         conflicts: What becomes of a text with several labels.
+        sample: If there are more rows without a label than it holds, they go into the sample one by one, and the corpus
+            has what it keeps; so memory is bounded.
 
     Returns:
         The corpus, in which some utterances have no label, and what was unusual in the file.
@@ -178,7 +180,9 @@ def read_combined(
     columns = Columns(text_column, label_column, "optional", header)
     rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter, mixed_encodings=True)
     stripped = (Row(row.line, row.text, (row.label or "").strip() or None) for row in rows)
-    corpus = _corpus(_usable_texts(stripped, report), report, conflicts)
+    corpus = _corpus(_without_sampled(_usable_texts(stripped, report), sample), report, conflicts)
+    if sample is not None and sample.seen:
+        corpus += sample.corpus()
     check_combined(corpus, str(path))
     return corpus, report
 
@@ -245,13 +249,9 @@ def read_logs(
         header=header,
         report=report,
     )
-    first = list(rows if sample is None else islice(rows, sample.size + 1))
-    if sample is None or len(first) <= sample.size:
-        corpus = _corpus(first, report)
-    else:
-        for row in chain(first, rows):
-            sample.add(row.text, FROM_LOGS)
-        corpus = sample.corpus()
+    corpus = _corpus(_without_sampled(rows, sample), report)
+    if sample is not None and sample.seen:
+        corpus += sample.corpus()
     if not len(corpus):
         raise DataError(f"{path}: no utterance in it; it needs one text a row")
     return corpus, report
@@ -336,6 +336,23 @@ def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
             report.count("truncated", row.line)
             text = text[:MAX_TEXT_LENGTH]
         yield Row(row.line, text, row.label)
+
+
+def _without_sampled(rows: Iterable[Row], sample: DistinctSample | None) -> Iterator[Row]:
+    """Yield all rows; if more of them have no label than the sample holds, the sample takes those in instead."""
+    waiting: list[Row] = []
+    for row in rows:
+        if row.label is not None or sample is None:
+            yield row
+        elif sample.seen:
+            sample.add(row.text, FROM_LOGS)
+        elif len(waiting) < sample.size:
+            waiting.append(row)
+        else:
+            for text in (*(earlier.text for earlier in waiting), row.text):
+                sample.add(text, FROM_LOGS)
+            waiting.clear()
+    yield from waiting
 
 
 def _labelled_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:

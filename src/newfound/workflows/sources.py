@@ -92,10 +92,12 @@ def known_and_logs(
     if known is None:
         if logs is None:
             raise DataError("nothing to discover intents in; give the logs")
-        labelled, unlabelled = Corpus.of([]), logs_corpus(logs, options_for_logs, reporter)
+        labelled, unlabelled = Corpus.of([]), logs_corpus(logs, options_for_logs, reporter, sample=sample)
         reporter.note(NO_KNOWN_INTENTS)
     elif logs is None:
-        combined = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=True, masked=masked)
+        combined = _labelled_corpus(
+            known, options, reporter, conflicts, conflicts_file, combined=True, masked=masked, sample=sample
+        )
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
         if len(labelled):
             reporter.note(
@@ -128,12 +130,15 @@ def _labelled_corpus(
     *,
     combined: bool,
     masked: bool,
+    sample: DistinctSample | None = None,
 ) -> Corpus:
     """Return the labelled utterances of the known intents; combined data hold unlabelled ones as well."""
     try:
         if isinstance(source, str | Path):
-            read = read_combined if combined else read_known
-            corpus, report = read(source, **asdict(options), conflicts=policy)
+            if combined:
+                corpus, report = read_combined(source, **asdict(options), conflicts=policy, sample=sample)
+            else:
+                corpus, report = read_known(source, **asdict(options), conflicts=policy)
             tell(report, reporter)
             conflicts = report.conflicts
             corpus = corpus.from_source(Path(source).name)
