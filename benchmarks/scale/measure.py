@@ -6,8 +6,9 @@ python benchmarks/scale/measure.py 1000000 --device cuda
 The logs are CLINC150's utterances in many wordings (openings and endings that people add), 60 intents of them new; 40
 labelled utterances of each known intent. Every size runs in a process of its own with an empty cache. Stages: `read`
 the file into a sample of at most `--max-logs` distinct utterances, `encode` and `discover` on that sample, and `save`;
-with `--assign N`, classify the first N utterances of the file in a stream. Each stage has its seconds,
-its processor seconds, which other work on the machine hardly changes, and the largest memory up to its end. Scores are those of CLINC150's dev rows.
+with `--assign N`, classify the first N utterances of the file in a stream. Each stage has its seconds, its processor
+seconds, which other work on the machine hardly changes, and the largest memory up to its end. Scores are those of
+CLINC150's dev rows.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from newfound.algorithms.consensus import vote
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.algorithms.questions import Inquiry
+from newfound.algorithms.questions import Inquiry, OutsideIntent
 
 
 def blobs(centres: int, each: int, *, noise: float = 0.25, seed: int = 0):
@@ -118,6 +118,60 @@ def test_a_row_that_is_told_takes_along_the_part_around_it():
     assert torch.equal((inquiry.labels() == 2).nonzero().squeeze(1)[:10], (gold == 2).nonzero().squeeze(1))
     assert int(inquiry.labels()[row]) == 7
     assert int(inquiry.labels()[row + 1]) == 2
+
+
+def test_a_row_of_a_pure_intent_that_is_told_goes_alone():
+    x, gold = blobs(3, 60, noise=0.3)
+    for row in range(0, 60, 7):
+        inquiry = Inquiry(x, [gold, gold], gold)
+        inquiry.tell(row, 9)
+        if inquiry.labels()[row] == 9 and int((inquiry.labels() == 9).sum()) > 1:
+            assert row == Inquiry(x, [gold, gold], gold)._pieces[0].medoid, "only what is asked about stands for others"
+
+
+def test_there_are_never_more_intents_than_wanted_whatever_answers_tell_apart():
+    x, gold = blobs(4, 10, noise=0.05)
+    inquiry = Inquiry(x, [gold, gold.clamp(max=1)], gold.clamp(max=1))
+    while (question := inquiry.next()) is not None:
+        inquiry.answer(question, answer_by(gold, question))
+    assert len(inquiry.labels().unique()) == 4
+    assert len(inquiry.labels(2).unique()) == 2
+    assert len(inquiry.labels(1).unique()) == 1
+
+
+def test_an_intent_whose_centre_was_confirmed_is_not_compared_again_from_the_other_side():
+    x, gold = blobs(3, 12, noise=0.05)
+    split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
+    inquiry = Inquiry(x, [gold, gold, split], split)
+    question = inquiry.next()
+    assert {question.is_about, question.intents[0]} == {2, 3}
+    again = Inquiry(x, [gold, gold, split], split)
+    again.tell(question.row, question.is_about)
+    asked = []
+    while (question := again.next()) is not None:
+        asked.append({question.is_about, question.intents[0]})
+        again.skip(question)
+    assert {2, 3} not in asked
+
+
+def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
+    x, gold, votes, joined = two_intents_taken_for_one()
+    outside = {-1: OutsideIntent(F.normalize(x[gold == 3].mean(0), dim=-1), (100, 101))}
+    inquiry = Inquiry(x, votes, joined, outside=outside)
+    question = inquiry.next()
+    assert question.intents[-1] == -1
+    assert question.candidates[-1] == (100, 101)
+    inquiry.answer(question, len(question.intents) - 1)
+    part = gold == gold[question.row]
+    assert torch.equal(inquiry.labels() == -1, part)
+    forced = inquiry.labels(2)
+    assert torch.equal(forced == -1, part)
+    assert len(forced[~part].unique()) == 2
+    for _ in range(20):
+        question = inquiry.next()
+        if question is None:
+            break
+        inquiry.skip(question)
 
 
 @settings(deadline=None, max_examples=40)

@@ -94,6 +94,46 @@ def test_a_model_that_knows_the_intents_is_asked_controls_first_and_then_about_t
     assert controls == sorted(controls, reverse=True)
 
 
+class Always:
+    """Answers the same whatever is asked."""
+
+    reliability = None
+
+    def __init__(self, choice):
+        self.choice = choice
+
+    def answer(self, question):
+        return Answer(self.choice)
+
+
+@pytest.mark.parametrize("choice", [0, None])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_who_always_answers_the_same_changes_nothing(choice, labelled, themed, tiny_encoder):
+    labels = themed.labels if labelled else [None] * len(themed)
+    settings = {"n_new": 4, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 40}
+    plain = Consensus(**settings).fit(themed.texts, labels)
+    asked = Consensus(**settings).fit(themed.texts, labels, answerer=Always(choice))
+    assert list(asked.labels_) == list(plain.labels_)
+
+
+class GoldAnswerer:
+    """Knows the theme of each text by its first word."""
+
+    reliability = 1.0
+
+    def answer(self, question):
+        theme = question.text.split()[0]
+        fits = [i for i, examples in enumerate(question.candidates) if examples[0].split()[0] == theme]
+        return Answer(fits[0] if fits else None)
+
+
+def test_answers_may_name_known_intents_in_mixed_logs_and_more_intents_than_columns(themed, tiny_encoder):
+    for n_new in (1, 2, 6):
+        settings = {"n_new": n_new, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+        fitted = Consensus(**settings, logs="mixed").fit(themed.texts, themed.labels, answerer=GoldAnswerer())
+        assert len(fitted.labels_) == len(themed)
+
+
 def test_methods_that_ask_nothing_say_so(themed, tiny_encoder):
     with (
         serving(says("1")) as endpoint,

@@ -14,7 +14,7 @@ Vectors are [n, d] of unit length, votes [n] each.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,6 +27,8 @@ MAX_CANDIDATES = 5
 MAX_EXAMPLES = 3  # of an intent in a question
 MAX_CONFUSED = 2  # other intents that one is compared with
 MAX_OTHERS = 4  # rows that can be asked about to make sure
+MAX_OUTSIDE = 2  # intents without rows here that a question shows
+MIN_DOUBT_TO_FOLLOW = 0.5  # about a part, for it to follow one of its rows that nobody asked about
 MIN_ROWS_TO_CUT = 4
 CUT_RESTARTS = 3
 # Logistic regressions on 1,000 cuts and 300 pairs of clusters on four fresh partitions (benchmarks/questions/odds.py).
@@ -77,6 +79,19 @@ class Question:
         return {option: value / total if total else 0.0 for option, value in weight.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class OutsideIntent:
+    """An intent that has no rows in a clustering, but to which some of them may belong.
+
+    Attributes:
+        vector: Of unit length, [d].
+        examples: Numbers that stand for it in questions; no row has them.
+    """
+
+    vector: Tensor
+    examples: tuple[int, ...]
+
+
 @dataclass(slots=True, eq=False)
 class _Piece:
     """Rows that are taken for one intent, the row that stands for them, and where they would be cut next."""
@@ -104,7 +119,7 @@ class Inquiry:
         labels: Tensor,
         *,
         settled: Collection[int] = (),
-        k: int | None = None,
+        outside: Mapping[int, OutsideIntent] | None = None,
     ) -> None:
         """Begin with a consensus.
 
@@ -113,14 +128,15 @@ class Inquiry:
             votes: Clusterings of the rows, one or more.
             labels: The consensus: numbers from 0, one for each intent.
             settled: Intents that are not to be joined with each other.
-            k: The number of intents, if it is known; by default that of `labels`.
+            outside: Intents without rows, by numbers that `labels` does not have. Answers may give them rows.
         """
         self._x = x
         self._votes = torch.stack(list(votes))  # [votes, n]
         self._clusters = int(self._votes.max()) + 1 if len(x) else 0
         self._pieces: list[_Piece] = []
         self._examples: dict[int, list[int]] = {}  # rows that stand for each intent, the first one for all of it
-        self._settled = frozenset(settled)
+        self._outside = dict(outside or {})
+        self._settled = frozenset(settled) | self._outside.keys()
         self._apart: set[frozenset[int]] = set()  # pairs of intents that answers tell apart
         self._skipped: set[frozenset[int]] = set()
         self._asked: set[int] = set()
@@ -131,8 +147,9 @@ class Inquiry:
             anchor = self._medoid(rows)
             self._examples[intent] = [anchor]
             self._add(rows, anchor, intent)
-        self._k = len(self._examples) if k is None else k
+        self._k = len(self._examples)
         self._next_intent = max(self._examples, default=-1) + 1
+        self._examples |= {intent: [] for intent in self._outside}
 
     def next(self) -> Question | None:
         """Return the question that is expected to gain most; None if nothing is left to ask."""
@@ -169,7 +186,8 @@ class Inquiry:
     def tell(self, row: int, intent: int) -> None:
         """Take it as certain that a row belongs to an intent, whether or not it was asked about.
 
-        If it was in another intent, the part around it that is away from rows which are certain follows it.
+        If it was in another intent, the part around it that is away from rows which are certain follows it, provided
+        that a question would have been about just this row, or that votes tell this part from the rest.
 
         Args:
             row: The row.
@@ -182,20 +200,23 @@ class Inquiry:
         self._separate(row, intent)
 
     def labels(self, k: int | None = None) -> Tensor:
-        """Return the intent of each row, [n]; the numbers are those of `intents`.
+        """Return the intent of each row, [n]: the numbers of the clustering, of `outside`, and new ones.
 
         Args:
-            k: The number of intents. By default it is what the answers leave; otherwise intents are joined where the
-                least is lost, or the parts most in doubt become intents, until there are k.
+            k: The number of intents, besides those from outside. By default it is what the answers leave; otherwise
+                intents are joined where the least is lost, even those that answers tell apart if there are more of
+                them than k, or the parts most in doubt become intents, until there are k.
         """
         becomes = {piece.intent: piece.intent for piece in self._pieces}
-        while k is not None and len(set(becomes.values())) > k and self._join_at_least_loss(becomes):
-            pass
+        while k is not None and len(set(becomes.values()) - self._outside.keys()) > max(1, k):
+            if not self._join_at_least_loss(becomes, self._apart) and not self._join_at_least_loss(becomes, set()):
+                break
         labels = torch.full((len(self._x),), -1, device=self._x.device)
         for piece in self._pieces:
             labels[piece.rows] = becomes[piece.intent]
-        missing = 0 if k is None else max(0, k - len(set(becomes.values())))
-        doubtful = sorted((p for p in self._pieces if p.part is not None), key=lambda p: -p.gain)[:missing]
+        missing = 0 if k is None else max(0, k - len(set(becomes.values()) - self._outside.keys()))
+        inside = (p for p in self._pieces if p.part is not None and p.intent not in self._outside)
+        doubtful = sorted(inside, key=lambda p: -p.gain)[:missing]
         for number, piece in enumerate(doubtful):
             assert piece.part is not None
             labels[piece.part] = self._next_intent + number
@@ -222,6 +243,8 @@ class Inquiry:
         centre = piece.medoid if row == piece.anchor and piece.part is not None else piece.anchor
         others = torch.cat([certain[torch.isin(certain, rows)], torch.tensor([centre], device=self._x.device)])
         around = self._around(rows, row, others)
+        if self._differ(around, rows) < MIN_DOUBT_TO_FOLLOW:
+            around = torch.tensor([row], device=self._x.device)
         self._add(around, row, intent)
         rest = rows[~torch.isin(rows, around)]
         if len(rest):
@@ -242,6 +265,11 @@ class Inquiry:
                 return torch.tensor([row], device=rows.device)
             rows = rows[with_row]
         return rows
+
+    def _differ(self, part: Tensor, rows: Tensor) -> float:
+        """The probability that a part of some rows is another intent than the rest."""
+        counts = self._counts(part)
+        return float(_probability(PARTS_DIFFER, _co_association(counts, self._counts(rows) - counts)))
 
     def _founded(self, question: Question) -> int:
         intent, self._next_intent = self._next_intent, self._next_intent + 1
@@ -285,10 +313,10 @@ class Inquiry:
         for a, b in (tuple(pair) for pair in self._apart | self._skipped):
             if a in place and b in place:
                 gain[place[a], place[b]] = gain[place[b], place[a]] = 0.0
-        askable = torch.tensor(
-            [i not in self._settled and self._examples[i][0] not in self._confirmed for i in intents],
-            device=gain.device,
-        )
+        confirmed = torch.tensor([self._examples[i][0] in self._confirmed for i in intents], device=gain.device)
+        answered = torch.zeros_like(gain, dtype=torch.bool).scatter_(1, near, confirmed[:, None].expand_as(near))
+        gain[answered | answered.T] = 0.0  # who confirmed what stands for an intent has seen these beside it
+        askable = torch.tensor([i not in self._settled for i in intents], device=gain.device) & ~confirmed
         gain[~askable[:, None] & ~askable[None]] = 0.0
         a, b = divmod(int(gain.argmax()), len(intents))
         if float(gain[a, b]) <= 0:
@@ -309,13 +337,19 @@ class Inquiry:
         for piece, value in zip(self._pieces, close.tolist(), strict=True):
             if piece.intent != is_about and frozenset((piece.intent, is_about)) not in self._apart:
                 likely[piece.intent] = max(likely.get(piece.intent, value), value)
-        order = sorted(likely, key=lambda i: (i != first, -likely[i]))[:MAX_CANDIDATES]
+        near = {intent: float(o.vector @ centre) for intent, o in self._outside.items() if intent not in likely}
+        near = {i: value for i, value in near.items() if frozenset((i, is_about)) not in self._apart}
+        from_outside = sorted(near, key=lambda i: -near[i])[:MAX_OUTSIDE]
+        order = sorted(likely, key=lambda i: (i != first, -likely[i]))[: MAX_CANDIDATES - len(from_outside)]
+        order += from_outside
         shown = tuple(tuple(self._nearest_examples(intent, row)) for intent in order)
         central = (self._x[rows] @ centre).argsort(descending=True, stable=True)[: MAX_OTHERS + 1]
         others = tuple(i for i in rows[central].tolist() if i != row)[:MAX_OTHERS]
         return Question(row, tuple(order), shown, doubt * size, doubt, len(rows), others, is_about)
 
     def _nearest_examples(self, intent: int, row: int) -> list[int]:
+        if intent in self._outside:
+            return list(self._outside[intent].examples)[:MAX_EXAMPLES]
         rows = self._examples[intent]
         near = (self._x[rows] @ self._x[row]).argsort(descending=True, stable=True)[:MAX_EXAMPLES]
         return [rows[i] for i in near.tolist()]
@@ -330,19 +364,20 @@ class Inquiry:
         unit = F.normalize(counts, dim=-1).flatten(1)
         return intents, unit @ unit.T / len(self._votes), counts[:, 0].sum(1)
 
-    def _join_at_least_loss(self, becomes: dict[int, int]) -> bool:
-        """Join two intents at the least expected loss; False if answers tell all of them apart."""
+    def _join_at_least_loss(self, becomes: dict[int, int], told_apart: set[frozenset[int]]) -> bool:
+        """Join two intents that are not told apart at the least expected loss; False if there are none."""
         intents, together, size = self._confusion()
         differ = 1 - _probability(PAIR_IS_ONE, together)
         total: dict[int, float] = {}
         for intent, n in zip(intents, size.tolist(), strict=True):
             total[becomes[intent]] = total.get(becomes[intent], 0.0) + n
-        apart = {frozenset(becomes.get(i, i) for i in pair) for pair in self._apart}
+        apart = {frozenset(becomes.get(i, i) for i in pair) for pair in told_apart}
         best: tuple[float, int, int] | None = None
         for a, one in enumerate(intents):
             for b, other in enumerate(intents[:a]):
                 pair = frozenset((becomes[one], becomes[other]))
-                if len(pair) == 2 and pair not in apart and not pair <= self._settled:
+                may_be_one = not pair <= self._settled and not pair & self._outside.keys()
+                if len(pair) == 2 and pair not in apart and may_be_one:
                     small, large = sorted(pair, key=lambda g: (g in self._settled, total[g]))
                     loss = float(differ[a, b]) * total[small]
                     best = min(best or (loss, small, large), (loss, small, large))
@@ -360,10 +395,7 @@ class Inquiry:
             half = self._cut(rows)
             part = rows[half != half[(rows == anchor).nonzero()[0, 0]]]
             if len(part):
-                piece.part, piece.medoid = part, self._medoid(part)
-                counts = self._counts(part)
-                together = _co_association(counts, piece.counts - counts)
-                piece.doubt = float(_probability(PARTS_DIFFER, together))
+                piece.part, piece.medoid, piece.doubt = part, self._medoid(part), self._differ(part, rows)
         self._pieces.append(piece)
 
     def _cut(self, rows: Tensor) -> Tensor:

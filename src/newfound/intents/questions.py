@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -36,7 +37,7 @@ class Answerer(Protocol):
 
     @property
     def reliability(self) -> float | None:
-        """The share of the answers that are right; None if it is not known, and is to be measured on known intents.
+        """The share of the answers that are right; None if it is to be measured on certain utterances.
 
         Below 1, an answer that would change something is made sure of by asking about further utterances, and is
         believed only if it is probably right.
@@ -85,8 +86,12 @@ def measured_reliability(answerer: Answerer, controls: Sequence[Control]) -> flo
     return (sum(right) + 1) / (len(right) + 2) if right else None
 
 
-def ask(inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int, *, reliability: float) -> int:
+def ask(
+    inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int, *, reliability: float, seed: int = 0
+) -> int:
     """Ask questions one after another, each chosen after the answers before it; return how many were answered.
+
+    Candidates are shown in a random order each time, so that somebody who always takes the first one says nothing.
 
     Args:
         inquiry: Chooses the questions and takes the answers.
@@ -94,7 +99,9 @@ def ask(inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int, 
         answerer: Answers.
         count: How many questions to ask at most.
         reliability: The share of the answers that are right.
+        seed: Of the order of the candidates.
     """
+    rng = random.Random(seed)
     asked = answered = 0
     while asked < count:
         question = inquiry.next()
@@ -103,12 +110,14 @@ def ask(inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int, 
         choices: list[int | None] = []
         likely: dict[int | None, float] = {}
         for row in (question.row, *question.others):
-            answer = answerer.answer(posed(replace(question, row=row), texts)) if asked < count else None
+            order = rng.sample(range(len(question.candidates)), len(question.candidates))
+            shown = replace(question, row=row, candidates=tuple(question.candidates[i] for i in order))
+            answer = answerer.answer(posed(shown, texts)) if asked < count else None
             asked += 1
             if answer is None:
                 break
             answered += 1
-            choices.append(answer.choice)
+            choices.append(None if answer.choice is None else order[answer.choice])
             likely = question.probabilities(choices, reliability)
             if max(likely.values()) >= SURE:
                 break

@@ -6,7 +6,7 @@ it starts: prototypes and heads begin at what many clusterings agree on. docs/re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -27,7 +27,7 @@ from newfound.algorithms.consensus import (
 )
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.algorithms.questions import Inquiry
+from newfound.algorithms.questions import MAX_EXAMPLES, Inquiry, OutsideIntent
 from newfound.algorithms.recognition import (
     absorb_into_known,
     labels_are_scarce,
@@ -52,8 +52,8 @@ MAX_READ = 10_000  # rows whose words are looked at; in larger logs the other vo
 TRIAL_RUNS = 2  # of each view, in the estimate of how many labels are right
 MAX_TRIAL_ROWS = 5_000
 MIN_AGREEMENT_UNLABELLED = 0.9  # share of the votes: rows on which fewer agree get a short label
-MAX_CONTROLS = 20  # questions about known intents, which measure how far answers can be believed
-UNMEASURED_RELIABILITY = 0.7  # of answers, where there are no known intents to measure it on
+MAX_CONTROLS = 20  # questions about certain utterances, which measure how far answers can be believed
+UNMEASURED_RELIABILITY = 0.7  # of answers, where there is nothing certain to measure it on
 MIN_RELIABILITY = 0.5  # of answers that are believed at all
 FEWEST_TO_LEARN_FROM = 8  # known intents
 MIN_AGREEMENT = 0.5  # share of the votes that must agree on a row for it to teach the next round
@@ -174,11 +174,16 @@ class Consensus(Discoverer):
             logs = (y < 0).nonzero().squeeze(1)
         if context.n_new and (len(logs) > context.n_new or not context.n_known):
             clusters, share = self._cluster(context, x, logs, number)
-            y[logs], agreed[logs] = context.n_known + clusters.cpu(), share.cpu()
+            clusters = clusters.cpu()
+            y[logs] = torch.where(clusters < 0, -1 - clusters, context.n_known + clusters)
+            agreed[logs] = share.cpu()
         return context.labels_of_main(y), agreed
 
     def _cluster(self, context: FitContext, x: Tensor, logs: Tensor, number: int) -> tuple[Tensor, Tensor]:
-        """New intents [m] of the rows `logs` [m] of vectors x [n, d], and the share of the votes that agree on each."""
+        """New intents [m] of the rows `logs` [m] of vectors x [n, d], and the share of the votes that agree on each.
+
+        Rows that answers give to the known intent i have the number -1 - i.
+        """
         voting = logs
         if len(logs) > MAX_VOTERS:
             generator = torch.Generator().manual_seed(derive(context.seed, "voters", number))
@@ -194,12 +199,20 @@ class Consensus(Discoverer):
             if surer(labelled, counted):
                 counted += labelled
                 clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
+        share = agreement(counted, clusters)
         if number == (self.rounds if context.tune.layers else 0):
-            clusters = self._under_answers(context, voters, voting, counted, clusters)
+            answered = self._under_answers(context, x, voting, counted, clusters)
+            share = torch.where(answered == clusters, share, agreement(counted, answered.clamp(min=0)))
+            clusters = answered
         if len(voters) == len(logs):
-            return clusters, agreement(counted, clusters)
-        everything = x[logs.to(x.device)]
-        return (everything @ class_means(voters, clusters, context.n_new)[0].T).argmax(1), torch.ones(len(logs))
+            return clusters, share
+        prototypes = class_means(voters, clusters.clamp(min=-1), context.n_new)[0]
+        found = (x[logs.to(x.device)] @ prototypes.T).argmax(1)
+        place = torch.full((len(x),), -1)
+        place[logs] = torch.arange(len(logs))
+        to_known = clusters < 0
+        found[place[voting[to_known.cpu()]].to(found.device)] = clusters[to_known]
+        return found, torch.ones(len(logs))
 
     def _votes_with_labels(
         self, context: FitContext, x: Tensor, rows: Tensor, agreed: Tensor, number: int
@@ -223,26 +236,66 @@ class Consensus(Discoverer):
     def _under_answers(
         self, context: FitContext, x: Tensor, rows: Tensor, votes: list[Tensor], clusters: Tensor
     ) -> Tensor:
-        """The clusters [m] that are left when the answerer, if there is one, was asked where votes disagree."""
+        """The clusters [m] of rows [m] when the answerer, if there is one, was asked where votes disagree.
+
+        In mixed logs an answer may also be a known intent i, which is -1 - i here.
+        """
         if context.answerer is None or not self.questions:
             return clusters
-        asker, texts = context.answerer, context.train.texts
-        reliability = asker.reliability
-        count = self.questions
-        if reliability is None:
-            controls = control_questions(context, min(MAX_CONTROLS, count // 4))
-            count -= len(controls)
-            reliability = measured_reliability(asker, controls) or UNMEASURED_RELIABILITY
-            if reliability < MIN_RELIABILITY:
-                context.run.reporter.warn(
-                    f"only about {reliability:.0%} of the answers about known intents were right; nothing else is asked"
-                )
-                return clusters
-        inquiry = Inquiry(diffuse(x, neighbours=self.neighbours), votes, clusters)
-        answered = ask(inquiry, [texts[i] for i in rows.tolist()], asker, count, reliability=reliability)
+        voters = x[rows.to(x.device)]
+        texts = [context.train.texts[i] for i in rows.tolist()]
+        reliability, left = self._reliability_of_answers(context, x, voters, texts, votes, clusters)
+        if reliability < MIN_RELIABILITY:
+            context.run.reporter.warn(
+                f"about {reliability:.0%} of the answers about certain utterances were right; nothing else is asked"
+            )
+            return clusters
+        outside = self._known_beside(context, x, len(texts)) if self.logs == "mixed" else {}
+        texts += [context.train.texts[i] for i in context.known_rows.tolist()]
+        inquiry = Inquiry(diffuse(voters, neighbours=self.neighbours), votes, clusters, outside=outside)
+        seed = derive(context.seed, "order of candidates")
+        answered = ask(inquiry, texts, context.answerer, left, reliability=reliability, seed=seed)
         context.run.reporter.note(f"{answered} questions about doubtful utterances were answered")
-        numbered: Tensor = torch.unique(inquiry.labels(context.n_new), return_inverse=True)[1]
-        return numbered
+        labels = inquiry.labels(context.n_new)
+        is_new = labels >= 0
+        labels[is_new] = torch.unique(labels[is_new], return_inverse=True)[1]
+        return labels
+
+    def _reliability_of_answers(
+        self,
+        context: FitContext,
+        x: Tensor,
+        voters: Tensor,
+        texts: Sequence[str],
+        votes: list[Tensor],
+        clusters: Tensor,
+    ) -> tuple[float, int]:
+        """The share of answers that are right, and how many questions are left when it was measured."""
+        assert context.answerer is not None
+        given = context.answerer.reliability
+        if given is not None:
+            return given, self.questions
+        count, seed = min(MAX_CONTROLS, self.questions // 4), derive(context.seed, "control questions")
+        controls = control_questions(context.train.texts, x, context.y, count, seed=seed)
+        if not controls:
+            certain = torch.where(agreement(votes, clusters) == 1, clusters, -1).cpu()
+            controls = control_questions(texts, voters, certain, count, seed=seed)
+        measured = measured_reliability(context.answerer, controls)
+        return UNMEASURED_RELIABILITY if measured is None else measured, self.questions - len(controls)
+
+    def _known_beside(self, context: FitContext, x: Tensor, first: int) -> dict[int, OutsideIntent]:
+        """The known intents as answers may name them; their examples are numbered from `first`, as `known_rows`."""
+        known = context.known_rows
+        y = context.y[known]
+        points = x[known.to(x.device)]
+        means = class_means(points, y.to(x.device), context.n_known)[0]
+        typical = (points * means[y.to(x.device)]).sum(1).cpu()
+        found = {}
+        for intent in range(context.n_known):
+            own = (y == intent).nonzero().squeeze(1)
+            own = own[typical[own].argsort(descending=True, stable=True)][:MAX_EXAMPLES]
+            found[-1 - intent] = OutsideIntent(means[intent], tuple(first + i for i in own.tolist()))
+        return found
 
     def _votes(self, context: FitContext, x: Tensor, runs: int, kind: str, number: int) -> list[Tensor]:
         """Clusterings [n] of both views of vectors [n, d]."""

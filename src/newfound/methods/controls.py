@@ -1,49 +1,52 @@
-"""Control questions: about labelled utterances, to measure how far the answers of somebody can be believed."""
+"""Control questions: about utterances whose intent is certain, to measure how far somebody's answers can be believed.
+
+Labelled utterances are certain. Without enough of them, so are those on which all clusterings agree.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-import torch.nn.functional as F
+from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.questions import MAX_CANDIDATES, MAX_EXAMPLES
 from newfound.intents.questions import Control, PosedQuestion
-from newfound.methods.context import FitContext
-from newfound.training.seeding import derive
 
 NONE_FITS = 1 / 6  # of the questions: the right intent is not among the candidates
 
 
-def control_questions(context: FitContext, count: int) -> list[Control]:
-    """Return questions about labelled utterances whose candidates are the known intents nearest to each.
+def control_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[Control]:
+    """Return questions whose candidates are the intents nearest to each utterance.
 
     Args:
-        context: The fit; there are none without known intents of a few utterances each.
-        count: Their number at most.
+        texts: The texts of the rows.
+        x: Vectors of unit length, [n, d].
+        y: The intent of each row, [n] (CPU); -1 where it is not certain. There are no questions unless some intents
+            have several rows.
+        count: The number of questions at most.
+        seed: Same seed, same questions.
     """
-    y = context.y
-    sizes = y[y >= 0].bincount(minlength=context.n_known) if context.n_known else y.new_zeros(0)
-    usable = [int(i) for i in (sizes > MAX_EXAMPLES).nonzero().squeeze(1)]
+    n_intents = int(y.max()) + 1 if len(y) else 0
+    sizes = y[y >= 0].bincount(minlength=n_intents)
+    usable = [int(i) for i in (sizes >= MAX_EXAMPLES).nonzero().squeeze(1)]
     if len(usable) < 2:
         return []
-    rng = np.random.default_rng(derive(context.seed, "control questions"))
-    x = F.normalize(context.embed(context.network()).float(), dim=-1)
-    means = class_means(x, y.to(x.device), context.n_known)[0]
+    rng = np.random.default_rng(seed)
+    means = class_means(x, y.to(x.device), n_intents)[0]
     controls = []
     for intent in rng.permutation(usable)[:count].tolist():
-        rows = rng.permutation((y == intent).nonzero().squeeze(1).numpy())
-        row = int(rows[0])
-        order = [i for i in (means @ x[row]).argsort(descending=True).tolist() if i in usable and i != intent]
-        others = order[:MAX_CANDIDATES]
-        shown = (
-            others if rng.random() < NONE_FITS else rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
-        )
-        examples = [_examples(context, i, row, rng) for i in shown]
-        choice = shown.index(intent) if intent in shown else None
-        controls.append(Control(PosedQuestion(context.train.texts[row], tuple(examples)), choice))
+        row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
+        others = [i for i in (means @ x[row]).argsort(descending=True).tolist() if i in usable and i != intent]
+        shown = others[:MAX_CANDIDATES]
+        if rng.random() >= NONE_FITS:
+            shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
+        examples = tuple(_examples(texts, y, i, row, rng) for i in shown)
+        controls.append(Control(PosedQuestion(texts[row], examples), shown.index(intent) if intent in shown else None))
     return controls
 
 
-def _examples(context: FitContext, intent: int, without: int, rng: np.random.Generator) -> tuple[str, ...]:
-    rows = [i for i in (context.y == intent).nonzero().squeeze(1).tolist() if i != without]
-    return tuple(context.train.texts[i] for i in rng.permutation(rows)[:MAX_EXAMPLES].tolist())
+def _examples(texts: Sequence[str], y: Tensor, intent: int, without: int, rng: np.random.Generator) -> tuple[str, ...]:
+    rows = [i for i in (y == intent).nonzero().squeeze(1).tolist() if i != without]
+    return tuple(texts[i] for i in rng.permutation(rows)[:MAX_EXAMPLES].tolist())

@@ -206,7 +206,9 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
         llm: A language model that a method which asks questions may ask about doubtful utterances.
     """
     asked: dict[str, Any] = {}
-    if llm is not None and method.ASKS_QUESTIONS:
+    if llm is not None and method.ASKS_QUESTIONS and run.processes.count > 1:
+        run.reporter.note("Several processes do not wait for answers: the language model is asked for names only.")
+    elif llm is not None and method.ASKS_QUESTIONS:
         from newfound.intents.answering import ModelAnswerer, ModelLabeller
 
         asked = {"answerer": ModelAnswerer(llm), "labeller": ModelLabeller(llm)}
