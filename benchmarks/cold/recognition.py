@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.recognition import recognise_around_labels, recognise_known
+from newfound.bench.scoring import binary_f1
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
 from newfound.data.benchmarks import read_part
 
@@ -57,12 +58,6 @@ def drawn_rows(y: Ids, intents: int, known: int, labels: int) -> tuple[list[int]
     return labelled, logs
 
 
-def f1(found: torch.Tensor, is_known: npt.NDArray[np.bool_]) -> float:
-    """Return F1 in percent of telling known from new."""
-    said = (found >= 0).numpy()
-    return round(200 * int((said & is_known).sum()) / max(1, int(said.sum() + is_known.sum())), 1)
-
-
 def rows() -> Iterator[Row]:
     """Yield the row of every case that the file does not have yet."""
     finished = {tuple(row[name] for name in KEY) for row in read_rows(FILE)}
@@ -79,10 +74,12 @@ def rows() -> Iterator[Row]:
                 ids = np.unique(y[labelled], return_inverse=True)[1]
                 given = torch.from_numpy(np.concatenate([ids, np.full(len(logs), -1)]))
                 vectors, is_known = x[[*labelled, *logs]], np.isin(y[logs], y[labelled])
+                by_neighbours = recognise_known(vectors, given, known).numpy()
+                around = recognise_around_labels(vectors, given, known, intents - known).numpy()
                 yield {
                     **dict(zip(KEY, (data, intents, known, labels), strict=True)),
-                    "by neighbours": f1(recognise_known(vectors, given, known), is_known),
-                    "around the labels": f1(recognise_around_labels(vectors, given, known, intents - known), is_known),
+                    "by neighbours": round(binary_f1(is_known, by_neighbours >= 0), 1),
+                    "around the labels": round(binary_f1(is_known, around >= 0), 1),
                 }
 
 

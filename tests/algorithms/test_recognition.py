@@ -59,7 +59,9 @@ def test_few_labels_are_enough_to_cluster_around(labels, drawn, monkeypatch):
     assert (found == recognise_around_labels(x, y, 6, 3).numpy()).all(), "same seed, same result"
 
 
-def test_labels_are_scarce_only_beside_many_logs():
+def test_labels_are_scarce_beside_many_logs_or_if_there_are_very_few():
+    assert labels_are_scarce(9, 3, 20)
+    assert not labels_are_scarce(24, 3, 20)
     assert labels_are_scarce(3, 1, 100)
     assert labels_are_scarce(100, 10, 1000)
     assert not labels_are_scarce(200, 10, 1000)

@@ -27,6 +27,7 @@ MIN_RATIO_OF_A_CLUSTER = 0.45  # from which on a cluster lies inside a known int
 MIN_RATIO_OF_A_SMALL_CLUSTER = 0.3  # the same for clusters that are small beside the known intents
 SMALL = 0.25  # of the mean size of a known intent, labelled and recognised rows together
 MAX_ABSORBING_PASSES = 5
+VERY_FEW_PER_INTENT = 8  # labelled rows, which are scarce beside any logs
 SCARCE_PER_INTENT, SCARCE_BESIDE_LOGS = 15, 0.25  # labelled rows: of an intent, and for each row of the logs
 MAX_ANCHORED_ROWS = 20_000  # that are clustered around the labels; in larger logs the others follow their prototypes
 ANCHORED_RUNS = 3  # of each view
@@ -36,7 +37,8 @@ LLOYD_ROUNDS = 30
 
 def labels_are_scarce(labelled: int, n_known: int, logs: int) -> bool:
     """Whether so few rows are labelled, beside the logs, that neighbours do not tell known from new."""
-    return labelled < min(SCARCE_PER_INTENT * n_known, SCARCE_BESIDE_LOGS * logs)
+    limit = max(VERY_FEW_PER_INTENT * n_known, min(SCARCE_PER_INTENT * n_known, SCARCE_BESIDE_LOGS * logs))
+    return labelled < limit
 
 
 def recognise_around_labels(

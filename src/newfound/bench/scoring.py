@@ -51,7 +51,7 @@ def score_predictor(predictor: Predictor, task: DiscoveryTask) -> dict[str, Any]
         logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]
         is_known = np.isin(logs, list(task.unlabelled))
         predicted_known = predictor.predict_ids([task.train.texts[i] for i in logs]) < len(task.known)
-        result["logs"] = rounded({"known_f1": _f1(is_known, predicted_known)})
+        result["logs"] = rounded({"known_f1": binary_f1(is_known, predicted_known)})
     return result
 
 
@@ -103,6 +103,6 @@ def rounded(values: dict[str, float]) -> dict[str, float | None]:
     return {name: None if value != value else round(value, 4) for name, value in values.items()}
 
 
-def _f1(actual: npt.NDArray[np.bool_], predicted: npt.NDArray[np.bool_]) -> float:
+def binary_f1(actual: npt.NDArray[np.bool_], predicted: npt.NDArray[np.bool_]) -> float:
     """Return F1 in percent; 0 if neither has a positive."""
     return 200 * int((actual & predicted).sum()) / max(1, int(actual.sum() + predicted.sum()))

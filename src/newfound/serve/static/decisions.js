@@ -44,11 +44,15 @@ export async function once(action) { // a second click does not repeat a decisio
 }
 
 export async function handleKeys(key) { // one after the other, each for what is then shown
-  if (key !== undefined) waitingKeys.push(key);
+  if (key !== undefined) waitingKeys.push({ key, early: isBusy() });
   if (handlingKeys || busy) return;
   handlingKeys = true;
   try {
-    while (waitingKeys.length) await current.keys?.[waitingKeys.shift()]?.();
+    while (waitingKeys.length) {
+      const next = waitingKeys.shift();
+      if (next.early && current.onlySeen?.has(next.key)) dropKeys(); // nobody does this without having seen it
+      else await current.keys?.[next.key]?.();
+    }
   } finally {
     handlingKeys = false;
   }

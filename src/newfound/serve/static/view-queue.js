@@ -12,6 +12,7 @@ const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
 let errorAtStart = null;
 const skipped = new Set();
 export const QUEUE_KEYS = new Set("amnrsu123456789");
+const MERGING_KEYS = new Set("123456789");
 
 // While somebody else decides as well, two people begin at different places of the queue.
 function ownPlace() {
@@ -43,7 +44,7 @@ export async function queueView() {
   const key = (letter, label, action, main) => button([el("kbd", {}, letter), " ", label], action, { class: main ? "main wrap" : "wrap" });
   const version = known.state.version;
   return {
-    title: "Queue", keys, waitingKeys: QUEUE_KEYS,
+    title: "Queue", keys, waitingKeys: QUEUE_KEYS, onlySeen: u.asks_about === null ? undefined : MERGING_KEYS,
     // The utterance under the reviewer's eyes is exchanged only if somebody else has decided about it.
     onNews: async () => known.state.version !== version && !(await api("/v1/review/queue?most=200")).items.some((item) => item.id === u.id),
     content: [el("h2", {}, "Review queue"), head,
