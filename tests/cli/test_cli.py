@@ -262,65 +262,64 @@ def long_run(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(("stop", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder, stop, code):
-    """kill -9 (or Ctrl-C) in the middle of training, then --resume: as if nothing had happened."""
+def _stopped_in_training(folder, encoder, stop):
+    """Begin the run, stop it after its first checkpoint, and return its exit code and what it said."""
+    checkpoint = folder / "m.run" / "fine-tuning.safetensors"
+    for _ in range(3):  # on a busy machine the run may end before it is stopped
+        process = subprocess.Popen(
+            _long_run(folder, encoder, "--force"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A shell that runs the tests in the background ignores Ctrl-C, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        deadline = time.monotonic() + 60
+        while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(stop)
+        _, errors = process.communicate()
+        if checkpoint.exists():
+            break
+    assert checkpoint.exists(), "the last checkpoint is kept"
+    assert not (folder / "m").exists(), "no half-written model"
+    return process.returncode, errors
+
+
+def _resumed(folder, encoder):
+    done = newfound(*_long_run(folder, encoder, "--resume")[3:])
+    assert done.returncode == 0, done.stderr
+    assert not (folder / "m.run").exists()
+    return (folder / "m" / "weights.safetensors").read_bytes()
+
+
+def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
+    """kill -9 or Ctrl-C in the middle of training, then --resume: as if nothing had happened."""
     whole = newfound(*_long_run(long_run, tiny_folder)[3:])
     assert whole.returncode == 0, whole.stderr
     expected = (long_run / "m" / "weights.safetensors").read_bytes()
     (long_run / "m").rename(long_run / "whole")
 
-    process = subprocess.Popen(
-        _long_run(long_run, tiny_folder),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that runs the tests in the background ignores Ctrl-C, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
-    deadline = time.monotonic() + 60
-    while not checkpoint.exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
-    time.sleep(0.05)
-    process.send_signal(stop)
-    _, errors = process.communicate()
-    assert process.returncode == code, errors
-    assert not (long_run / "m").exists(), "no half-written model"
-    assert checkpoint.exists(), "the last checkpoint is kept"
-    if stop == signal.SIGINT:
-        assert "--resume" in errors
-
-    resumed = newfound(*_long_run(long_run, tiny_folder, "--resume")[3:])
-    assert resumed.returncode == 0, resumed.stderr
-    assert (long_run / "m" / "weights.safetensors").read_bytes() == expected
-    assert not (long_run / "m.run").exists()
-
-
-def test_resuming_with_other_settings_is_refused(long_run, tiny_folder):
-    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
-    for _ in range(3):  # on a busy machine the run may end before it is killed
-        command = _long_run(long_run, tiny_folder, "--force")
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        process.kill()
-        process.wait()
-        if checkpoint.exists():
-            break
+    code, _ = _stopped_in_training(long_run, tiny_folder, signal.SIGKILL)
+    assert code == -signal.SIGKILL
     for options, message in (
         (["--resume", "--seed", "9"], "was begun with other seed"),
         ([], "holds an unfinished run; add --resume"),
     ):
-        done = newfound(*_long_run(long_run, tiny_folder, *options)[3:])
-        assert_one_clear_line(done, message)
-    checkpoint.write_bytes(checkpoint.read_bytes()[:100])
+        assert_one_clear_line(newfound(*_long_run(long_run, tiny_folder, *options)[3:]), message)
+    assert _resumed(long_run, tiny_folder) == expected
+    (long_run / "m").rename(long_run / "killed")
+
+    code, errors = _stopped_in_training(long_run, tiny_folder, signal.SIGINT)
+    assert (code, "--resume" in errors) == (130, True), errors
+    checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
+    content = checkpoint.read_bytes()
+    checkpoint.write_bytes(content[:100])
     done = newfound(*_long_run(long_run, tiny_folder, "--resume")[3:])
     assert done.returncode == 2
     assert "the checkpoint is damaged; start anew with --force" in done.stderr
-    done = newfound(*_long_run(long_run, tiny_folder, "--force")[3:])
-    assert done.returncode == 0, done.stderr
+    checkpoint.write_bytes(content)
+    assert _resumed(long_run, tiny_folder) == expected
 
 
 @pytest.mark.skipif(
