@@ -157,3 +157,10 @@ def test_fine_tuning_of_a_single_log_line_does_nothing():
     parts = {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1]), "labels_of_main": lambda _, y: y}
     context = type("Context", (), parts)()
     assert fine_tune(context, None, torch.tensor([0, -1]), None, stage="fine-tuning") is None
+
+
+def test_of_many_rows_each_is_seen_less_often():
+    method = Consensus(epochs=50)
+    assert [method._schedule_for(n).epochs for n in (100, 20_000, 40_000, 100_000, 10**6)] == [50, 50, 25, 10, 5]
+    assert [method._schedule_for(n).warmup_epochs for n in (20_000, 100_000)] == [10, 2]
+    assert Consensus(epochs=2)._schedule_for(10**6).epochs == 2

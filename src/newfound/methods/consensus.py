@@ -7,7 +7,7 @@ it starts: prototypes and heads begin at what many clusterings agree on. docs/re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -44,10 +44,12 @@ from newfound.methods.finetuning import fine_tune
 from newfound.methods.settings import Count, CountOrNone, DropoutRate, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, pretrain, start_classifier, train_head, train_on_labels
 from newfound.model.network import IntentNetwork
-from newfound.training.schedule import GentleSchedule
+from newfound.training.schedule import GentleSchedule, Schedule
 from newfound.training.seeding import derive
 
 MAX_VOTERS = 20_000  # rows that vote; in larger logs the others follow the prototypes of these
+MAX_ROWS_FOR_ALL_EPOCHS = 20_000  # in the training of the classifier; beyond it, epochs become fewer
+MIN_EPOCHS = 5
 MAX_READ = 10_000  # rows whose words are looked at; in larger logs the other votes decide alone
 TRIAL_RUNS = 2  # of each view, in the estimate of how many labels are right
 MAX_TRIAL_ROWS = 5_000
@@ -132,7 +134,7 @@ class Consensus(Discoverer):
         context.history.setdefault("consensus", []).append({"epoch": self.rounds, **context.pseudo_label_accuracy(y)})
         self._estimate_label_accuracy(context, x, y)
         start_classifier(network, x, y)
-        train_head(context, network, x, y, self._schedule(), temperature=temperature)
+        train_head(context, network, x, y, self._schedule_for(len(y)), temperature=temperature)
         return network, temperature
 
     def _on_frozen_vectors(self, context: FitContext, temperature: float) -> IntentNetwork:
@@ -144,11 +146,18 @@ class Consensus(Discoverer):
         self._estimate_label_accuracy(context, x, y)
         start_classifier(network, x, y)
         context.history["consensus"] = [{"epoch": 0, **context.pseudo_label_accuracy(y)}]
-        columns = context.n_known + context.n_new
-        train_on_labels(
-            context, network, y, self._schedule(), stage="training", columns=columns, temperature=temperature
-        )
+        columns, schedule = context.n_known + context.n_new, self._schedule_for(len(y))
+        train_on_labels(context, network, y, schedule, stage="training", columns=columns, temperature=temperature)
         return network
+
+    def _schedule_for(self, rows: int) -> Schedule:
+        """The settings of the classifier's training: of many rows each is seen less often, so that steps are bounded."""
+        schedule = self._schedule()
+        share = min(1.0, MAX_ROWS_FOR_ALL_EPOCHS / max(1, rows))
+        if share == 1:
+            return schedule
+        epochs = min(self.epochs, max(MIN_EPOCHS, round(share * self.epochs)))
+        return replace(schedule, epochs=epochs, warmup_epochs=round(share * schedule.warmup_epochs))
 
     def _label(self, context: FitContext, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
         """Ids [n] of all rows (CPU), and for each the share of the votes that agree with it.
