@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 
 from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
 from newfound.llm.asking import LanguageModel
+from newfound.llm.messages import message_of
 from newfound.model.types import Intent
 from newfound.text import words_of
 
 PURPOSE = "name of an intent"
-MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
 MESSAGES_OF_SIMILAR = 2
 EXAMPLE = "cancel_booking"
 PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
@@ -30,29 +30,26 @@ Messages:
 TAKEN = "\n\nDo not use any of these names: {taken}"
 
 
-def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = ()) -> str:
+def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = (), *, masked: bool = True) -> str:
     """Return the prompt for one intent.
 
     Args:
         intent: The intent to name.
         similar: The intents that are most like it.
         taken: Names that an earlier answer had and that must not be used.
+        masked: Whether what is recognised as personal is masked.
     """
     prompt = PROMPT.format(
-        similar="\n".join(_described(other) for other in similar) or "- none",
+        similar="\n".join(_described(other, masked=masked) for other in similar) or "- none",
         keywords=", ".join(intent.keywords),
-        messages="\n".join(f"- {_one_line(text)}" for text in intent.exemplars),
+        messages="\n".join(f"- {message_of(text, masked=masked)}" for text in intent.exemplars),
     )
     return prompt + (TAKEN.format(taken=", ".join(taken)) if taken else "")
 
 
-def _described(intent: Intent) -> str:
-    messages = " / ".join(_one_line(text) for text in intent.exemplars[:MESSAGES_OF_SIMILAR])
+def _described(intent: Intent, *, masked: bool) -> str:
+    messages = " / ".join(message_of(text, masked=masked) for text in intent.exemplars[:MESSAGES_OF_SIMILAR])
     return f"- {intent.name}: {messages}" if messages else f"- {intent.name}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]
 
 
 def ask_for_names(
@@ -70,7 +67,10 @@ def ask_for_names(
     open_ones = [i for i, intent in enumerate(intents) if intent.status == "new"]
     refused: dict[int, str] = {}
     for _ in range(2):  # an intent whose name another one has is asked about once more
-        prompts = [prompt_for(intents[i], similar[i], [refused[i]] if i in refused else []) for i in open_ones]
+        prompts = [
+            prompt_for(intents[i], similar[i], [refused[i]] if i in refused else [], masked=llm.settings.redact)
+            for i in open_ones
+        ]
         answers = llm.ask_many(prompts, purpose=PURPOSE)
         refused = {}
         for i, answer in zip(open_ones, answers, strict=True):
