@@ -1,7 +1,8 @@
 """Asks a language model for names: a prompt for each new intent, and what is done with the answers.
 
 Central utterances and keywords of the new intents are sent, with the names and two central utterances of the intents
-that are most like each. An answer that is no name, is taken or only repeats the name of a similar intent is not used.
+that are most like each; words of a masked address are in none of them. An answer that is no name, is taken or only
+repeats the name of a similar intent is not used.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
+from newfound.intents.namers.masking import keywords_to_send, name_to_send
 from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
 from newfound.llm.asking import LanguageModel
 from newfound.llm.messages import message_of
@@ -39,17 +41,23 @@ def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] =
         taken: Names that an earlier answer had and that must not be used.
         masked: Whether what is recognised as personal is masked.
     """
+    messages = _messages(intent, masked=masked)
     prompt = PROMPT.format(
         similar="\n".join(_described(other, masked=masked) for other in similar) or "- none",
-        keywords=", ".join(intent.keywords),
-        messages="\n".join(f"- {message_of(text, masked=masked)}" for text in intent.exemplars),
+        keywords=", ".join(keywords_to_send(intent) if masked else intent.keywords),
+        messages="\n".join(f"- {message}" for message in messages),
     )
     return prompt + (TAKEN.format(taken=", ".join(taken)) if taken else "")
 
 
+def _messages(intent: Intent, *, masked: bool) -> list[str]:
+    return [message_of(text, masked=masked) for text in intent.exemplars]
+
+
 def _described(intent: Intent, *, masked: bool) -> str:
-    messages = " / ".join(message_of(text, masked=masked) for text in intent.exemplars[:MESSAGES_OF_SIMILAR])
-    return f"- {intent.name}: {messages}" if messages else f"- {intent.name}"
+    name = name_to_send(intent) if masked else intent.name
+    messages = " / ".join(_messages(intent, masked=masked)[:MESSAGES_OF_SIMILAR])
+    return "- " + ": ".join(part for part in (name, messages) if part)
 
 
 def ask_for_names(
