@@ -62,6 +62,35 @@ def test_questions_and_labels_take_their_shares_of_the_budget_and_leave_the_rest
         assert llm.calls_left == 2
 
 
+def fails_first(times):
+    """Answer each prompt only when it comes again."""
+    seen = {}
+
+    def answer(handler, prompt):
+        seen[prompt] = seen.get(prompt, 0) + 1
+        again = error(503, "busy") if seen[prompt] <= times else says('{"group": 1, "1": "some label"}')
+        again(handler, prompt)
+
+    return answer
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_repeated_requests_count_against_the_shares(at_once):
+    told = []
+    with serving(fails_first(2)) as endpoint:
+        settings = LanguageModelSettings(endpoint.url, "m", remember=False, retries=2, budget=40, at_once=at_once)
+        with LanguageModel(settings, warn=told.append, sleep=lambda _: None) as llm:
+            labels = ModelLabeller(llm).labels([f"text {i}" for i in range(200)])
+            assert llm.calls == len(endpoint.asked) == 8
+            assert sum(label is not None for label in labels) == (2 if at_once == 1 else 0)
+            answerer = ModelAnswerer(llm)
+            answers = [answerer.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(20)]
+            assert answers == [Answer(0)] * 8 + [None] * 12
+            assert llm.calls_left == 8
+            assert llm.ask("a name?", purpose="x") is not None
+    assert not [line for line in told if "budget" in line], "the budget is not spent"
+
+
 @pytest.mark.parametrize("fault", [error(500, "down"), slow(1), says("¿"), says('{"group": 17}')])
 def test_an_endpoint_that_fails_changes_nothing(fault, themed, tiny_encoder):
     settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 8}

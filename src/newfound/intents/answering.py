@@ -51,7 +51,7 @@ class ModelAnswerer:
             return None
         before = self._llm.calls
         prompt = prompt_for(question, masked=self._llm.settings.redact)
-        answer = self._llm.ask(prompt, purpose=PURPOSE)
+        answer = self._llm.ask(prompt, purpose=PURPOSE, calls=self._calls_left)
         self._calls_left -= self._llm.calls - before
         return None if answer is None else parsed(answer, len(question.candidates))
 
@@ -97,9 +97,13 @@ class ModelLabeller:
             llm: The language model.
         """
         self._llm = llm
+        self._calls_left = int(llm.settings.budget * SHARE_FOR_LABELS)
 
     def labels(self, texts: Sequence[str]) -> list[str | None]:
         """Return a short label for each of the first texts, as many as the share of the budget allows, then None."""
-        requests = min(int(self._llm.settings.budget * SHARE_FOR_LABELS), self._llm.calls_left)
-        sent = texts[: requests * BATCH]
-        return [*(short_labels(sent, self._llm) if sent else []), *([None] * (len(texts) - len(sent)))]
+        before = self._llm.calls
+        # More texts are not sent even where remembered answers cost nothing, so that a repeated run has no more labels.
+        sent = texts[: max(0, min(self._calls_left, self._llm.calls_left)) * BATCH]
+        found = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
+        self._calls_left -= self._llm.calls - before
+        return [*found, *([None] * (len(texts) - len(sent)))]

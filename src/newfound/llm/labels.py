@@ -21,18 +21,21 @@ Answer with one JSON object from number to words, {{"1": "...", "2": "..."}}, an
 NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
 
 
-def short_labels(texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH) -> list[str | None]:
+def short_labels(
+    texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH, calls: int | None = None
+) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 
     Args:
         texts: The utterances, the most important first: the budget may not suffice for all.
         llm: The language model.
         batch: How many utterances are sent with one request.
+        calls: How many requests may be sent, repeated ones included; by default what is left of the budget.
     """
     messages = [message_of(text, masked=llm.settings.redact) for text in texts]
     distinct = list(dict.fromkeys(messages))
     batches = [distinct[i : i + batch] for i in range(0, len(distinct), batch)]
-    answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE)
+    answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE, calls=calls)
     labels: dict[str, str | None] = {}
     for own, answer in zip(batches, answers, strict=True):
         found = _parsed(answer or "", len(own))
