@@ -13,7 +13,9 @@ from newfound.intents.answering import ModelAnswerer, ModelLabeller, parsed, pro
 from newfound.intents.questions import Answer, PosedQuestion
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
+from newfound.methods import consensus
 from newfound.methods.consensus import Consensus
+from newfound.methods.consensus import agreement as consensus_agreement
 from newfound.methods.kmeans import KMeans
 
 QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet"), ("block my card",)))
@@ -141,10 +143,19 @@ class GoldLabeller:
         return [text.split()[0] for text in texts]
 
 
-def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder):
+def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder, monkeypatch):
+    shares = []
+
+    def noted(votes, clusters):
+        shares.append(consensus_agreement(votes, clusters))
+        return shares[-1]
+
+    monkeypatch.setattr(consensus, "agreement", noted)
     labeller = GoldLabeller()
-    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+    # Four in place of two, so that votes disagree on some utterances.
+    settings = {"n_new": 4, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
     Consensus(**settings).fit(themed.texts, themed.labels, labeller=labeller)
     logs = [t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None]
+    assert labeller.texts
     assert set(labeller.texts) <= set(logs)
-    assert len(labeller.texts) < len(logs)
+    assert len(labeller.texts) == int((shares[0] < consensus.MIN_AGREEMENT_UNLABELLED).sum()) < len(logs)
