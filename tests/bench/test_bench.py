@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import time
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
-from newfound.bench.baselines import BASELINES
+from newfound.bench.baselines import BASELINES, Baseline
 from newfound.bench.cells import Cell, _logs_setting, missing, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
@@ -20,7 +21,7 @@ from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, ta
 from newfound.bench.variants import VARIANTS
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
-from newfound.errors import DataError, ExperimentError, SettingsError
+from newfound.errors import DataError, ExperimentError, MissingExtra, SettingsError
 from newfound.training.progress import Silent
 
 MAIN = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
@@ -137,7 +138,7 @@ def test_a_baseline_gets_vectors_and_is_scored_over_all_intents(
         seen.append((len(train) == len(task.train), len(test) == len(task.test), intents, seed))
         return task.gold_ids(task.test)[::-1].max() - task.gold_ids(task.test)
 
-    monkeypatch.setitem(BASELINES, "bertopic", perfect)
+    monkeypatch.setitem(BASELINES, "bertopic", Baseline(perfect))
     cell = Cell("bertopic", "BANKING77", 40, 1, 2, "tiny", "heads", variant)
     run_missing([cell], tmp_path, tiny_encoder, "cpu", Silent())
     result = json.loads(cell.file(tmp_path).read_bytes())
@@ -145,6 +146,16 @@ def test_a_baseline_gets_vectors_and_is_scored_over_all_intents(
     assert result["n_intents"] == 5
     assert "scores" not in result
     assert seen == [(True, True, given, 2)]
+
+
+def test_a_baseline_that_is_not_installed_is_told_before_the_first_cell(toy, tiny_encoder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bertopic", None)  # as if it were not installed
+    cells = [Cell(method, "BANKING77", 40, 1, 0, "tiny", "heads", "labels-10") for method in ("kmeans", "bertopic")]
+    with pytest.raises(MissingExtra, match=r"bertopic \(--methods chooses others\) needs .*newfound\[benchmarks\]"):
+        run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), epochs=1)
+    assert missing(cells, tmp_path) == cells
+    run_missing(cells[:1], tmp_path, tiny_encoder, "cpu", Silent(), epochs=1)
+    assert missing(cells, tmp_path) == cells[1:]
 
 
 def _reachable(experiment, epochs):

@@ -13,7 +13,9 @@ from newfound.intents.answering import ModelAnswerer, ModelLabeller, parsed, pro
 from newfound.intents.questions import Answer, PosedQuestion
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
+from newfound.methods import consensus
 from newfound.methods.consensus import Consensus
+from newfound.methods.consensus import agreement as consensus_agreement
 from newfound.methods.kmeans import KMeans
 
 QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet"), ("block my card",)))
@@ -60,6 +62,35 @@ def test_questions_and_labels_take_their_shares_of_the_budget_and_leave_the_rest
         answers = [answerer.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(9)]
         assert answers == [Answer(0)] * 6 + [None] * 3
         assert llm.calls_left == 2
+
+
+def fails_first(times):
+    """Answer each prompt only when it comes again."""
+    seen = {}
+
+    def answer(handler, prompt):
+        seen[prompt] = seen.get(prompt, 0) + 1
+        again = error(503, "busy") if seen[prompt] <= times else says('{"group": 1, "1": "some label"}')
+        again(handler, prompt)
+
+    return answer
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_repeated_requests_count_against_the_shares(at_once):
+    told = []
+    with serving(fails_first(2)) as endpoint:
+        settings = LanguageModelSettings(endpoint.url, "m", remember=False, retries=2, budget=40, at_once=at_once)
+        with LanguageModel(settings, warn=told.append, sleep=lambda _: None) as llm:
+            labels = ModelLabeller(llm).labels([f"text {i}" for i in range(200)])
+            assert llm.calls == len(endpoint.asked) == 8
+            assert sum(label is not None for label in labels) == (2 if at_once == 1 else 0)
+            answerer = ModelAnswerer(llm)
+            answers = [answerer.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(20)]
+            assert answers == [Answer(0)] * 8 + [None] * 12
+            assert llm.calls_left == 8
+            assert llm.ask("a name?", purpose="x") is not None
+    assert not [line for line in told if "budget" in line], "the budget is not spent"
 
 
 @pytest.mark.parametrize("fault", [error(500, "down"), slow(1), says("¿"), says('{"group": 17}')])
@@ -152,10 +183,19 @@ class GoldLabeller:
         return [text.split()[0] for text in texts]
 
 
-def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder):
+def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder, monkeypatch):
+    shares = []
+
+    def noted(votes, clusters):
+        shares.append(consensus_agreement(votes, clusters))
+        return shares[-1]
+
+    monkeypatch.setattr(consensus, "agreement", noted)
     labeller = GoldLabeller()
-    settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
+    # Four in place of two, so that votes disagree on some utterances.
+    settings = {"n_new": 4, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
     Consensus(**settings).fit(themed.texts, themed.labels, labeller=labeller)
     logs = [t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None]
+    assert labeller.texts
     assert set(labeller.texts) <= set(logs)
-    assert len(labeller.texts) < len(logs)
+    assert len(labeller.texts) == int((shares[0] < consensus.MIN_AGREEMENT_UNLABELLED).sum()) < len(logs)

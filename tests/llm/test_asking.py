@@ -309,6 +309,17 @@ def test_the_key_is_nowhere_but_in_the_header(endpoint, asked, capfd, caplog, tm
     assert all(KEY not in path.read_text() for path in answer_cache_dir().rglob("*.json"))
 
 
+@pytest.mark.parametrize("key", ["1", "x", "none"])
+def test_a_dummy_key_is_not_looked_for_in_answers(monkeypatch, endpoint, asked, key):
+    monkeypatch.setenv("NEWFOUND_LLM_KEY", key)
+    answer = '{"group": 1, "name": "next_exit", "other": "none"}'
+    endpoint.answer = says(answer)
+    a = asked()
+    assert a.model.ask("which 1 of x, or none?", purpose="x") == answer
+    assert endpoint.asked[0].key == f"Bearer {key}"
+    assert (a.lines[0]["prompt"], a.lines[0]["answer"]) == ("which 1 of x, or none?", answer)
+
+
 def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(monkeypatch, asked):
     monkeypatch.setenv("NEWFOUND_LLM_KEY", f"{KEY}\nsecond line")
     with pytest.raises(SettingsError, match="NEWFOUND_LLM_KEY") as caught:

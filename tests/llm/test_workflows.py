@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -123,8 +125,6 @@ def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tin
 
 
 def test_decisions_are_not_recorded_if_the_model_for_the_refit_cannot_work(saved, tmp_path):
-    import shutil
-
     model = shutil.copytree(saved, tmp_path / "model")
     (tmp_path / "decisions.yaml").write_text("- accept: x\n")
     done = command(
@@ -145,6 +145,22 @@ def test_decisions_are_not_recorded_if_the_model_for_the_refit_cannot_work(saved
     assert not (model / "review.sqlite3").exists()
 
 
+def test_a_refit_asks_nothing_and_says_so(endpoint, saved, tiny_folder, tmp_path):
+    model = shutil.copytree(saved, tmp_path / "model")
+    new = new_names(newfound.load(model).model)
+    (tmp_path / "decisions.yaml").write_text(f"- accept: {new[0]}\n")
+    done = command(
+        *("review", "apply", model, tmp_path / "decisions.yaml", "--refit", "--out", tmp_path / "next"),
+        *("--encoder", tiny_folder, "--device", "cpu"),
+        *("--llm", endpoint.url, "--llm-transcript", tmp_path / "asked.jsonl"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("a refit asks the language model nothing") == 1
+    assert endpoint.asked == []
+    assert not (tmp_path / "asked.jsonl").exists()
+    assert sorted(i.name for i in newfound.load(tmp_path / "next").model.intents if i.name in new) == sorted(new)
+
+
 def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monkeypatch):
     monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old-key")
     namer = NamerSettings(f"{endpoint.url}/v1", "m")
@@ -155,6 +171,31 @@ def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monke
 
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+
+
+def test_the_server_says_that_the_language_model_failed(endpoint, saved, tiny_encoder, themed, tmp_path, caplog):
+    serving_app = pytest.importorskip("serving", reason="extra `serve` not installed")
+    from newfound.serve.settings import ServeSettings
+
+    endpoint.answer = error(401, "no such <b>key</b>")
+    folder = shutil.copytree(saved, tmp_path / "model")
+    known = zip(themed.labelled().texts, themed.labelled().labels, strict=True)
+    body = {
+        "author": "ana",
+        "known": [{"text": text, "label": label} for text, label in known],
+        "logs": list(themed.unlabelled().texts),
+        "n_new": 2,
+    }
+    settings = ServeSettings(log_requests=False, llm=LanguageModelSettings(endpoint.url))
+    with serving_app.client_of(folder, tiny_encoder, settings) as client:
+        assert client.post("/v1/discover", json=body).json()["warnings"] == []
+        deadline = time.monotonic() + 60
+        while (job := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert job["status"] == "done", job
+    (warning,) = [line for line in job["warnings"] if "language model" in line]
+    assert "gave it up (HTTP 401, no such <b>key</b>)" in warning
+    assert [r.levelname for r in caplog.records if warning in r.getMessage()] == ["WARNING"]
 
 
 def test_a_client_of_the_server_cannot_name_an_endpoint(endpoint, saved, tiny_encoder, themed):

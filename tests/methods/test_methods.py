@@ -15,10 +15,10 @@ from newfound.algorithms.metrics import strict_scores
 from newfound.data.task import make_task
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
-from newfound.methods.base import surplus_columns
 from newfound.methods.context import Watch
 from newfound.methods.deepaligned_mix import _name_columns
 from newfound.methods.dpl import PrototypeNetwork
+from newfound.methods.fitted import surplus_columns
 from newfound.methods.registry import METHODS, method_named
 from newfound.model.network import CosineClassifier
 from newfound.training.run import Run

@@ -155,6 +155,26 @@ def test_every_format_is_exported(client, format):
     assert client.get("/v1/export/../../etc/passwd").status_code == 404
 
 
+def refitted(client, **body):
+    assert client.post("/v1/review/refit", json={"author": "ana", **body}).json()["status"] == "running"
+    deadline = time.monotonic() + 60
+    while (job := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert job["status"] == "done", job
+    return job
+
+
+def test_a_refit_over_http_can_leave_similar_utterances_where_they_are(client):
+    items = client.get("/v1/review/queue?most=50").json()["items"]
+    item = next(i for i in items if i["stands_for"] > 1 and i["asks_about"] is None)
+    other = next(name for name, *_ in item["candidates"] if name != item["intent"])
+    assert decide(client, {"move": {"texts": [item["text"]], "to": other}}).status_code == 200
+    assert refitted(client, recluster=False)["changes"]["reclustered"] == 0
+    time.sleep(1.1)  # folders are named by the second
+    assert refitted(client)["changes"]["reclustered"] == item["stands_for"] - 1
+    assert client.post("/v1/review/refit", json={"author": "ana", "recluster": "perhaps"}).status_code == 422
+
+
 def test_refitting_leaves_the_model_and_says_how_far_it_is(client, folder):
     before = (folder / "weights.safetensors").read_bytes()
     assert client.post("/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"

@@ -243,6 +243,21 @@ def test_markup_in_the_logs_is_text(page):
     assert "owned" not in page.title()
 
 
+def test_warnings_of_a_job_are_shown_as_text(page):
+    job = {
+        "status": "done",
+        "message": "Wrote it.",
+        "seconds": 1,
+        "steps": [],
+        "warnings": ["gave <b>it</b> up", "and"],
+    }
+    page.route("**/v1/jobs", lambda route: route.fulfill(json={"folder": None, "changes": None, **job}))
+    page.click("nav a:has-text('Export')")
+    page.wait_for_selector("#warnings li")
+    assert page.locator("#warnings li").all_inner_texts() == ["gave <b>it</b> up", "and"]
+    assert page.locator("#warnings b").count() == 0
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
 def test_the_page_fits_and_can_be_read(page, width, scheme):
     """No sideways scrolling; every control has a name; text stands out from its background (WCAG AA: 4.5)."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import MissingExtra
 
 Vectors = npt.NDArray[np.float32]
-Baseline = Callable[[DiscoveryTask, Vectors, Vectors, int | None, int], Ids]
+Clusterer = Callable[[DiscoveryTask, Vectors, Vectors, int | None, int], Ids]
 """Task, unit vectors of its training and test texts, number of intents in all (None: its own), seed -> test ids."""
 
 OUTLIER = -1  # BERTopic's number for texts of no topic
@@ -37,12 +39,9 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
         intents: The number of intents, known and new; None leaves it to HDBSCAN.
         seed: Of UMAP and of k-means.
     """
-    try:
-        from bertopic import BERTopic
-        from umap import UMAP
-    except ModuleNotFoundError:
-        raise MissingExtra("the baseline bertopic", "bertopic", "benchmarks") from None
+    from bertopic import BERTopic
     from sklearn.cluster import KMeans
+    from umap import UMAP
 
     observed = task.observed_train
     number = {intent: i for i, intent in enumerate(observed.intents)}
@@ -63,7 +62,40 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
     return predicted
 
 
-BASELINES: dict[str, Baseline] = {"bertopic": bertopic}
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A method of others.
+
+    Attributes:
+        cluster: The method.
+        modules: What it imports beside newfound's own requirements.
+        extra: The extra of newfound that installs them.
+    """
+
+    cluster: Clusterer
+    modules: tuple[str, ...] = ()
+    extra: str = "benchmarks"
+
+
+BASELINES: dict[str, Baseline] = {"bertopic": Baseline(bertopic, ("bertopic", "umap"))}
+
+
+def check_baselines(methods: Iterable[str]) -> None:
+    """Import what baselines need, before any cell is run.
+
+    Args:
+        methods: The names of methods, of which some may be baselines.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    for name in sorted(set(methods) & set(BASELINES)):
+        for module in BASELINES[name].modules:
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError:
+                what = f"the baseline {name} (--methods chooses others)"
+                raise MissingExtra(what, module, BASELINES[name].extra) from None
 
 
 def run_baseline(
@@ -81,7 +113,7 @@ def run_baseline(
     train, test = (_unit(frozen_vectors(encoder, c.texts).numpy()) for c in (task.train, task.test))
     intents = None if settings.get("n_new") == "auto" else len(task.known) + len(task.new)
     started = time.perf_counter()
-    predicted = BASELINES[name](task, train, test, intents, seed)
+    predicted = BASELINES[name].cluster(task, train, test, intents, seed)
     seconds = time.perf_counter() - started
     scores = score_ids(task, predicted)
     del scores["scores"], scores["clustering"]  # its topics do not say which intents are known

@@ -25,8 +25,9 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
 from newfound.files import to_json, write_atomically
-from newfound.methods.base import Discoverer, resolve_tune
+from newfound.methods.base import Discoverer
 from newfound.methods.context import Snapshot, Watch
+from newfound.methods.encoding import resolve_tune
 from newfound.methods.registry import method_entry, method_named
 from newfound.model import versions
 from newfound.training.devices import pick_device

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from newfound.bench.baselines import check_baselines
 from newfound.bench.cells import Cell, missing, run_cell, task_of, write_result
 from newfound.bench.variants import VARIANTS
 from newfound.encoders.encoder import Encoder
@@ -39,9 +40,11 @@ def run_missing(
         **settings: Settings of the methods that differ from the cells'.
 
     Raises:
+        MissingExtra: A baseline needs what is not installed; nothing was run.
         ExperimentError: Some cells failed twice; all others were run.
     """
     unfinished = missing(cells, root)
+    check_baselines(cell.method for cell in unfinished)
     for cell in {(c.benchmark, c.ratio, c.split, c.variant): c for c in unfinished}.values():
         task_of(cell)  # raises an error for missing data before anything runs
     failed = _run_all(unfinished, root, encoder, device, reporter, until, settings)

@@ -127,7 +127,7 @@ def speed(
     from newfound.data.benchmarks import load_benchmark
     from newfound.encoders.cache import FeatureCache
     from newfound.encoders.encoder import load_encoder
-    from newfound.methods.base import resolve_tune
+    from newfound.methods.encoding import resolve_tune
     from newfound.paths import feature_cache_dir
     from newfound.training.devices import pick_device
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from newfound.intents.questions import Answer, PosedQuestion
 from newfound.llm.asking import LanguageModel
 from newfound.llm.labels import BATCH, short_labels
+from newfound.llm.messages import message_of
 
 PURPOSE = "which intent fits"
 SHARE_FOR_QUESTIONS = 0.6  # of the budget
 SHARE_FOR_LABELS = 0.2
-MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
 MAX_ANSWER_LENGTH = 400  # characters; a longer answer is no answer to this question
 PROMPT = """Users of a chatbot wrote the messages below. The messages of a group ask for the same thing.
 
@@ -50,18 +50,24 @@ class ModelAnswerer:
         if self._calls_left <= 0:
             return None
         before = self._llm.calls
-        answer = self._llm.ask(prompt_for(question), purpose=PURPOSE)
+        prompt = prompt_for(question, masked=self._llm.settings.redact)
+        answer = self._llm.ask(prompt, purpose=PURPOSE, calls=self._calls_left)
         self._calls_left -= self._llm.calls - before
         return None if answer is None else parsed(answer, len(question.candidates))
 
 
-def prompt_for(question: PosedQuestion) -> str:
-    """Return the prompt for a question."""
+def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
+    """Return the prompt for a question.
+
+    Args:
+        question: The question.
+        masked: Whether what is recognised as personal is masked.
+    """
     groups = "\n\n".join(
-        f"Group {number}:\n" + "\n".join(f"- {_one_line(text)}" for text in texts)
+        f"Group {number}:\n" + "\n".join(f"- {message_of(text, masked=masked)}" for text in texts)
         for number, texts in enumerate(question.candidates, 1)
     )
-    return PROMPT.format(groups=groups, text=_one_line(question.text))
+    return PROMPT.format(groups=groups, text=message_of(question.text, masked=masked))
 
 
 def parsed(answer: str, candidates: int) -> Answer | None:
@@ -91,13 +97,13 @@ class ModelLabeller:
             llm: The language model.
         """
         self._llm = llm
+        self._calls_left = int(llm.settings.budget * SHARE_FOR_LABELS)
 
     def labels(self, texts: Sequence[str]) -> list[str | None]:
         """Return a short label for each of the first texts, as many as the share of the budget allows, then None."""
-        requests = min(int(self._llm.settings.budget * SHARE_FOR_LABELS), self._llm.calls_left)
-        sent = texts[: requests * BATCH]
-        return [*(short_labels(sent, self._llm) if sent else []), *([None] * (len(texts) - len(sent)))]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]
+        before = self._llm.calls
+        # More texts are not sent even where remembered answers cost nothing, so that a repeated run has no more labels.
+        sent = texts[: max(0, min(self._calls_left, self._llm.calls_left)) * BATCH]
+        found = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
+        self._calls_left -= self._llm.calls - before
+        return [*found, *([None] * (len(texts) - len(sent)))]

@@ -24,6 +24,7 @@ MAX_ANSWER_LENGTH = 20_000  # characters
 MAX_FAILURES_IN_A_ROW = 3
 FIRST_WAIT = 1.0  # seconds before a request is repeated; twice as long before each further repetition
 MAX_WAIT = 30.0  # seconds; an endpoint that asks for more is not waited for
+SHORTEST_SECRET = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
 GRACE = 2.0  # seconds after which a request that ignores its time-out is left to itself
 
 
@@ -38,10 +39,11 @@ class _Reply:
 
 @dataclass(slots=True)
 class _Question:
-    """A prompt, and what came of the last request with it; None if it was not sent."""
+    """A prompt, what came of the last request with it (None if it was not sent), and how many requests there were."""
 
     prompt: str
     reply: _Reply | None = None
+    sent: int = 0
 
     @property
     def answer(self) -> str | None:
@@ -89,23 +91,25 @@ class LanguageModel:
         """How many requests the budget still allows; 0 after it gave up."""
         return 0 if self._gave_up else self.settings.budget - self.calls
 
-    def ask(self, prompt: str, *, purpose: str) -> str | None:
+    def ask(self, prompt: str, *, purpose: str, calls: int | None = None) -> str | None:
         """Return the answer to a prompt; None if there is none, the reason of which is in `problem`.
 
         Args:
             prompt: The prompt. What is recognised as personal is masked before it leaves the machine.
             purpose: What the answer is for, for the transcript.
+            calls: How many requests may be sent for it, repeated ones included; by default what is left of the budget.
         """
-        return self.ask_many([prompt], purpose=purpose)[0]
+        return self.ask_many([prompt], purpose=purpose, calls=calls)[0]
 
-    def ask_many(self, prompts: Sequence[str], *, purpose: str) -> list[str | None]:
-        """Return the answers to prompts, in their order; see `ask`. The budget is spent on the first ones."""
+    def ask_many(self, prompts: Sequence[str], *, purpose: str, calls: int | None = None) -> list[str | None]:
+        """Return the answers to prompts, in their order; see `ask`. The calls are spent on the first ones."""
+        last = self.settings.budget if calls is None else min(self.settings.budget, self.calls + calls)
         sent = [self._outgoing(prompt) for prompt in prompts]
         answers = {prompt: self._remembered(prompt, purpose) for prompt in dict.fromkeys(sent)}
         waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
         while waiting and not self._gave_up:
             wave, waiting = waiting[: self.settings.at_once], waiting[self.settings.at_once :]
-            self._ask_wave(wave, purpose)
+            self._ask_wave(wave, purpose, last)
             for question in wave:
                 answers[question.prompt] = question.answer
         return [answers[prompt] for prompt in sent]
@@ -141,22 +145,23 @@ class LanguageModel:
             self._record(purpose, prompt, _Reply(answer, None, 0.0), "remembered")
         return answer
 
-    def _ask_wave(self, wave: Sequence[_Question], purpose: str) -> None:
-        """Ask some questions at once, and again those that may be repeated."""
+    def _ask_wave(self, wave: Sequence[_Question], purpose: str, last: int) -> None:
+        """Ask some questions at once, and again those that may be repeated, up to the call with the number `last`."""
         pending = list(wave)
         for attempt in range(self.settings.retries + 1):
             if attempt:
                 pending = [question for question in pending if question.may_be_repeated(attempt)]
-                if not pending or self.calls_left <= 0:
+                if not pending or self.calls >= last:
                     break
                 self._sleep(max(_wait(q.reply.problem, attempt) for q in pending if q.reply and q.reply.problem))
-            pending = pending[: max(0, self.calls_left)]
+            pending = pending[: max(0, last - self.calls)]
             self.calls += len(pending)
             limit = self.settings.timeout + GRACE
             too_slow = NoAnswer(f"it took longer than {self.settings.timeout:g} seconds")
             replies = _at_once([partial(self._send, q.prompt) for q in pending], limit)
             for question, reply in zip(pending, replies, strict=True):
                 question.reply = reply or _Reply(None, too_slow, limit)
+                question.sent += 1
                 self._settle(question.prompt, question.reply, purpose)
         self._count_failures(wave)
 
@@ -188,12 +193,15 @@ class LanguageModel:
                 self._failures_in_a_row = 0
             else:
                 self._unanswered += 1
+                if question.sent <= self.settings.retries and question.may_be_repeated(question.sent):
+                    continue  # the calls were spent before it was known whether the endpoint fails
                 self._failures_in_a_row += 1
                 if question.reply.problem.final or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
                     self._give_up(self._without_key(str(question.reply.problem)))
 
     def _tell_that_the_budget_is_spent(self) -> None:
-        if not self._gave_up and not self._told_budget:
+        spent = self.calls >= self.settings.budget  # otherwise it was only a share of it
+        if spent and not self._gave_up and not self._told_budget:
             self._told_budget = True
             self._warn(f"{self._name}: the budget of {self.settings.budget} requests is spent; went on without it")
 
@@ -218,7 +226,7 @@ class LanguageModel:
             self._give_up(f"the transcript cannot be written: {error.strerror}")
 
     def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "<key>") if self._key else text
+        return text.replace(self._key, "<key>") if len(self._key) >= SHORTEST_SECRET else text
 
 
 def _wait(problem: NoAnswer, attempt: int) -> float:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from newfound.llm.asking import LanguageModel
+from newfound.llm.messages import message_of
 
 PURPOSE = "labels of utterances"
 BATCH = 10  # utterances of one request
-MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
 MAX_LABEL_WORDS = 8
 MAX_LABEL_LENGTH = 80  # characters
 PROMPT = """Below are numbered messages to a chatbot. Say for each in two to five English words what its sender wants,
@@ -21,31 +21,31 @@ Answer with one JSON object from number to words, {{"1": "...", "2": "..."}}, an
 NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
 
 
-def short_labels(texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH) -> list[str | None]:
+def short_labels(
+    texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH, calls: int | None = None
+) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 
     Args:
         texts: The utterances, the most important first: the budget may not suffice for all.
         llm: The language model.
         batch: How many utterances are sent with one request.
+        calls: How many requests may be sent, repeated ones included; by default what is left of the budget.
     """
-    distinct = list(dict.fromkeys(_one_line(text) for text in texts))
+    messages = [message_of(text, masked=llm.settings.redact) for text in texts]
+    distinct = list(dict.fromkeys(messages))
     batches = [distinct[i : i + batch] for i in range(0, len(distinct), batch)]
-    answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE)
+    answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE, calls=calls)
     labels: dict[str, str | None] = {}
     for own, answer in zip(batches, answers, strict=True):
         found = _parsed(answer or "", len(own))
-        labels.update({text: found.get(number) for number, text in enumerate(own, 1)})
-    return [labels[_one_line(text)] for text in texts]
+        labels.update({message: found.get(number) for number, message in enumerate(own, 1)})
+    return [labels[message] for message in messages]
 
 
-def _prompt(texts: Sequence[str]) -> str:
+def _prompt(messages: Sequence[str]) -> str:
     # After a colon, a number at the start of a message is not taken for a part of the message's own number.
-    return PROMPT.format(messages="\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1)))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]
+    return PROMPT.format(messages="\n".join(f"{number}: {message}" for number, message in enumerate(messages, 1)))
 
 
 def _parsed(answer: str, count: int) -> dict[int, str]:

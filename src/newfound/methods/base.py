@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -11,48 +11,33 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 from sklearn.base import BaseEstimator, ClassifierMixin
-from torch import Tensor
 
 from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import LogsHold
-from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import (
     MAX_LENGTH,
     Encoder,
-    Features,
     Pooling,
     Tune,
-    load_encoder,
-    whole_corpus,
 )
 from newfound.encoders.languages import language_warning
-from newfound.encoders.ragged import Batch
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.intents.description import IntentDescriber
-from newfound.intents.naming import name_intents
 from newfound.intents.questions import Answerer, Labeller
-from newfound.methods.context import EncodedCorpus, FitContext, Watch
+from newfound.methods.context import FitContext, Watch
+from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
+from newfound.methods.fitted import MIN_INTENTS, count_parameters, fitted_model
 from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
-from newfound.model.classifier import IntentModel, stamped
+from newfound.model.classifier import IntentModel
 from newfound.model.estimator import Names, text_classifier_tags
-from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.probabilities import reliability_of, with_reliability
-from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
-from newfound.paths import feature_cache_dir
+from newfound.model.network import IntentNetwork
+from newfound.model.types import Intent
 from newfound.training.devices import pick_device
 from newfound.training.parallel import join
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
-from newfound.training.seeding import derive
-
-QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
-MIN_INTENTS = 2  # of a classifier
-MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
-SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -192,8 +177,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         network, temperature = self._discover(context)
         self.history_, self.snapshots_ = context.history, context.snapshots
         self.n_new_ = context.n_new
-        self.parameters_ = _count_parameters(context.encoder, network)
-        self.model_ = self._model(corpus, context, network, temperature)
+        self.parameters_ = count_parameters(context.encoder, network)
+        self.model_ = fitted_model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         self.classes_, self.labels_ = self.model_.classes_, self.model_.labels_
@@ -272,7 +257,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _context(
         self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch
     ) -> FitContext:
-        encoder = self._encoder().to(device)
+        encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
         tune = encoder.tune(resolve_tune(self.tune, device))
         warning = language_warning(encoder, corpus.labelled().texts, corpus.unlabelled().texts)
         if warning is not None:
@@ -280,32 +265,15 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}
         views = self.trunk_views if self.trunk_views != "auto" else self._stored_views(tune, device)
-
-        def encoded(part: Corpus, views: int = 0) -> EncodedCorpus:
-            def make() -> tuple[Features, list[Batch], Tensor]:
-                features = encoder.features(part.texts, tune, trunk_dropout=self.trunk_dropout)
-                on_device = features.to(device, torch.bfloat16 if device.type == "cuda" and tune.layers else None)
-                if views and not self.trunk_dropout:
-                    seeds = [derive(0, "trunk view", view) for view in range(views)]
-                    on_device = encoder.with_noise(on_device, part.texts, tune, seeds=seeds)
-                lengths = features.data.lengths
-                return on_device, whole_corpus(lengths, device), lengths
-
-            texts = Corpus.of(part.texts).fingerprint()
-            same_encoder = [run.identity["encoder"], encoder.max_length]
-            key = repr([texts, *same_encoder, tune, self.trunk_dropout, views, str(device)])
-            features, batches, lengths = run.shared(key, make)
-            y = torch.tensor([-1 if label is None else ids.get(label, -1) for label in part.labels])
-            return EncodedCorpus(features, batches, lengths, y, part.texts)
-
+        encode = CorpusEncoder(encoder, tune, device, run, ids, trunk_dropout=self.trunk_dropout)
         with run.reporter.task("encoding", len(corpus)) as task:
-            train = encoded(corpus, views)
+            train = encode(corpus, views)
             task.advance(steps=len(corpus))
         return FitContext(
             encoder=encoder,
             tune=tune,
             train=train,
-            validation=train if validation is None or not len(validation) else encoded(validation),
+            validation=train if validation is None or not len(validation) else encode(validation),
             n_known=len(ids),
             n_new=self._n_new(encoder, corpus, run),
             seed=self.seed,
@@ -318,12 +286,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _stored_views(self, tune: Tune, device: torch.device) -> int:
         """How many noisy runs of the frozen layers are worth their time."""
         return 16 if device.type == "cuda" else 4
-
-    def _encoder(self) -> Encoder:
-        if isinstance(self.encoder, Encoder):
-            return self.encoder.variant(pooling=self.pooling, max_length=self.max_length)
-        cache = FeatureCache(feature_cache_dir())
-        return load_encoder(self.encoder, pooling=self.pooling, max_length=self.max_length, cache=cache)
 
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
@@ -355,60 +317,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "encoder": encoder.weights_hash(),
         }
 
-    def _model(self, corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
-        x = context.embed(network)
-        network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
-        self._drop_surplus(context, network, x)
-        with torch.inference_mode():
-            taught = (network.classifier(x) / temperature).softmax(1)
-            is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
-            reliability = self._reliability(context, taught, is_new)
-            probabilities = with_reliability(taught, is_new, reliability).cpu()
-        identity = context.run.identity
-        provenance = {
-            **{key: identity[key] for key in ("method", "settings")},
-            "data": {
-                "fingerprint": identity["data"],
-                "labelled": len(context.known_rows),
-                "unlabelled": len(context.unlabelled_rows),
-            },
-            "device": str(context.device),
-            "precision": context.encoder.precision,
-        }
-        utterances = _utterances(corpus, context.y, probabilities)
-        embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
-        intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
-        typical = _typical(context, network, x)
-        return IntentModel(
-            context.encoder,
-            context.tune,
-            network,
-            intents,
-            temperature,
-            stamped(provenance),
-            utterances,
-            typical,
-            reliability,
-        )
-
-    def _reliability(self, context: FitContext, probabilities: Tensor, is_new: Tensor) -> float:
-        """The share of the probability of new intents that is to stay with them; all of it without an estimate."""
-        if "label_accuracy" not in context.estimates:
-            return 1.0
-        logs = probabilities[context.unlabelled_rows.to(probabilities.device)]
-        return round(reliability_of(logs, is_new, context.estimates["label_accuracy"]), 4)
-
-    def _drop_surplus(self, context: FitContext, network: IntentNetwork, x: Tensor) -> None:
-        """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
-        empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
-        keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
-        if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
-            return
-        for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
-            if columns:
-                context.run.reporter.note(f"{len(columns)} of {context.n_new} new intents {why} and were dropped")
-        network.classifier.weight = torch.nn.Parameter(network.classifier.weight.detach()[keep])
-
     # What a fitted method can do is what its model can do.
 
     @property
@@ -431,86 +339,3 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "model_"):
             raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_
-
-
-@torch.inference_mode()
-def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[float]:
-    """Quantiles of how close labelled utterances lie to the nearest intent; all utterances, where few are labelled."""
-    rows = context.known_rows if len(context.known_rows) >= MIN_TYPICAL_ROWS else torch.arange(len(x))
-    closest = network.classifier(x[rows.to(x.device)].float()).amax(1).double().cpu()
-    return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
-
-
-@torch.inference_mode()
-def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tuple[list[int], list[int]]:
-    """New columns that no row of x is predicted with, and new columns that all but repeat a larger one."""
-    columns = len(classifier.weight)
-    size = torch.bincount(classifier(x).argmax(1), minlength=columns).tolist()
-    unit = torch.nn.functional.normalize(classifier.weight, dim=-1)
-    alike = (unit @ unit.T > SAME_DIRECTION).tolist()
-    new = range(n_known, columns)
-    empty = [c for c in new if not size[c]]
-    double = [c for c in new if size[c] and any(alike[c][d] and (size[d], -d) > (size[c], -c) for d in new)]
-    return empty, double
-
-
-def _count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int]:
-    """Trainable, total (with the frozen encoder) and what inference runs of the trainable ones."""
-    trainable = sum(p.numel() for p in network.parameters() if p.requires_grad)
-    tail = sum(t.numel() for t in network.tail.trained().values())
-    whole = sum(p.numel() for p in encoder.model.parameters())
-    inference = sum(t.numel() for t in network.classifier_branch().values())
-    return {"trainable": trainable, "total": whole - tail + trainable, "inference": inference}
-
-
-def resolve_tune(tune: str, device: torch.device) -> str:
-    if tune != "auto":
-        return tune
-    return "last" if device.type == "cuda" else "heads"
-
-
-def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:
-    """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
-    probability, predicted = probabilities.max(1)
-    rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
-    return [
-        Utterance(
-            text,
-            known if known >= 0 and origin.labelled else column,
-            origin.labelled,
-            round(p, 4),
-            origin.count,
-            origin.source,
-        )
-        for text, origin, known, column, p in rows
-    ]
-
-
-def _described(
-    known: Sequence[str],
-    utterances: Sequence[Utterance],
-    x: Tensor,
-    probabilities: Tensor,
-    embed: Callable[[Sequence[str]], npt.NDArray[np.float32]],
-) -> list[Intent]:
-    """The description of every intent, known ones first; new ones get their names here."""
-    columns = probabilities.shape[1]
-    texts: list[list[str]] = [[] for _ in range(columns)]
-    for u in utterances:
-        texts[u.intent].append(u.text)
-    column = torch.tensor([u.intent for u in utterances])
-    unit = F.normalize(x, dim=-1)
-    centres = F.normalize(torch.zeros(columns, x.shape[1]).index_add_(0, column, unit), dim=-1)[len(known) :]
-
-    def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
-        near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
-        return near
-
-    found = name_intents(texts[len(known) :], taken=known, others=texts[: len(known)], likeness=likeness)
-    names = [*known, *found]
-    statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
-    assigned = [
-        AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability, u.count, u.source)
-        for u in utterances
-    ]
-    return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()

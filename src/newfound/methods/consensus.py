@@ -151,7 +151,7 @@ class Consensus(Discoverer):
         return network
 
     def _schedule_for(self, rows: int) -> Schedule:
-        """The settings of the classifier's training: of many rows each is seen less often, so that steps are bounded."""
+        """The settings of the classifier's training: each of many rows is seen less often, which bounds the steps."""
         schedule = self._schedule()
         share = min(1.0, MAX_ROWS_FOR_ALL_EPOCHS / max(1, rows))
         if share == 1:

@@ -16,11 +16,12 @@ from newfound.serve.schemas.responses import ChangesOut, JobState
 from newfound.training.progress import Reporter, Task
 
 logger = logging.getLogger("newfound.serve")
+MAX_WARNINGS = 100  # of one job that are kept
 Workflow = Callable[[Path, Reporter], ChangesOut | None]
 
 
 class BackgroundJobs:
-    """Runs at most one job at a time. It is also the reporter of the job and keeps its last message."""
+    """Runs at most one job at a time. It is also the reporter of the job; it keeps its message and warnings."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -90,8 +91,11 @@ class BackgroundJobs:
         self._update(message=message)
 
     def warn(self, message: str) -> None:
-        """Keep a warning of the job."""
-        self._update(message=message)
+        """Keep a warning of the job, and log it."""
+        logger.warning("%s: %s", self._state.kind, message)
+        with self._lock:
+            warnings = [*self._state.warnings, message][:MAX_WARNINGS]
+            self._state = self._state.model_copy(update={"message": message, "warnings": warnings})
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:

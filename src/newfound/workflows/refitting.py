@@ -18,7 +18,6 @@ from newfound.workflows.fitting import (
     settings_of_effort,
     with_cache,
 )
-from newfound.workflows.language_model import language_model
 from newfound.workflows.models import ModelSource, opened
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 COMPARING, WRITING = "comparing", "writing"
 STEPS_OF_A_REFIT = ("encoding", "training", COMPARING, WRITING)
 MAX_EXAMPLES_OF_MOVES = 20
+ASKS_NOTHING = "a refit asks the language model nothing: the intents of a review keep their names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class RefitRequest:
         tune: What trains; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
-        llm: A language model that may be asked; None asks nobody. The names of a review stay as they are.
+        llm: Not used, and kept for callers that give one: a refit asks nothing. Its intents are those of the review,
+            and nobody knows which of their names a person has chosen.
         overwrite: Replace an earlier model at `out`.
         recluster: Cluster the logs again under the decisions, so that utterances follow those that a person moved;
             otherwise only what a person decided changes.
@@ -123,8 +124,10 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed)
-    with language_model(request.llm, reporter):
-        return _refit(request, out, reporter)
+    if request.llm is not None:
+        request.llm.check()
+        reporter.note(ASKS_NOTHING)
+    return _refit(request, out, reporter)
 
 
 def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> RefitResult:

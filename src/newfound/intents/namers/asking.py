@@ -1,7 +1,8 @@
 """Asks a language model for names: a prompt for each new intent, and what is done with the answers.
 
 Central utterances and keywords of the new intents are sent, with the names and two central utterances of the intents
-that are most like each. An answer that is no name, is taken or only repeats the name of a similar intent is not used.
+that are most like each; words of a masked address are in none of them. An answer that is no name, is taken or only
+repeats the name of a similar intent is not used.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
+from newfound.intents.namers.masking import keywords_to_send, name_to_send
 from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
 from newfound.llm.asking import LanguageModel
+from newfound.llm.messages import message_of
 from newfound.model.types import Intent
 from newfound.text import words_of
 
 PURPOSE = "name of an intent"
-MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
 MESSAGES_OF_SIMILAR = 2
 EXAMPLE = "cancel_booking"
 PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
@@ -30,29 +32,32 @@ Messages:
 TAKEN = "\n\nDo not use any of these names: {taken}"
 
 
-def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = ()) -> str:
+def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = (), *, masked: bool = True) -> str:
     """Return the prompt for one intent.
 
     Args:
         intent: The intent to name.
         similar: The intents that are most like it.
         taken: Names that an earlier answer had and that must not be used.
+        masked: Whether what is recognised as personal is masked.
     """
+    messages = _messages(intent, masked=masked)
     prompt = PROMPT.format(
-        similar="\n".join(_described(other) for other in similar) or "- none",
-        keywords=", ".join(intent.keywords),
-        messages="\n".join(f"- {_one_line(text)}" for text in intent.exemplars),
+        similar="\n".join(_described(other, masked=masked) for other in similar) or "- none",
+        keywords=", ".join(keywords_to_send(intent) if masked else intent.keywords),
+        messages="\n".join(f"- {message}" for message in messages),
     )
     return prompt + (TAKEN.format(taken=", ".join(taken)) if taken else "")
 
 
-def _described(intent: Intent) -> str:
-    messages = " / ".join(_one_line(text) for text in intent.exemplars[:MESSAGES_OF_SIMILAR])
-    return f"- {intent.name}: {messages}" if messages else f"- {intent.name}"
+def _messages(intent: Intent, *, masked: bool) -> list[str]:
+    return [message_of(text, masked=masked) for text in intent.exemplars]
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:MAX_MESSAGE_LENGTH]
+def _described(intent: Intent, *, masked: bool) -> str:
+    name = name_to_send(intent) if masked else intent.name
+    messages = " / ".join(_messages(intent, masked=masked)[:MESSAGES_OF_SIMILAR])
+    return "- " + ": ".join(part for part in (name, messages) if part)
 
 
 def ask_for_names(
@@ -70,7 +75,10 @@ def ask_for_names(
     open_ones = [i for i, intent in enumerate(intents) if intent.status == "new"]
     refused: dict[int, str] = {}
     for _ in range(2):  # an intent whose name another one has is asked about once more
-        prompts = [prompt_for(intents[i], similar[i], [refused[i]] if i in refused else []) for i in open_ones]
+        prompts = [
+            prompt_for(intents[i], similar[i], [refused[i]] if i in refused else [], masked=llm.settings.redact)
+            for i in open_ones
+        ]
         answers = llm.ask_many(prompts, purpose=PURPOSE)
         refused = {}
         for i, answer in zip(open_ones, answers, strict=True):

@@ -12,12 +12,12 @@ from starlette.concurrency import run_in_threadpool
 
 from newfound.serve.routes.authors import author_of
 from newfound.serve.schemas.requests import (
-    AuthorBody,
     CheckBody,
     DiscoverBody,
     EstimateBody,
     KnownText,
     LabelledText,
+    RefitBody,
     ServeBody,
     UpdateBody,
 )
@@ -112,7 +112,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return service.jobs.start("update", view.session.folder, run, author=author)
 
     @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY)
-    async def start_refit(request: Request, body: AuthorBody) -> JobState:
+    async def start_refit(request: Request, body: RefitBody) -> JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
         author = author_of(request, body.author)
         view = await run_in_threadpool(service.refresh)
@@ -122,7 +122,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 view.reviewed.with_precision("fp32"),
                 out,
                 device=view.session.model.device.type,
-                llm=service.settings.llm,
+                recluster=body.recluster,
             )
             return ChangesOut.of(refit(workflow_request, reporter=reporter).changes)
 

@@ -100,10 +100,14 @@ class UndoBody(Body):
     )
 
 
-class AuthorBody(Body):
-    """Who asks."""
+class RefitBody(Body):
+    """Who asks for a refit, and how it is to be done."""
 
     author: Author = None
+    recluster: bool = Field(
+        default=True,
+        description="Utterances around those that a person moved follow them; otherwise only what was decided changes",
+    )
 
 
 class ServeBody(Body):

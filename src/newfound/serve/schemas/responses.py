@@ -174,6 +174,7 @@ class JobState(BaseModel):
     steps: list[str] = Field(default=[], description="The titles of all steps, if they are known in advance")
     seconds: float = Field(default=0.0, description="How long it has run")
     changes: ChangesOut | None = Field(default=None, description="What a refit changed")
+    warnings: list[str] = Field(default=[], description="What went wrong without ending the job, in its order")
 
 
 class ExportOut(BaseModel):

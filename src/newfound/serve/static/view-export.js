@@ -59,7 +59,7 @@ function refit() {
     start.disabled = job.status === "running";
     fill(box, job.status === "running" && running(job), job.status === "failed" && el("p", { class: "bad" }, `It failed: ${job.message}`),
       job.status === "done" && [el("p", {}, el("strong", {}, job.message), ` It took ${job.seconds < 10 ? job.seconds.toFixed(1) : Math.round(job.seconds)} s.`), job.changes && changes(job.changes)],
-      serving(job, news));
+      warnings(job), serving(job, news));
   }
   queueMicrotask(follow);
   return [el("h2", {}, "Refit"), el("p", {}, "Train a classifier on your decisions, into a folder beside the model. The model itself stays as it is. Accepted intents are known to the new one."),
@@ -73,6 +73,10 @@ function running(job) {
     k === at && [" ", el("progress", { max: 1, value: share, "aria-label": STEPS[step] || step }), ` ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}`]);
   const steps = job.steps.length ? el("ol", { class: "steps" }, job.steps.map(line)) : el("p", {}, `${job.step} ${job.done} of ${job.total}`);
   return [el("p", { class: "quiet" }, `Started by ${job.author}, ${Math.round(job.seconds)} s ago.`), steps];
+}
+
+function warnings(job) {
+  return job.warnings.length > 0 && el("ul", { id: "warnings", class: "bad" }, job.warnings.map((warning) => el("li", {}, warning)));
 }
 
 function changes(c) {

@@ -1,0 +1,168 @@
+"""From a trained network to the model that a user gets: names and descriptions, probabilities, what is typical."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.data.corpus import Corpus
+from newfound.encoders.encoder import Encoder
+from newfound.intents.description import IntentDescriber
+from newfound.intents.naming import name_intents
+from newfound.methods.context import FitContext
+from newfound.model.classifier import IntentModel, stamped
+from newfound.model.network import CosineClassifier, IntentNetwork
+from newfound.model.probabilities import reliability_of, with_reliability
+from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
+
+QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
+MIN_INTENTS = 2  # of a classifier
+MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
+SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
+
+
+def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
+    """Return the model of a trained network; its surplus columns are dropped.
+
+    Args:
+        corpus: What it was trained on.
+        context: The fit.
+        network: The trained network.
+        temperature: Of its softmax.
+    """
+    x = context.embed(network)
+    network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
+    _drop_surplus(context, network, x)
+    with torch.inference_mode():
+        taught = (network.classifier(x) / temperature).softmax(1)
+        is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
+        reliability = _reliability(context, taught, is_new)
+        probabilities = with_reliability(taught, is_new, reliability).cpu()
+    identity = context.run.identity
+    provenance = {
+        **{key: identity[key] for key in ("method", "settings")},
+        "data": {
+            "fingerprint": identity["data"],
+            "labelled": len(context.known_rows),
+            "unlabelled": len(context.unlabelled_rows),
+        },
+        "device": str(context.device),
+        "precision": context.encoder.precision,
+    }
+    utterances = _utterances(corpus, context.y, probabilities)
+    embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
+    intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
+    typical = _typical(context, network, x)
+    return IntentModel(
+        context.encoder,
+        context.tune,
+        network,
+        intents,
+        temperature,
+        stamped(provenance),
+        utterances,
+        typical,
+        reliability,
+    )
+
+
+def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> float:
+    """The share of the probability of new intents that is to stay with them; all of it without an estimate."""
+    if "label_accuracy" not in context.estimates:
+        return 1.0
+    logs = probabilities[context.unlabelled_rows.to(probabilities.device)]
+    return round(reliability_of(logs, is_new, context.estimates["label_accuracy"]), 4)
+
+
+def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> None:
+    """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
+    empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
+    keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
+    if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
+        return
+    for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
+        if columns:
+            context.run.reporter.note(f"{len(columns)} of {context.n_new} new intents {why} and were dropped")
+    network.classifier.weight = torch.nn.Parameter(network.classifier.weight.detach()[keep])
+
+
+@torch.inference_mode()
+def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tuple[list[int], list[int]]:
+    """New columns that no row of x is predicted with, and new columns that all but repeat a larger one."""
+    columns = len(classifier.weight)
+    size = torch.bincount(classifier(x).argmax(1), minlength=columns).tolist()
+    unit = torch.nn.functional.normalize(classifier.weight, dim=-1)
+    alike = (unit @ unit.T > SAME_DIRECTION).tolist()
+    new = range(n_known, columns)
+    empty = [c for c in new if not size[c]]
+    double = [c for c in new if size[c] and any(alike[c][d] and (size[d], -d) > (size[c], -c) for d in new)]
+    return empty, double
+
+
+@torch.inference_mode()
+def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[float]:
+    """Quantiles of how close labelled utterances lie to the nearest intent; all utterances, where few are labelled."""
+    rows = context.known_rows if len(context.known_rows) >= MIN_TYPICAL_ROWS else torch.arange(len(x))
+    closest = network.classifier(x[rows.to(x.device)].float()).amax(1).double().cpu()
+    return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
+
+
+def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:
+    """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
+    probability, predicted = probabilities.max(1)
+    rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
+    return [
+        Utterance(
+            text,
+            known if known >= 0 and origin.labelled else column,
+            origin.labelled,
+            round(p, 4),
+            origin.count,
+            origin.source,
+        )
+        for text, origin, known, column, p in rows
+    ]
+
+
+def _described(
+    known: Sequence[str],
+    utterances: Sequence[Utterance],
+    x: Tensor,
+    probabilities: Tensor,
+    embed: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+) -> list[Intent]:
+    """The description of every intent, known ones first; new ones get their names here."""
+    columns = probabilities.shape[1]
+    texts: list[list[str]] = [[] for _ in range(columns)]
+    for u in utterances:
+        texts[u.intent].append(u.text)
+    column = torch.tensor([u.intent for u in utterances])
+    unit = F.normalize(x, dim=-1)
+    centres = F.normalize(torch.zeros(columns, x.shape[1]).index_add_(0, column, unit), dim=-1)[len(known) :]
+
+    def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
+        near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
+        return near
+
+    found = name_intents(texts[len(known) :], taken=known, others=texts[: len(known)], likeness=likeness)
+    names = [*known, *found]
+    statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
+    assigned = [
+        AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability, u.count, u.source)
+        for u in utterances
+    ]
+    return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()
+
+
+def count_parameters(encoder: Encoder, network: IntentNetwork) -> dict[str, int]:
+    """Trainable, total (with the frozen encoder) and what inference runs of the trainable ones."""
+    trainable = sum(p.numel() for p in network.parameters() if p.requires_grad)
+    tail = sum(t.numel() for t in network.tail.trained().values())
+    whole = sum(p.numel() for p in encoder.model.parameters())
+    inference = sum(t.numel() for t in network.classifier_branch().values())
+    return {"trainable": trainable, "total": whole - tail + trainable, "inference": inference}
