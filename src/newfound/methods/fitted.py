@@ -84,6 +84,11 @@ def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> Non
     empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
     keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
     if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
+        if empty:
+            context.run.reporter.warn(
+                f"{len(empty)} of {context.n_new} new intents have no utterance: the logs look like the known intents. "
+                "Give each known intent more examples, or look for fewer new intents"
+            )
         return
     for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
         if columns:
