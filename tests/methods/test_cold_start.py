@@ -159,8 +159,18 @@ def test_fine_tuning_of_a_single_log_line_does_nothing():
     assert fine_tune(context, None, torch.tensor([0, -1]), None, stage="fine-tuning") is None
 
 
-def test_of_many_rows_each_is_seen_less_often():
-    method = Consensus(epochs=50)
-    assert [method._schedule_for(n).epochs for n in (100, 20_000, 40_000, 100_000, 10**6)] == [50, 50, 25, 10, 5]
-    assert [method._schedule_for(n).warmup_epochs for n in (20_000, 100_000)] == [10, 2]
-    assert Consensus(epochs=2)._schedule_for(10**6).epochs == 2
+def test_of_many_rows_each_is_seen_less_often_but_labelled_ones_as_often_as_ever():
+    planned = [Consensus(epochs=50)._schedule_for(n) for n in (100, 20_000, 40_000, 100_000, 10**6)]
+    assert [(schedule.epochs, times) for schedule, times in planned] == [(50, 1), (50, 1), (25, 2), (10, 5), (5, 50)]
+    assert [schedule.warmup_epochs for schedule, _ in planned] == [10, 10, 5, 2, 0]
+    assert Consensus(epochs=2)._schedule_for(10**6)[0].epochs == 2
+
+
+def test_a_fit_on_more_rows_than_are_seen_in_all_epochs(tiny_encoder, themed, monkeypatch):
+    monkeypatch.setattr("newfound.methods.consensus.MAX_ROWS_FOR_ALL_EPOCHS", len(themed) // 4)
+    for tune in ("heads", "layers"):
+        fitted = Consensus(encoder=tiny_encoder, n_new=2, tune=tune, rounds=0, **{**FAST, "epochs": 20}).fit(
+            themed.texts, themed.labels
+        )
+        assert len(fitted.history_["training"]) == 5
+        assert np.isfinite(fitted.predict_proba(themed.texts)).all()

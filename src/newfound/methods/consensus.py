@@ -134,7 +134,8 @@ class Consensus(Discoverer):
         context.history.setdefault("consensus", []).append({"epoch": self.rounds, **context.pseudo_label_accuracy(y)})
         self._estimate_label_accuracy(context, x, y)
         start_classifier(network, x, y)
-        train_head(context, network, x, y, self._schedule_for(len(y)), temperature=temperature)
+        schedule, times = self._schedule_for(len(y))
+        train_head(context, network, x, y, schedule, temperature=temperature, times=times)
         return network, temperature
 
     def _on_frozen_vectors(self, context: FitContext, temperature: float) -> IntentNetwork:
@@ -146,18 +147,31 @@ class Consensus(Discoverer):
         self._estimate_label_accuracy(context, x, y)
         start_classifier(network, x, y)
         context.history["consensus"] = [{"epoch": 0, **context.pseudo_label_accuracy(y)}]
-        columns, schedule = context.n_known + context.n_new, self._schedule_for(len(y))
-        train_on_labels(context, network, y, schedule, stage="training", columns=columns, temperature=temperature)
+        schedule, times = self._schedule_for(len(y))
+        train_on_labels(
+            context,
+            network,
+            y,
+            schedule,
+            stage="training",
+            columns=context.n_known + context.n_new,
+            temperature=temperature,
+            times=times,
+        )
         return network
 
-    def _schedule_for(self, rows: int) -> Schedule:
-        """The settings of the classifier's training: each of many rows is seen less often, which bounds the steps."""
+    def _schedule_for(self, rows: int) -> tuple[Schedule, int]:
+        """The settings of the classifier's training, and how often an epoch holds what a person labelled.
+
+        Each of many rows is seen less often, which bounds the steps. What a person labelled is seen as often as ever:
+        otherwise known intents would be taken for new ones the more, the larger the logs are.
+        """
         schedule = self._schedule()
         share = min(1.0, MAX_ROWS_FOR_ALL_EPOCHS / max(1, rows))
         if share == 1:
-            return schedule
+            return schedule, 1
         epochs = min(self.epochs, max(MIN_EPOCHS, round(share * self.epochs)))
-        return replace(schedule, epochs=epochs, warmup_epochs=round(share * schedule.warmup_epochs))
+        return replace(schedule, epochs=epochs, warmup_epochs=round(share * schedule.warmup_epochs)), round(1 / share)
 
     def _label(self, context: FitContext, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
         """Ids [n] of all rows (CPU), and for each the share of the votes that agree with it.

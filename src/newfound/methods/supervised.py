@@ -44,8 +44,12 @@ def train_on_labels(
     stage: str,
     columns: int,
     temperature: float,
+    times: int = 1,
 ) -> None:
-    """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none)."""
+    """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none).
+
+    An epoch holds the rows that a person labelled `times` times.
+    """
     y = context.labels_of_main(y)
     target = y.to(context.device)
 
@@ -55,11 +59,22 @@ def train_on_labels(
         return {"loss": F.cross_entropy(logits.float() / temperature, target[batch.rows])}
 
     trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
-    context.history[stage] = trainer.fit((y >= 0).nonzero().squeeze(1), context.batches, step, title=stage)
+    context.history[stage] = trainer.fit(_rows_of_an_epoch(context, y, times), context.batches, step, title=stage)
+
+
+def _rows_of_an_epoch(context: FitContext, y: Tensor, times: int) -> Tensor:
+    return torch.cat([(y >= 0).nonzero().squeeze(1), context.known_rows.repeat(times - 1)])
 
 
 def train_head(
-    context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, schedule: Optimization, *, temperature: float
+    context: FitContext,
+    network: IntentNetwork,
+    x: Tensor,
+    y: Tensor,
+    schedule: Optimization,
+    *,
+    temperature: float,
+    times: int = 1,
 ) -> None:
     """Train the classifier alone, on vectors that do not change any more.
 
@@ -70,6 +85,7 @@ def train_head(
         y: Labels of all rows (CPU), -1 for none.
         schedule: Epochs and learning rates.
         temperature: Of the cosine classifier's cross-entropy.
+        times: How often an epoch holds each row that a person labelled.
     """
     y = context.labels_of_main(y)
     target, classifier = y.to(context.device), network.classifier
@@ -80,7 +96,7 @@ def train_head(
 
     rows = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
     trainer = Trainer("training", classifier, schedule, seed=context.seed, device=context.device, run=context.run)
-    context.history["training"] = trainer.fit((y >= 0).nonzero().squeeze(1), rows, step)
+    context.history["training"] = trainer.fit(_rows_of_an_epoch(context, y, times), rows, step)
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:
