@@ -17,7 +17,7 @@ import pytest
 import newfound as library
 from commands import newfound
 from newfound.engines import parts
-from newfound.errors import EngineError, OutputError, TargetExists
+from newfound.errors import EngineError, OutputError, SettingsError, TargetExists
 from newfound.model.types import Prediction
 from newfound.workflows import WritePredictionsRequest, writing
 from newfound.workflows.prediction import PredictRequest, stream_predictions
@@ -82,6 +82,24 @@ def test_a_folder_keeps_the_columns_and_says_when_it_is_whole(saved, table, tmp_
     wanted = library.predict(saved, [text for text in TEXTS if text])
     assert [row["intent"] for row in rows if row["text"]] == [p.intent for p in wanted]
     assert {row["intent"] for row in rows if not row["text"]} == {None}
+
+
+def test_a_folder_is_computed_with_the_precision_that_its_manifest_names(saved, table, tmp_path):
+    pytest.importorskip("onnx", reason="extra `onnx` not installed")
+    pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
+    out = tmp_path / "out"
+    done = newfound("predict", saved, table, "--device", "cpu", "--precision", "int8", "--out", f"{out}/")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "_manifest.json").read_text())["settings"]["precision"] == "int8"
+    found = {row["text"]: row["probability"] for row in pq.read_table(out).to_pylist() if row["text"]}
+    rounded, exact = (
+        {p.text: p.probability for p in library.predict(saved, list(found), device="cpu", precision=precision)}
+        for precision in ("int8", "fp32")
+    )
+    assert found == pytest.approx(rounded, abs=1e-6)
+    assert found != pytest.approx(exact, abs=1e-6)
+    with pytest.raises(SettingsError, match="'int8' is for the CPU"):
+        library.write_predictions(saved, table, out=f"{tmp_path}/gpu/", precision="int8", device="cuda")
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])

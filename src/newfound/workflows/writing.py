@@ -28,7 +28,7 @@ from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
 from newfound.version import __version__
 from newfound.workflows.fitting import check_engine
-from newfound.workflows.models import name_of, opened
+from newfound.workflows.models import check_precision, name_of, opened
 from newfound.workflows.prediction import PredictRequest, stream_predictions
 
 MANIFEST = "_manifest.json"
@@ -87,6 +87,7 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     reporter = reporter or Silent()
     request.predictor_settings.check()
     check_device(request.device)
+    check_precision(request.precision, request.device)
     check_engine(request.engine, RaySettings(request.ray_address, request.workers, request.device))
     if not str(request.out):
         raise SettingsError("say where the predictions are to be written")
@@ -299,7 +300,8 @@ def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) 
             _folder_of(request), job, parts, RaySettings(request.ray_address, request.workers, request.device)
         )
     else:
-        yield from run_here(opened(request.model, request.encoder, request.device), job, parts)
+        model = opened(request.model, request.encoder, request.device, request.precision)
+        yield from run_here(model, job, parts)
 
 
 def _folder_of(request: WritePredictionsRequest) -> str | Path:
