@@ -260,6 +260,17 @@ def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatc
     assert names_in(tmp_path) == ["logs.parquet"]
 
 
+def test_what_a_killed_worker_leaves_is_not_in_the_finished_folder(saved, table, tmp_path, monkeypatch):
+    def a_worker_is_killed(model, job, planned):
+        (job.folder / ".part-00000.parquet-x1y2").write_bytes(b"half a part")
+        yield from parts.run_here(model, job, planned)
+
+    monkeypatch.setattr(writing, "run_here", a_worker_is_killed)
+    for overwrite in (False, True):
+        library.write_predictions(saved, table, out=f"{tmp_path}/out/", overwrite=overwrite)
+        assert names_in(tmp_path / "out") == ["_manifest.json", "part-00000.parquet"]
+
+
 class OneIntent:
     """A model that costs nothing."""
 

@@ -216,6 +216,8 @@ def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Pa
 def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
     """Return the files of a finished job, after a check that no row was lost or doubled.
 
+    What workers that were killed have left half written is removed.
+
     Args:
         results: One for each part.
         parts: The parts of the input.
@@ -229,6 +231,7 @@ def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) 
         raise EngineError(
             f"{len(parts):,} parts were given and {len(results):,} came back; nothing was kept, try again"
         )
+    _remove_unfinished(folder)
     wanted = {f"part-{part.number:05}" for part in parts}
     found = {path.stem: path for path in folder.iterdir() if path.name.startswith("part-")}
     if set(found) != wanted:
@@ -243,6 +246,12 @@ def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) 
             )
         files.append({"name": result.name, "rows": result.rows, "bytes": result.bytes, "from": part.file.name})
     return files
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of `file_atomically` that a killed process could not remove itself."""
+    for path in folder.glob(".part-*"):
+        path.unlink(missing_ok=True)
 
 
 def as_record(part: Part) -> dict[str, Any]:
