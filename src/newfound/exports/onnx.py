@@ -67,13 +67,13 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
     model = reviewed.model
     try:
         model.encoder.session()  # compares the graph of the encoder with torch, once
+        if model.encoder.graph_problem is not None:
+            raise EncoderError(model.encoder.graph_problem)
         source = source_of(model.encoder, model.network.tail if model.tune.layers else None, model.network.dense)
         builder = GraphBuilder()
         add_encoder(builder, source)
     except (NotExportable, EncoderError) as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
-    if model.encoder.graph_problem is not None:
-        raise ModelError(f"this model cannot be exported to ONNX: {model.encoder.graph_problem}")
     products = _add_head(builder, reviewed.columns)
     outputs: list[tuple[str, list[str | int]]] = [
         (PROBABILITIES, ["texts", len(reviewed.names)]),
