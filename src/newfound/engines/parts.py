@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of
+from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of, not_utf8
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, NewfoundError, OutputError
 from newfound.exports.predictions import COLUMNS, WRITERS, arrow_fields
@@ -118,6 +118,8 @@ class PartPredictor:
             if self._predictor is None:
                 self._predictor = Predictor(self._model, self._job.settings)
             return self._written(part, self._predictor)
+        except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
+            return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
         except NewfoundError as error:
             return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
         except OSError as error:
