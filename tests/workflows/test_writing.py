@@ -16,8 +16,11 @@ import pytest
 
 import newfound as library
 from commands import newfound
+from newfound.data.parquet import open_dataset
+from newfound.data.rows import Columns
 from newfound.engines import parts
-from newfound.errors import EngineError, OutputError, SettingsError, TargetExists
+from newfound.engines.predictor import PredictorSettings
+from newfound.errors import DataError, EngineError, ModelError, OutputError, SettingsError, TargetExists
 from newfound.model.types import Prediction
 from newfound.workflows import WritePredictionsRequest, writing
 from newfound.workflows.prediction import PredictRequest, stream_predictions
@@ -320,6 +323,48 @@ def test_a_reader_whose_predictions_nobody_takes_stops(monkeypatch, tmp_path):
     batches.close()
     reader.join(5)
     assert not reader.is_alive()
+
+
+class FailingDisk(io.RawIOBase):
+    """A file of which only the first part can be read."""
+
+    def __init__(self):
+        self._left = 100_000
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        if self._left <= 0:
+            raise OSError(errno.EIO, "Input/output error")
+        lines = (b"pay bill\n" * len(buffer))[: len(buffer)]
+        buffer[:] = lines
+        self._left -= len(buffer)
+        return len(buffer)
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out/"])
+def test_an_input_that_fails_in_the_middle_is_not_called_an_output(tmp_path, monkeypatch, out):
+    monkeypatch.setattr("newfound.workflows.prediction.opened_predictor", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.data.readers._opened", lambda path: io.BufferedReader(FailingDisk()))
+    with pytest.raises(DataError, match=r"^logs\.txt: cannot be read \(Input/output error\)$"):
+        library.write_predictions(OneIntent(), "logs.txt", out=f"{tmp_path}/{out}")
+    assert names_in(tmp_path) == []
+
+
+def test_a_model_that_cannot_be_read_is_not_called_an_output(saved, table, tmp_path, monkeypatch):
+    def refuse(*args, **more):
+        raise PermissionError(errno.EACCES, "Permission denied", "review.sqlite3")
+
+    monkeypatch.setattr("newfound.review.reviewed.load", refuse)
+    message = "review.sqlite3: cannot be read (Permission denied)"
+    with pytest.raises(ModelError) as raised:
+        library.write_predictions(saved, table, out=f"{tmp_path}/out/")
+    assert str(raised.value) == message
+    assert names_in(tmp_path) == ["logs.parquet"]
+    job = parts.PartJob(tmp_path, "csv", "text", ("text",), PredictorSettings())
+    (planned,) = parts.plan_parts(open_dataset(table, Columns("text", None, "ignored")))
+    assert parts.PartPredictor(saved, job)(planned).error == message  # as a worker of a cluster says it
 
 
 def test_errors_name_what_is_wrong(saved, table, tmp_path):

@@ -79,7 +79,7 @@ def read_parquet_folder(folder: Path, columns: Columns, on_note: Callable[[str],
     dataset = open_dataset(folder, columns, on_note)
     before = 0
     for part in dataset.files:
-        with part.path.open("rb") as stream, _opened(str(part.path), stream) as file:
+        with _stream_of(part.path) as stream, _opened(str(part.path), stream) as file:
             for row in _rows(str(part.path), file, dataset.columns):
                 yield replace(row, line=before + row.line)
         before += part.rows

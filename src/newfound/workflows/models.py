@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, get_args
 from newfound import defaults
 from newfound.defaults import Precision
 from newfound.errors import MissingExtra, NoInt8, SettingsError
+from newfound.model.about import loading
 from newfound.training.devices import check_device, is_surely_cpu, pick_device
 from newfound.training.progress import Reporter
 
@@ -58,7 +59,8 @@ def opened(
     from newfound.review.reviewed import load
 
     chosen = pick_device("cpu" if precision == "int8" and device == "auto" else device)
-    return load(model, encoder=encoder).with_precision(precision).to(chosen)
+    with loading(model):
+        return load(model, encoder=encoder).with_precision(precision).to(chosen)
 
 
 def opened_predictor(
