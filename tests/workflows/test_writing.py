@@ -117,6 +117,22 @@ def test_parts_in_other_formats(saved, table, tmp_path, format):
     assert (first["intent_1"] if format == "csv" else first["top"][0]["intent"]) == first["intent"]
 
 
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_numbers_that_are_none_are_null_in_json(saved, tmp_path, format):
+    nan, infinity = float("nan"), float("inf")
+    kept = {"score": [nan, infinity, 0.5], "scores": [[nan, 1.0], [-infinity], []]}
+    pq.write_table(pa.table({"text": ["pay", "leak", "bill"], **kept}), tmp_path / "logs.parquet")
+    library.write_predictions(saved, tmp_path / "logs.parquet", out=f"{tmp_path}/out/", format=format)
+    text = (tmp_path / "out" / f"part-00000.{format}").read_text()
+    if format == "csv":
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert [row["scores"] for row in rows] == ["[null, 1.0]", "[null]", "[]"]
+    else:
+        rows = [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+        assert [row["score"] for row in rows] == [None, None, 0.5]
+        assert [row["scores"] for row in rows] == [[None, 1.0], [None], []]
+
+
 def test_other_files_and_pipes_become_folders_too(saved, tmp_path):
     (tmp_path / "logs.csv").write_text("id,text\n1,pay bill\n2,\n3,water leak\n")
     done = newfound("predict", saved, tmp_path / "logs.csv", "--out", f"{tmp_path}/a/")

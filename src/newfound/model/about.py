@@ -217,7 +217,9 @@ def loading(folder: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ModelError(f"{error.filename or folder}: cannot be read ({error.strerror or reason_of(error)})") from error
+        raise ModelError(
+            f"{error.filename or folder}: cannot be read ({error.strerror or reason_of(error)})"
+        ) from error
 
 
 def reason_of(error: Exception) -> str:
