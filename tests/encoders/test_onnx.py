@@ -11,6 +11,7 @@ import torch
 from conftest import WORDS, write_tiny_encoder
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
+from newfound.encoders.precision import check_precision
 from newfound.errors import EncoderError, MissingExtra, SettingsError
 
 pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
@@ -214,7 +215,7 @@ def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):
     with pytest.raises(MissingExtra, match=r"needs onnxruntime; install it with: pip install 'newfound\[onnx\]'"):
         tiny_encoder.with_precision("int8").session()
     with pytest.raises(SettingsError, match="int8' is for the CPU"):
-        tiny_encoder.with_precision("int8").check_precision("cuda")
+        check_precision("int8", "cuda")
 
 
 @pytest.mark.real_encoder

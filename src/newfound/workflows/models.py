@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from newfound import defaults
 from newfound.defaults import Precision
-from newfound.errors import MissingExtra, NoInt8, SettingsError
+from newfound.encoders.precision import check_precision
+from newfound.errors import SettingsError
 from newfound.model.about import loading
 from newfound.training.devices import check_device, is_surely_cpu, pick_device
 from newfound.training.progress import Reporter
@@ -29,19 +30,6 @@ class HasModel(Protocol):
     @property
     def model(self) -> IntentModel:
         """The model."""
-
-
-def check_precision(precision: str, device: str = "auto") -> None:
-    """Refuse a precision that is none, and int8 where it cannot be computed, before torch is loaded."""
-    if precision not in get_args(Precision):
-        raise SettingsError(f"precision={precision!r} is not one of {', '.join(get_args(Precision))}")
-    if precision == "int8":
-        from newfound.encoders.onnx.session import can_build
-
-        if device == "cuda":
-            raise NoInt8
-        if not can_build():
-            raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
 
 
 def opened(

@@ -18,6 +18,7 @@ from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
 from newfound.data.rows import Columns
 from newfound.defaults import Engine
+from newfound.encoders.precision import check_precision
 from newfound.engines.parts import Part, PartJob, PartResult, counted, kept_names, plan_parts, run_here
 from newfound.engines.predictor import model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
@@ -28,7 +29,7 @@ from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
 from newfound.version import __version__
 from newfound.workflows.fitting import check_engine
-from newfound.workflows.models import check_precision, name_of, opened
+from newfound.workflows.models import name_of, opened
 from newfound.workflows.prediction import PredictRequest, stream_predictions
 
 MANIFEST = "_manifest.json"
