@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,12 @@ def _check_a_killed_worker_is_replaced(process, address):
 def _workers_of(process):
     """The processes that answer; another one is Python's own, which tidies up after all."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return {int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()}
+    found = set()
+    for child in children:
+        with suppress(OSError):  # it may have ended since
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.add(int(child))
+    return found
 
 
 def test_a_worker_that_cannot_start_ends_the_command_with_one_line(saved, tmp_path):
@@ -128,6 +134,21 @@ def test_a_worker_that_cannot_start_ends_the_command_with_one_line(saved, tmp_pa
     assert announced.startswith("newfound serves ")
     assert error.startswith("newfound: error: ")
     assert "weights.safetensors" in error
+
+
+def test_control_c_while_workers_start_is_quiet(saved):
+    command = [sys.executable, "-m", "newfound", "serve", str(saved), "--port", "0", "--workers", "2", "--quiet"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stderr.readline().startswith("newfound serves ")
+        while process.poll() is None and len(_workers_of(process)) < 2:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the command and to its workers
+        assert process.communicate(timeout=40) == (None, "")
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_control_c_ends_a_worker_without_a_traceback(saved, monkeypatch):

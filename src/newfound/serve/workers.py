@@ -15,7 +15,8 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -60,7 +61,8 @@ def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, 
 
     def begin() -> tuple[BaseProcess, float]:
         process = context.Process(target=_work, args=(folder, settings, listener, encoder, problems), daemon=True)
-        process.start()
+        with _without_interrupts():
+            process.start()
         return process, time.monotonic()
 
     with tempfile.TemporaryDirectory(prefix="newfound-metrics-") as metrics:
@@ -78,6 +80,19 @@ def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, 
                     workers[place] = begin()
         finally:
             _stop([process for process, _ in workers])
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back. Processes that are started meanwhile never see it: they end when this one tells them to."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check_replaceable(process: BaseProcess, begun: float, problems: SimpleQueue[str]) -> None:
@@ -114,7 +129,7 @@ def _work(
         access.addHandler(logging.StreamHandler(sys.stderr))
         access.setLevel(logging.INFO)
         access.propagate = False
-    with suppress(KeyboardInterrupt):  # Ctrl-C reaches every process, and uvicorn passes it on when it has stopped
+    with suppress(KeyboardInterrupt):  # where it cannot be held back, uvicorn passes it on when it has stopped
         import uvicorn
 
         from newfound.serve.app import create_app
