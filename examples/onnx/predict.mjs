@@ -33,6 +33,6 @@ texts.forEach((_, i) => {
   console.log(JSON.stringify({
     intent: isNone ? null : about.intents[best].name,
     probability: Number((isNone ? noIntent : row[best]).toFixed(4)),
-    outlier: similarity.data[i] < about.outlier_similarity,
+    outlier: about.outlier_similarity !== null && similarity.data[i] < about.outlier_similarity,
   }));
 });

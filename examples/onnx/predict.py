@@ -27,6 +27,7 @@ def classify(folder: Path, texts: list[str]) -> list[dict[str, Any]]:
         "input_ids": np.array([e.ids for e in encoded], dtype=np.int64),
         "attention_mask": np.array([e.attention_mask for e in encoded], dtype=np.int64),
     }
+    least = about["outlier_similarity"]  # None if the model does not know what is typical
     answers = []
     for row, similarity in zip(*session.run(["probabilities", "similarity"], inputs), strict=True):
         best, no_intent = int(row.argmax()), 1 - float(row.sum())  # what rejected intents would have got
@@ -35,7 +36,7 @@ def classify(folder: Path, texts: list[str]) -> list[dict[str, Any]]:
             {
                 "intent": None if is_none else about["intents"][best]["name"],
                 "probability": round(no_intent if is_none else float(row[best]), 4),
-                "outlier": bool(similarity < about["outlier_similarity"]),
+                "outlier": least is not None and bool(similarity < least),
             }
         )
     return answers

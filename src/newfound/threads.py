@@ -16,6 +16,8 @@ WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 # The first is for the OpenMP of GNU (torch on Linux) and LLVM (torch on macOS), the second for those of LLVM and Intel.
 SLEEP_WHILE_WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+THREADS = "OMP_NUM_THREADS"
+_settled: dict[str, str] = {}  # variables that were set here, and not by the user
 
 
 def settle_threads() -> None:
@@ -28,12 +30,26 @@ def settle_threads() -> None:
         os.environ.update(SLEEP_WHILE_WAITING)
     cores = cores_of_quota()
     if cores is not None and cores < usable_cores():
-        os.environ.setdefault("OMP_NUM_THREADS", str(cores))
+        _set_unless_the_user_did(THREADS, str(cores))
+
+
+def divide_threads(processes: int) -> None:
+    """Set how many threads each of several processes gets that are started next, unless the user has set it.
+
+    Args:
+        processes: Among how many processes the threads are divided.
+    """
+    _set_unless_the_user_did(THREADS, str(max(1, inference_threads() // processes)))
+
+
+def _set_unless_the_user_did(name: str, value: str) -> None:
+    if name not in os.environ or os.environ[name] == _settled.get(name):
+        os.environ[name] = _settled[name] = value
 
 
 def inference_threads() -> int:
     """Return the number of threads that ONNX Runtime gets: that of OpenMP if it is set, or the usable cores."""
-    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    given = os.environ.get(THREADS, "").partition(",")[0].strip()
     if given.isdecimal() and int(given) > 0:
         return int(given)
     cores = usable_cores()

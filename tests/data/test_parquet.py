@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 
 import pytest
@@ -81,9 +83,45 @@ def test_other_types_and_other_columns(folder):
         open_dataset(path, TEXTS)
 
 
+def test_a_column_that_only_a_later_file_has_is_not_dropped_silently(folder, saved, tmp_path):
+    path = folder / "day=1" / "part-018.parquet"
+    pq.write_table(pa.table({"id": [1], "text": ["pay"], "channel": ["chat"]}), path)
+    assert open_dataset(folder, TEXTS).rows == 58  # only texts are read
+    done = newfound("predict", saved, folder, "--out", f"{tmp_path}/out/")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"newfound: error: {path}: the column 'channel' is not in part-000.parquet; nothing was read\n",
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "out.csv"), ("--out", "out/"), ("--out", "out/", "--format", "csv")])
+def test_strings_that_are_not_utf_8_are_one_line(saved, out, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "latin.parquet"
+    latin = pa.array([b"pay", b"caf\xe9"], pa.binary()).view(pa.string())
+    texts = pa.array(["pay", "leak"]) if "--format" in out else latin  # a column that is only kept is written, too
+    pq.write_table(pa.table({"text": texts, "name": latin}), path)
+    done = newfound("predict", saved, path, *out)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"newfound: error: {path}: a string in it is not UTF-8; write the file again with strings in UTF-8"
+    )
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["latin.parquet"]
+
+
 def test_folders_without_parquet_and_parquet_through_a_pipe(tmp_path, saved):
     assert "is a directory without Parquet files" in newfound("predict", saved, tmp_path).stderr
     assert "only Parquet is read from one" in newfound("predict", saved, tmp_path, "--input-format", "csv").stderr
+    pq.write_table(pa.table({"text": ["pay"]}), tmp_path / "a.parquet")
+    command = [sys.executable, "-m", "newfound", "predict", str(saved), "-", "--input-format", "parquet"]
+    content = (tmp_path / "a.parquet").read_bytes()
+    done = subprocess.run(command, input=content, capture_output=True)  # a real pipe, which cannot be read twice
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        "newfound: error: standard input: Parquet cannot be read from a pipe; give the file itself\n"
+    )
 
 
 @pytest.mark.parametrize(("start", "rows"), [(0, 100), (0, 7), (9, 3), (35, 30), (99, 1)])

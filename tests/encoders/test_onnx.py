@@ -11,6 +11,7 @@ import torch
 from conftest import WORDS, write_tiny_encoder
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
+from newfound.encoders.precision import check_precision
 from newfound.errors import EncoderError, MissingExtra, SettingsError
 
 pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
@@ -149,6 +150,29 @@ def test_an_encoder_without_a_graph_is_run_by_torch_and_says_so(tiny_folder, cac
         encoder.with_precision("int8").session()
 
 
+class TooLarge:
+    def SerializeToString(self):
+        raise ValueError("Message ModelProto exceeds maximum protobuf size of 2GB: 2270000000\n(a second line)")
+
+
+class NotAGraph:
+    def SerializeToString(self):
+        return b"no graph"
+
+
+@pytest.mark.parametrize(("model", "problem"), [(TooLarge, "exceeds maximum protobuf size"), (NotAGraph, "ONNX")])
+def test_a_graph_that_cannot_be_made_or_opened_is_left_to_torch(tiny_folder, cache, monkeypatch, model, problem):
+    encoder = load_encoder(str(tiny_folder))
+    expected = by_torch(encoder, TEXTS, monkeypatch)
+    monkeypatch.setattr("newfound.encoders.onnx.graph.encoder_graph", lambda source: model())
+    assert torch.equal(encoder.features(TEXTS, encoder.tune("heads")).data.flat, expected)
+    assert "has no ONNX graph" in encoder.graph_problem
+    assert problem in encoder.graph_problem
+    assert "\n" not in encoder.graph_problem
+    with pytest.raises(EncoderError, match="has no ONNX graph"):
+        encoder.with_precision("int8").session()
+
+
 def test_a_graph_with_other_vectors_is_not_used(tiny_folder, cache, monkeypatch):
     encoder = load_encoder(str(tiny_folder))
     monkeypatch.setattr(engine, "_torch_vectors", lambda encoder, source: np.zeros((2, encoder.width), np.float32))
@@ -191,7 +215,7 @@ def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):
     with pytest.raises(MissingExtra, match=r"needs onnxruntime; install it with: pip install 'newfound\[onnx\]'"):
         tiny_encoder.with_precision("int8").session()
     with pytest.raises(SettingsError, match="int8' is for the CPU"):
-        tiny_encoder.with_precision("int8").check_precision("cuda")
+        check_precision("int8", "cuda")
 
 
 @pytest.mark.real_encoder

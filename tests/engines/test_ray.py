@@ -111,7 +111,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_no_row(
 
 def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
     monkeypatch.setattr(ray_data, "PartWorker", dying_worker(tmp_path / "marker", always=True))
-    monkeypatch.setattr(ray_data, "MAX_RESTARTS", 1)
+    monkeypatch.setattr(ray_data, "MAX_REPEATS", 1)
     done = newfound(
         *("predict", saved, logs, "--engine", "ray", "--encoder", tiny_folder, "--device", "cpu"),
         *("--out", tmp_path / "out", "--workers", 1),
@@ -124,6 +124,27 @@ def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny
     ]
     assert done.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "marker"]
+
+
+def worker_that_dies_once_at_each_of(numbers, folder: Path):
+    class Dying(ray_data.PartWorker):
+        def __call__(self, batch):
+            marker = folder / f"died-at-{batch['number'][0]}"
+            if batch["number"][0] in numbers and not marker.exists():
+                marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().__call__(batch)
+
+    return Dying
+
+
+def test_workers_may_die_at_any_number_of_different_parts(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_data, "PartWorker", worker_that_dies_once_at_each_of((3, 4, 5), tmp_path))
+    monkeypatch.setattr(ray_data, "MAX_REPEATS", 1)
+    options = {"encoder": str(tiny_folder), "device": "cpu", "workers": 1}
+    written = library.write_predictions(saved, logs, out=tmp_path / "out", engine="ray", **options)
+    assert len(list(tmp_path.glob("died-at-*"))) == 3
+    assert (written.rows, written.files) == (ROWS, 12)
 
 
 def test_what_a_worker_finds_out_is_an_error_in_words(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):

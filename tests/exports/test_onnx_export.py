@@ -87,6 +87,13 @@ def test_the_example_answers_as_predict_does(reviewed, exported):
     assert [answer["outlier"] for answer in found] == [p.outlier > 0.95 for p in expected]
 
 
+def test_the_example_without_a_limit_for_outliers_calls_nothing_one(exported, tmp_path):
+    folder = shutil.copytree(exported, tmp_path / "graph")
+    about = json.loads((folder / "intents.json").read_text())
+    (folder / "intents.json").write_text(json.dumps({**about, "outlier_similarity": None}))
+    assert [answer["outlier"] for answer in answers_of(folder, TEXTS)] == [False] * len(TEXTS)
+
+
 def test_the_example_needs_neither_torch_nor_newfound(exported):
     code = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); import predict; from pathlib import Path\n"
     code += f"predict.classify(Path({str(exported)!r}), ['pay'])\n"

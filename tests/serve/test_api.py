@@ -25,6 +25,7 @@ from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
 from newfound.review.store import ReviewStore
+from newfound.serve.metrics import route_of
 from newfound.serve.settings import ServeSettings, read_token
 
 TOKEN = "a-secret-of-24-characters"
@@ -76,6 +77,13 @@ def test_operation_endpoints(client):
             schema = operation["responses"]["200"].get("content", {}).get("application/json", {}).get("schema")
             assert schema is None or "$ref" in schema, f"the answer of {path} has no schema"
     assert description["components"]["schemas"]["PredictBody"]["examples"] == [{"texts": ["where is my card?"]}]
+
+
+def test_every_path_is_counted_by_its_name(client):
+    for path in client.get("/openapi.json").json()["paths"]:
+        assert route_of(path) != "other", path
+    assert route_of("/") == "/"
+    assert route_of("/wp-login.php") == route_of("/v1/predictions") == "other"
 
 
 def test_a_review_changes_predictions_intents_and_exports_at_once(client, themed):

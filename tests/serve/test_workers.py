@@ -12,6 +12,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +24,9 @@ from newfound.review.store import ReviewStore
 
 pytest.importorskip("uvicorn", reason="extra `serve` not installed")
 
+from newfound.serve import workers
 from newfound.serve.settings import ServeSettings
+from newfound.serve.workers import MIN_SECONDS_OF_A_WORKER
 
 SECONDS_TO_START = 90
 
@@ -60,6 +64,7 @@ def test_workers_answer_alike_until_they_are_stopped(served):
     _check_predictions_and_decisions(folder, address)
     _check_what_needs_one_process(address)
     _check_metrics(address)
+    _check_a_killed_worker_is_replaced(process, address)
     process.send_signal(signal.SIGTERM)
     assert process.wait(40) == 0
     with pytest.raises((urllib.error.URLError, OSError)):
@@ -90,6 +95,68 @@ def _check_metrics(address):
     for _ in range(20):
         assert ask(address, "/v1/predict", {"texts": ["leak"]})[0] == 200
     assert {_predictions(address) - before for _ in range(6)} == {20}, "whichever worker is asked"
+
+
+def _check_a_killed_worker_is_replaced(process, address):
+    before = _workers_of(process)
+    assert len(before) == 2
+    time.sleep(MIN_SECONDS_OF_A_WORKER)  # one that ends sooner would end again
+    os.kill(min(before), signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (len(_workers_of(process)) == 2 and _workers_of(process) != before):
+        time.sleep(0.1)
+    assert len(_workers_of(process) - before) == 1
+    assert ask(address, "/v1/predict", {"texts": ["leak"]})[0] == 200
+
+
+def _workers_of(process):
+    """The processes that answer; another one is Python's own, which tidies up after all."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = set()
+    for child in children:
+        with suppress(OSError):  # it may have ended since
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.add(int(child))
+    return found
+
+
+def test_a_worker_that_cannot_start_ends_the_command_with_one_line(saved, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    (folder / "weights.safetensors").write_bytes(b"no weights")
+    # Every worker counts as one that has run for long, as one with a large encoder has when it fails.
+    command = (
+        "from newfound.cli import main; from newfound.serve import workers; workers.MIN_SECONDS_OF_A_WORKER = 0; main()"
+    )
+    options = ["serve", str(folder), "--port", "0", "--workers", "2", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", command, *options], capture_output=True, text=True, timeout=90)
+    assert done.returncode == 2, done.stderr
+    announced, error = done.stderr.splitlines()
+    assert announced.startswith("newfound serves ")
+    assert error.startswith("newfound: error: ")
+    assert "weights.safetensors" in error
+
+
+def test_control_c_while_workers_start_is_quiet(saved):
+    command = [sys.executable, "-m", "newfound", "serve", str(saved), "--port", "0", "--workers", "2", "--quiet"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stderr.readline().startswith("newfound serves ")
+        while process.poll() is None and len(_workers_of(process)) < 2:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the command and to its workers
+        assert process.communicate(timeout=40) == (None, "")
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_control_c_ends_a_worker_without_a_traceback(saved, monkeypatch):
+    def stopped(server, sockets):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uvicorn.Server.run", stopped)
+    workers._work(saved, ServeSettings(workers=2, log_requests=False), None, None, None)
 
 
 def _predictions(address):

@@ -16,8 +16,11 @@ import pytest
 
 import newfound as library
 from commands import newfound
+from newfound.data.parquet import open_dataset
+from newfound.data.rows import Columns
 from newfound.engines import parts
-from newfound.errors import EngineError, OutputError, TargetExists
+from newfound.engines.predictor import PredictorSettings
+from newfound.errors import DataError, EngineError, ModelError, OutputError, SettingsError, TargetExists
 from newfound.model.types import Prediction
 from newfound.workflows import WritePredictionsRequest, writing
 from newfound.workflows.prediction import PredictRequest, stream_predictions
@@ -84,6 +87,24 @@ def test_a_folder_keeps_the_columns_and_says_when_it_is_whole(saved, table, tmp_
     assert {row["intent"] for row in rows if not row["text"]} == {None}
 
 
+def test_a_folder_is_computed_with_the_precision_that_its_manifest_names(saved, table, tmp_path):
+    pytest.importorskip("onnx", reason="extra `onnx` not installed")
+    pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
+    out = tmp_path / "out"
+    done = newfound("predict", saved, table, "--device", "cpu", "--precision", "int8", "--out", f"{out}/")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "_manifest.json").read_text())["settings"]["precision"] == "int8"
+    found = {row["text"]: row["probability"] for row in pq.read_table(out).to_pylist() if row["text"]}
+    rounded, exact = (
+        {p.text: p.probability for p in library.predict(saved, list(found), device="cpu", precision=precision)}
+        for precision in ("int8", "fp32")
+    )
+    assert found == pytest.approx(rounded, abs=1e-6)
+    assert found != pytest.approx(exact, abs=1e-6)
+    with pytest.raises(SettingsError, match="'int8' is for the CPU"):
+        library.write_predictions(saved, table, out=f"{tmp_path}/gpu/", precision="int8", device="cuda")
+
+
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_parts_in_other_formats(saved, table, tmp_path, format):
     written = library.write_predictions(saved, table, out=f"{tmp_path}/out/", format=format, top=1)
@@ -94,6 +115,22 @@ def test_parts_in_other_formats(saved, table, tmp_path, format):
     assert str(first["id"]) == "0"
     assert first["at"].startswith("1970-01-01 00:00:00")
     assert (first["intent_1"] if format == "csv" else first["top"][0]["intent"]) == first["intent"]
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_numbers_that_are_none_are_null_in_json(saved, tmp_path, format):
+    nan, infinity = float("nan"), float("inf")
+    kept = {"score": [nan, infinity, 0.5], "scores": [[nan, 1.0], [-infinity], []]}
+    pq.write_table(pa.table({"text": ["pay", "leak", "bill"], **kept}), tmp_path / "logs.parquet")
+    library.write_predictions(saved, tmp_path / "logs.parquet", out=f"{tmp_path}/out/", format=format)
+    text = (tmp_path / "out" / f"part-00000.{format}").read_text()
+    if format == "csv":
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert [row["scores"] for row in rows] == ["[null, 1.0]", "[null]", "[]"]
+    else:
+        rows = [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+        assert [row["score"] for row in rows] == [None, None, 0.5]
+        assert [row["scores"] for row in rows] == [[None, 1.0], [None], []]
 
 
 def test_other_files_and_pipes_become_folders_too(saved, tmp_path):
@@ -242,6 +279,17 @@ def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatc
     assert names_in(tmp_path) == ["logs.parquet"]
 
 
+def test_what_a_killed_worker_leaves_is_not_in_the_finished_folder(saved, table, tmp_path, monkeypatch):
+    def a_worker_is_killed(model, job, planned):
+        (job.folder / ".part-00000.parquet-x1y2").write_bytes(b"half a part")
+        yield from parts.run_here(model, job, planned)
+
+    monkeypatch.setattr(writing, "run_here", a_worker_is_killed)
+    for overwrite in (False, True):
+        library.write_predictions(saved, table, out=f"{tmp_path}/out/", overwrite=overwrite)
+        assert names_in(tmp_path / "out") == ["_manifest.json", "part-00000.parquet"]
+
+
 class OneIntent:
     """A model that costs nothing."""
 
@@ -291,6 +339,48 @@ def test_a_reader_whose_predictions_nobody_takes_stops(monkeypatch, tmp_path):
     batches.close()
     reader.join(5)
     assert not reader.is_alive()
+
+
+class FailingDisk(io.RawIOBase):
+    """A file of which only the first part can be read."""
+
+    def __init__(self):
+        self._left = 100_000
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        if self._left <= 0:
+            raise OSError(errno.EIO, "Input/output error")
+        lines = (b"pay bill\n" * len(buffer))[: len(buffer)]
+        buffer[:] = lines
+        self._left -= len(buffer)
+        return len(buffer)
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out/"])
+def test_an_input_that_fails_in_the_middle_is_not_called_an_output(tmp_path, monkeypatch, out):
+    monkeypatch.setattr("newfound.workflows.prediction.opened_predictor", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.data.readers._opened", lambda path: io.BufferedReader(FailingDisk()))
+    with pytest.raises(DataError, match=r"^logs\.txt: cannot be read \(Input/output error\)$"):
+        library.write_predictions(OneIntent(), "logs.txt", out=f"{tmp_path}/{out}")
+    assert names_in(tmp_path) == []
+
+
+def test_a_model_that_cannot_be_read_is_not_called_an_output(saved, table, tmp_path, monkeypatch):
+    def refuse(*args, **more):
+        raise PermissionError(errno.EACCES, "Permission denied", "review.sqlite3")
+
+    monkeypatch.setattr("newfound.review.reviewed.load", refuse)
+    message = "review.sqlite3: cannot be read (Permission denied)"
+    with pytest.raises(ModelError) as raised:
+        library.write_predictions(saved, table, out=f"{tmp_path}/out/")
+    assert str(raised.value) == message
+    assert names_in(tmp_path) == ["logs.parquet"]
+    job = parts.PartJob(tmp_path, "csv", "text", ("text",), PredictorSettings())
+    (planned,) = parts.plan_parts(open_dataset(table, Columns("text", None, "ignored")))
+    assert parts.PartPredictor(saved, job)(planned).error == message  # as a worker of a cluster says it
 
 
 def test_errors_name_what_is_wrong(saved, table, tmp_path):

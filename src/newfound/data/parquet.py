@@ -79,7 +79,7 @@ def read_parquet_folder(folder: Path, columns: Columns, on_note: Callable[[str],
     dataset = open_dataset(folder, columns, on_note)
     before = 0
     for part in dataset.files:
-        with part.path.open("rb") as stream, _opened(str(part.path), stream) as file:
+        with _stream_of(part.path) as stream, _opened(str(part.path), stream) as file:
             for row in _rows(str(part.path), file, dataset.columns):
                 yield replace(row, line=before + row.line)
         before += part.rows
@@ -98,7 +98,8 @@ def open_dataset(
         same_columns: Whether all columns must be the same in all files, and not only those that are read.
 
     Raises:
-        DataError: There is no file, one is damaged, or one lacks a column that the first one has.
+        DataError: There is no file, one is damaged, or one lacks a column that the first one has. With `same_columns`,
+            also if one has a column that the first one lacks.
     """
     _pyarrow(str(path))
     paths = [path] if path.is_file() else _files_in(path)
@@ -114,6 +115,8 @@ def open_dataset(
                 named = _named_columns(source, list(schema.names), columns)
                 read = [name for name in (named.text, named.label) if name is not None]
             _check_schema(str(file_path), paths[0], schema, found, schema.names if same_columns else read)
+            if same_columns:
+                _check_no_other_column(str(file_path), paths[0], schema, found)
             name = file_path.name if file_path == path else file_path.relative_to(path).as_posix()
             parts.append(ParquetPart(file_path, name, file.metadata.num_rows))
     _check_text_type(paths[0], schema, str(named.text))
@@ -184,6 +187,13 @@ def _check_schema(name: str, first: Path, schema: Any, found: Any, columns: list
             )
 
 
+def _check_no_other_column(name: str, first: Path, schema: Any, found: Any) -> None:
+    """Refuse a file with a column that would be lost, since the first file does not have it."""
+    others = [column for column in found.names if column not in schema.names]
+    if others:
+        raise DataError(f"{name}: the column {others[0]!r} is not in {first.name}; nothing was read")
+
+
 def _check_text_type(path: Path, schema: Any, column: str) -> None:
     import pyarrow as pa
 
@@ -229,8 +239,15 @@ def _readable(name: str) -> Iterator[None]:
     pa = _pyarrow(name)
     try:
         yield
+    except UnicodeDecodeError:
+        raise not_utf8(name) from None
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name}: a damaged Parquet file ({_first_line(error)}); write it again") from None
+
+
+def not_utf8(name: str) -> DataError:
+    """Return the error for a file with strings that pyarrow reads, but that Python cannot decode."""
+    return DataError(f"{name}: a string in it is not UTF-8; write the file again with strings in UTF-8")
 
 
 def _first_line(error: Exception) -> str:

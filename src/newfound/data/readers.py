@@ -353,6 +353,8 @@ def open_rows(
             on_note,
         )
         yield from reader(source, columns)
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
     finally:
         if str(path) != "-":
             file.close()

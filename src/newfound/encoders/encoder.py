@@ -30,6 +30,7 @@ from newfound.encoders.families import family_of
 from newfound.encoders.layers import Stack
 from newfound.encoders.light import LightEncoder, NotSupported
 from newfound.encoders.onnx.quantize import name_of_int8
+from newfound.encoders.precision import check_precision
 from newfound.encoders.ragged import Batch, Ragged, pack
 from newfound.encoders.registry import RELEASES, check_modules, locate
 from newfound.encoders.tail import Features as Features
@@ -37,7 +38,7 @@ from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
 from newfound.encoders.tail import Tune as Tune
 from newfound.encoders.tail import attention_keys, pooled
-from newfound.errors import EncoderError, MissingExtra, NoInt8, NotSplittable, OtherWeights
+from newfound.errors import EncoderError, NotSplittable, OtherWeights
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
@@ -122,21 +123,6 @@ class Encoder:
         other.precision, other.graph_problem = precision, None
         return other
 
-    def check_precision(self, device: str) -> None:
-        """Refuse int8 where it cannot be computed.
-
-        Args:
-            device: The kind of device that is to compute: cpu or cuda.
-        """
-        if self.precision != "int8":
-            return
-        from newfound.encoders.onnx.session import can_build
-
-        if device != "cpu":
-            raise NoInt8
-        if not can_build():
-            raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
-
     def session(self, tail: Tail | None = None, dense: torch.nn.Linear | None = None) -> GraphSession | None:
         """Return what computes vectors with ONNX Runtime; None if torch is to do it.
 
@@ -152,7 +138,7 @@ class Encoder:
         """
         from newfound.encoders.onnx.session import can_build
 
-        self.check_precision(self.device.type)
+        check_precision(self.precision, self.device.type)
         if self.device.type != "cpu" or self.graph_problem is not None or not can_build():
             return None
         from newfound.encoders.onnx.engine import open_session

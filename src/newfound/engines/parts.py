@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of
+from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of, not_utf8
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, NewfoundError, OutputError
 from newfound.exports.predictions import COLUMNS, WRITERS, arrow_fields
@@ -118,6 +118,8 @@ class PartPredictor:
             if self._predictor is None:
                 self._predictor = Predictor(self._model, self._job.settings)
             return self._written(part, self._predictor)
+        except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
+            return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
         except NewfoundError as error:
             return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
         except OSError as error:
@@ -216,6 +218,8 @@ def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Pa
 def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
     """Return the files of a finished job, after a check that no row was lost or doubled.
 
+    What workers that were killed have left half written is removed.
+
     Args:
         results: One for each part.
         parts: The parts of the input.
@@ -229,6 +233,7 @@ def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) 
         raise EngineError(
             f"{len(parts):,} parts were given and {len(results):,} came back; nothing was kept, try again"
         )
+    _remove_unfinished(folder)
     wanted = {f"part-{part.number:05}" for part in parts}
     found = {path.stem: path for path in folder.iterdir() if path.name.startswith("part-")}
     if set(found) != wanted:
@@ -243,6 +248,12 @@ def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) 
             )
         files.append({"name": result.name, "rows": result.rows, "bytes": result.bytes, "from": part.file.name})
     return files
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of `file_atomically` that a killed process could not remove itself."""
+    for path in folder.glob(".part-*"):
+        path.unlink(missing_ok=True)
 
 
 def as_record(part: Part) -> dict[str, Any]:

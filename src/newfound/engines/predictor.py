@@ -14,7 +14,7 @@ from newfound.data.validation import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import COLUMNS
-from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, read_about
+from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
 from newfound.model.types import Prediction
 
 if TYPE_CHECKING:
@@ -112,8 +112,9 @@ class Predictor:
             from newfound.training.devices import pick_device
 
             device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
-            loaded = load(model, encoder=self.settings.encoder)
-            model = loaded.with_precision(self.settings.precision).to(device)
+            with loading(model):
+                loaded = load(model, encoder=self.settings.encoder)
+                model = loaded.with_precision(self.settings.precision).to(device)
         self.model = model
         self._remembered: OrderedDict[str, Prediction] = OrderedDict()
 

@@ -1,4 +1,4 @@
-"""Work on a Ray cluster: each worker loads its model once, and one that dies is started again, a few times.
+"""Work on a Ray cluster: each worker loads its model once, and one that dies is started again.
 
 Ray runs what it is given at least once. What is done here may be done twice with the same result: a part's file has a
 name of its own, and vectors are told apart by the number of their batch.
@@ -22,7 +22,8 @@ from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
 if TYPE_CHECKING:
     from newfound.review.reviewed import ReviewedModel
 
-MAX_RESTARTS = 3  # of a worker; a text or a file that kills every worker must not do so for ever
+MAX_REPEATS = 3  # of the same work; a text or a file that kills every worker must not do so for ever
+WITHOUT_LIMIT = -1  # for Ray
 SECONDS_TO_CONNECT = 10
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; texts and vectors pass through in small pieces
 
@@ -149,7 +150,7 @@ def map_on_ray(
         resources: What each worker has, as `ray.data` names it.
 
     Raises:
-        EngineError: Workers died more often than they are started again, or failed in a way that is no user's.
+        EngineError: Workers died again and again at the same item, or failed in a way that is no user's.
     """
     import ray
     import ray.data
@@ -162,8 +163,9 @@ def map_on_ray(
         worker,
         fn_constructor_args=tuple(arguments),
         batch_size=1,
-        compute=ray.data.ActorPoolStrategy(size=size),
-        ray_remote_args_fn=_restarts,
+        # One at a time, since a worker that dies takes a try from whatever waits for it, too.
+        compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
+        ray_remote_args_fn=_tries,  # the only way to limit them; the warning that it will go names no other
         **resources,
     )
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
@@ -171,15 +173,16 @@ def map_on_ray(
         yield from dataset.iter_rows()
     except ray.exceptions.RayActorError as error:
         raise EngineError(
-            f"workers of the Ray cluster died {MAX_RESTARTS + 1} times at the same work; if a node has too little "
+            f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work; if a node has too little "
             "memory, choose fewer workers"
         ) from error
     except ray.exceptions.RayError as error:
         raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
 
 
-def _restarts() -> dict[str, int]:
-    return {"max_restarts": MAX_RESTARTS, "max_task_retries": MAX_RESTARTS}
+def _tries() -> dict[str, int]:
+    """Return how often Ray tries: a long job may lose any number of workers, but not many at the same work."""
+    return {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_REPEATS}
 
 
 def _resources(settings: RaySettings) -> tuple[str, dict[str, float]]:

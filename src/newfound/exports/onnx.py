@@ -27,7 +27,6 @@ FILES = frozenset({GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE})
 PROBABILITIES, SIMILARITY = "probabilities", "similarity"
 COSINES, NAMED, SHARES = "head.cosines", "head.named", "head.shares"
 OUTLIER_SHARE = 0.05  # of the labelled utterances that would be taken for outliers
-ENDING = ("truncation", "padding")  # parts of tokenizer.json
 
 
 def check_can_export() -> None:
@@ -67,13 +66,13 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
     model = reviewed.model
     try:
         model.encoder.session()  # compares the graph of the encoder with torch, once
+        if model.encoder.graph_problem is not None:
+            raise EncoderError(model.encoder.graph_problem)
         source = source_of(model.encoder, model.network.tail if model.tune.layers else None, model.network.dense)
         builder = GraphBuilder()
         add_encoder(builder, source)
     except (NotExportable, EncoderError) as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
-    if model.encoder.graph_problem is not None:
-        raise ModelError(f"this model cannot be exported to ONNX: {model.encoder.graph_problem}")
     products = _add_head(builder, reviewed.columns)
     outputs: list[tuple[str, list[str | int]]] = [
         (PROBABILITIES, ["texts", len(reviewed.names)]),
@@ -85,6 +84,7 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
 def _add_head(builder: GraphBuilder, columns: ReviewedColumns) -> list[str]:
     """Add what lies between the vectors and the probabilities; return the names of its products."""
     from newfound.encoders.onnx.store import VECTORS
+    from newfound.review.columns import was_split_again
 
     classifier = columns.classifier
     direction = builder.unit(VECTORS)
@@ -99,7 +99,7 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns) -> list[str]:
     for column, prototypes in columns.prototypes.items():
         name = f"{SHARES}.{column}"
         logits = builder.add("MatMul", direction, builder.weight(f"{name}.parts", prototypes.T), name=f"{name}.cosines")
-        gone = np.where(np.linalg.norm(prototypes, axis=-1) == 0, -1e9, 0.0).astype(np.float32)
+        gone = np.where(was_split_again(prototypes), -1e9, 0.0).astype(np.float32)
         logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", gone))
         whole = builder.add("Gather", found, builder.weight(f"{name}.column", [column]), axis=1)
         parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)

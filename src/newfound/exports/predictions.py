@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -55,8 +56,8 @@ class JsonLines:
         self.write_rows(values_of(line, prediction, top=self._top) for line, prediction in predictions)
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Write one line for each row; what JSON does not know is written as its text."""
-        self._stream.write(b"".join(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n" for row in rows))
+        """Write one line for each row; what JSON does not know is written as its text, and NaN as null."""
+        self._stream.write(b"".join(_json(row).encode() + b"\n" for row in rows))
         self._stream.flush()
 
     def close(self) -> None:
@@ -105,7 +106,23 @@ class CommaSeparated:
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
+    return _json(value) if isinstance(value, list | dict) else value
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
+    except ValueError:  # rare, so that other rows are not searched
+        return json.dumps(_with_finite_numbers(value), ensure_ascii=False, default=str, allow_nan=False)
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    """Return a value with None in place of NaN and infinities, for which JSON has no word."""
+    if isinstance(value, dict):
+        return {name: _with_finite_numbers(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Parquet:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +205,21 @@ def inside(folder: Path, name: str) -> Path:
 def damaged(path: Path, what: str = "") -> ModelError:
     """Return the error for a file that cannot be used; `what` says which part is not valid."""
     return ModelError(f"{path}: damaged{f' ({what})' if what else ''}; restore it or fit the model again")
+
+
+@contextmanager
+def loading(folder: str | Path) -> Iterator[None]:
+    """Turn what the file system says while a model and its encoder are loaded into one error.
+
+    Args:
+        folder: The model folder.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ModelError(
+            f"{error.filename or folder}: cannot be read ({error.strerror or reason_of(error)})"
+        ) from error
 
 
 def reason_of(error: Exception) -> str:

@@ -94,7 +94,8 @@ class Classifier:
 def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliability: float) -> Array:
     """Return probabilities of which the new intents give up what their labels are not worth.
 
-    It is `newfound.model.probabilities.with_reliability` for arrays.
+    The labels of new intents come from clusters, of which only a part is right. A share of the probability of a new
+    intent stays with it; the rest is divided among all new intents. The most probable intent stays the most probable.
 
     Args:
         probabilities: Of every intent, [n, intents]; they sum to one.

@@ -17,10 +17,12 @@ from prometheus_client import (
 
 ROUTES = (
     "/v1/predict",
+    "/v1/evaluate",
     "/v1/intents",
     "/v1/review",
     "/v1/export",
     "/v1/estimate",
+    "/v1/check",
     "/v1/discover",
     "/v1/update",
     "/v1/jobs",
@@ -31,6 +33,11 @@ ROUTES = (
     "/login",
     "/logout",
 )
+
+
+def route_of(path: str) -> str:
+    """Return the route under which a path is counted."""
+    return "/" if path == "/" else next((r for r in ROUTES if path == r or path.startswith(r + "/")), "other")
 
 
 class ServerMetrics:
@@ -55,7 +62,7 @@ class ServerMetrics:
             status: The status of the answer.
             seconds: How long it took.
         """
-        route = "/" if path == "/" else next((r for r in ROUTES if path == r or path.startswith(r + "/")), "other")
+        route = route_of(path)
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 

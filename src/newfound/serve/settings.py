@@ -9,9 +9,9 @@ from pathlib import Path
 
 from newfound import defaults
 from newfound.defaults import Precision
+from newfound.encoders.precision import check_precision
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
-from newfound.workflows.models import check_precision
 
 MIN_TOKEN_LENGTH = 16
 MAX_WORKERS = 256

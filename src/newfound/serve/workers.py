@@ -11,22 +11,27 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from types import FrameType
 
+from newfound.errors import NewfoundError
 from newfound.serve.settings import ServeSettings
-from newfound.threads import inference_threads
+from newfound.threads import divide_threads
 
 logger = logging.getLogger("newfound.serve")
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_STOP = 35  # a little longer than uvicorn waits for requests that it has accepted
 MIN_SECONDS_OF_A_WORKER = 5  # one that ends sooner would end again
+CANNOT_SERVE = 2  # the exit code of a worker for what a user has to mend
 
 
 def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, *, encoder: str | None) -> None:
@@ -37,10 +42,12 @@ def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, 
         settings: Whom to answer, and the limits.
         listener: The listening socket, which all workers share.
         encoder: The folder of the model's encoder, if it is not where the model expects it.
+
+    Raises:
+        NewfoundError: A worker cannot serve the model.
     """
     context = multiprocessing.get_context("spawn")
-    # The cores are divided among the workers, unless the user has said how many threads there are to be.
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, inference_threads() // settings.workers)))
+    divide_threads(settings.workers)
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -50,33 +57,58 @@ def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, 
     if threading.current_thread() is threading.main_thread():  # no other thread may handle signals
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
+    problems: SimpleQueue[str] = context.SimpleQueue()
 
     def begin() -> tuple[BaseProcess, float]:
-        process = context.Process(target=_work, args=(folder, settings, listener, encoder), daemon=True)
-        process.start()
+        process = context.Process(target=_work, args=(folder, settings, listener, encoder, problems), daemon=True)
+        with _without_interrupts():
+            process.start()
         return process, time.monotonic()
 
     with tempfile.TemporaryDirectory(prefix="newfound-metrics-") as metrics:
         os.environ[METRICS_FOLDER] = metrics
         workers = [begin() for _ in range(settings.workers)]
-        failed = False
-        while not stopping and not failed:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-            for place, (process, begun) in enumerate(workers):
-                if process.is_alive() or stopping:
-                    continue
-                if time.monotonic() - begun < MIN_SECONDS_OF_A_WORKER:
-                    failed = True
-                    break
-                logger.warning("a worker ended with code %s; another one takes its place", process.exitcode)
-                _forget(process)
-                workers[place] = begin()
-        for process, _ in workers:
-            process.terminate()
-        for process, _ in workers:
-            process.join(SECONDS_TO_STOP)
-        if failed:
-            raise SystemExit(1)
+        try:
+            while not stopping:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+                for place, (process, begun) in enumerate(workers):
+                    if process.is_alive() or stopping:
+                        continue
+                    _check_replaceable(process, begun, problems)
+                    logger.warning("a worker ended with code %s; another one takes its place", process.exitcode)
+                    _forget(process)
+                    workers[place] = begin()
+        finally:
+            _stop([process for process, _ in workers])
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back. Processes that are started meanwhile never see it: they end when this one tells them to."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _check_replaceable(process: BaseProcess, begun: float, problems: SimpleQueue[str]) -> None:
+    """Refuse to replace a worker that ended in a way in which the next one would end, too."""
+    if process.exitcode == CANNOT_SERVE:
+        # The first worker that said why; the others would say the same.
+        raise NewfoundError("a worker cannot serve the model" if problems.empty() else problems.get())
+    if time.monotonic() - begun < MIN_SECONDS_OF_A_WORKER:
+        raise SystemExit(1)
+
+
+def _stop(processes: list[BaseProcess]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(SECONDS_TO_STOP)
 
 
 def _forget(process: BaseProcess) -> None:
@@ -87,25 +119,25 @@ def _forget(process: BaseProcess) -> None:
         mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
 
 
-def _work(folder: Path, settings: ServeSettings, listener: socket.socket, encoder: str | None) -> None:
+def _work(
+    folder: Path, settings: ServeSettings, listener: socket.socket, encoder: str | None, problems: SimpleQueue[str]
+) -> None:
     """Serve in a process of its own."""
-    import sys
-
-    import uvicorn
-
-    from newfound.errors import NewfoundError
-    from newfound.serve.app import create_app
-    from newfound.serve.server import server_config
-
     logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
     if settings.log_requests:
         access = logging.getLogger("newfound.access")
         access.addHandler(logging.StreamHandler(sys.stderr))
         access.setLevel(logging.INFO)
         access.propagate = False
-    try:
-        app = create_app(folder, settings, encoder=encoder)
-    except NewfoundError as error:
-        print(f"newfound: error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-    uvicorn.Server(server_config(app, settings)).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # where it cannot be held back, uvicorn passes it on when it has stopped
+        import uvicorn
+
+        from newfound.serve.app import create_app
+        from newfound.serve.server import server_config
+
+        try:
+            app = create_app(folder, settings, encoder=encoder)
+        except (NewfoundError, OSError) as error:
+            problems.put(str(error))
+            raise SystemExit(CANNOT_SERVE) from None
+        uvicorn.Server(server_config(app, settings)).run(sockets=[listener])

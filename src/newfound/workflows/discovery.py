@@ -11,6 +11,7 @@ from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
 from newfound.defaults import Conflicts, Engine, LogsHold, Precision
+from newfound.encoders.precision import check_precision
 from newfound.engines.ray_data import RaySettings
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
@@ -33,7 +34,6 @@ from newfound.workflows.fitting import (
     tell_engine,
 )
 from newfound.workflows.language_model import language_model, with_asked_names
-from newfound.workflows.models import check_precision
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     KnownSource,

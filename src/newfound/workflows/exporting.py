@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Precision
+from newfound.encoders.precision import check_precision
 from newfound.errors import DataError, ModelError, SettingsError
 from newfound.exports.registry import (
     MODEL_EXPORTS,
@@ -27,7 +28,7 @@ from newfound.review.decisions import Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import assigned_without_network
 from newfound.training.progress import Reporter
-from newfound.workflows.models import ModelSource, check_precision, name_of, opened
+from newfound.workflows.models import ModelSource, name_of, opened
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from newfound import defaults
 from newfound.defaults import Precision
-from newfound.errors import MissingExtra, NoInt8, SettingsError
+from newfound.encoders.precision import check_precision
+from newfound.errors import SettingsError
+from newfound.model.about import loading
 from newfound.training.devices import check_device, is_surely_cpu, pick_device
 from newfound.training.progress import Reporter
 
@@ -30,19 +32,6 @@ class HasModel(Protocol):
         """The model."""
 
 
-def check_precision(precision: str, device: str = "auto") -> None:
-    """Refuse a precision that is none, and int8 where it cannot be computed, before torch is loaded."""
-    if precision not in get_args(Precision):
-        raise SettingsError(f"precision={precision!r} is not one of {', '.join(get_args(Precision))}")
-    if precision == "int8":
-        from newfound.encoders.onnx.session import can_build
-
-        if device == "cuda":
-            raise NoInt8
-        if not can_build():
-            raise MissingExtra("precision='int8'", "onnxruntime", "onnx")
-
-
 def opened(
     model: ModelSource,
     encoder: str | Encoder | None,
@@ -58,7 +47,8 @@ def opened(
     from newfound.review.reviewed import load
 
     chosen = pick_device("cpu" if precision == "int8" and device == "auto" else device)
-    return load(model, encoder=encoder).with_precision(precision).to(chosen)
+    with loading(model):
+        return load(model, encoder=encoder).with_precision(precision).to(chosen)
 
 
 def opened_predictor(

@@ -15,13 +15,14 @@ from newfound import defaults
 from newfound.data.readers import Row
 from newfound.data.validation import ReadReport, stream_rows
 from newfound.defaults import Precision
+from newfound.encoders.precision import check_precision
 from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError
 from newfound.model.types import Prediction
 from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
-from newfound.workflows.models import ModelSource, check_precision, opened_predictor
+from newfound.workflows.models import ModelSource, opened_predictor
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.defaults import Precision
+from newfound.encoders.precision import check_precision
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
@@ -30,7 +31,7 @@ from newfound.workflows.fitting import (
     tell_engine,
 )
 from newfound.workflows.language_model import language_model, with_asked_names
-from newfound.workflows.models import ModelSource, check_precision, opened
+from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
     LogSource,

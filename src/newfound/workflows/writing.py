@@ -18,6 +18,7 @@ from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
 from newfound.data.rows import Columns
 from newfound.defaults import Engine
+from newfound.encoders.precision import check_precision
 from newfound.engines.parts import Part, PartJob, PartResult, counted, kept_names, plan_parts, run_here
 from newfound.engines.predictor import model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
@@ -87,6 +88,7 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     reporter = reporter or Silent()
     request.predictor_settings.check()
     check_device(request.device)
+    check_precision(request.precision, request.device)
     check_engine(request.engine, RaySettings(request.ray_address, request.workers, request.device))
     if not str(request.out):
         raise SettingsError("say where the predictions are to be written")
@@ -299,7 +301,8 @@ def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) 
             _folder_of(request), job, parts, RaySettings(request.ray_address, request.workers, request.device)
         )
     else:
-        yield from run_here(opened(request.model, request.encoder, request.device), job, parts)
+        model = opened(request.model, request.encoder, request.device, request.precision)
+        yield from run_here(model, job, parts)
 
 
 def _folder_of(request: WritePredictionsRequest) -> str | Path:

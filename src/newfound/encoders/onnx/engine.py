@@ -76,14 +76,26 @@ def _loaded(stored: StoredGraph) -> GraphSession | None:
 
 
 def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
-    from newfound.encoders.onnx.graph import NotExportable, encoder_graph
-
     pad_token, pad_id = _padding(encoder)
     try:
-        source = source_of(encoder, tail, dense)
-        model = encoder_graph(source)
-    except (NotExportable, AttributeError) as error:
-        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: {error}") from None
+        graph, session = _made(encoder, source_of(encoder, tail, dense), pad_id, seven_bits=key.seven_bits)
+    except EncoderError:
+        raise
+    except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
+        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: {_first_line(error)}") from error
+    backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
+    tokenizer = None if backend is None else str(backend.to_str())
+    padded = encoder.pooling == "padded-mean"
+    with contextlib.suppress(OSError):  # then it runs from memory, and is made again the next time
+        save_graph(key, graph, tokenizer, pad_token=pad_token, pad_id=pad_id, padded=padded)
+    return session
+
+
+def _made(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: bool) -> tuple[bytes, GraphSession]:
+    """Return the graph of a source in the encoder's precision, after a comparison with torch, and its session."""
+    from newfound.encoders.onnx.graph import encoder_graph
+
+    model = encoder_graph(source)
     graph: bytes = model.SerializeToString()
     session = GraphSession(graph, pad_id=pad_id)
     difference = float(np.abs(vectors_of(encoder, session, PROBES) - _torch_vectors(encoder, source)).max())
@@ -91,16 +103,15 @@ def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
     if encoder.precision == "int8":
         try:
-            graph = quantized(model, seven_bits=key.seven_bits)
+            graph = quantized(model, seven_bits=seven_bits)
         except OSError as error:
             raise EncoderError(f"the int8 graph cannot be made: {error.strerror or error}") from None
         session = GraphSession(graph, pad_id=pad_id)
-    backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
-    tokenizer = None if backend is None else str(backend.to_str())
-    padded = encoder.pooling == "padded-mean"
-    with contextlib.suppress(OSError):  # then it runs from memory, and is made again the next time
-        save_graph(key, graph, tokenizer, pad_token=pad_token, pad_id=pad_id, padded=padded)
-    return session
+    return graph, session
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def source_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSource:
