@@ -169,8 +169,7 @@ def test_of_many_rows_each_is_seen_less_often_but_labelled_ones_as_often_as_ever
 def test_a_fit_on_more_rows_than_are_seen_in_all_epochs(tiny_encoder, themed, monkeypatch):
     monkeypatch.setattr("newfound.methods.consensus.MAX_ROWS_FOR_ALL_EPOCHS", len(themed) // 4)
     for tune in ("heads", "layers"):
-        fitted = Consensus(encoder=tiny_encoder, n_new=2, tune=tune, rounds=0, **{**FAST, "epochs": 20}).fit(
-            themed.texts, themed.labels
-        )
+        settings = {**FAST, "tune": tune, "rounds": 0, "epochs": 20}
+        fitted = Consensus(encoder=tiny_encoder, n_new=2, **settings).fit(themed.texts, themed.labels)
         assert len(fitted.history_["training"]) == 5
         assert np.isfinite(fitted.predict_proba(themed.texts)).all()
