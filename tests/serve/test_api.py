@@ -20,11 +20,12 @@ import yaml
 from serving import QUIET, client_of, server_of
 
 from conftest import HOSTILE, themed_corpus
-from newfound.errors import SettingsError
+from newfound.errors import MissingExtra, SettingsError
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
 from newfound.review.store import ReviewStore
+from newfound.serve.app import create_app
 from newfound.serve.metrics import route_of
 from newfound.serve.settings import ServeSettings, read_token
 
@@ -402,3 +403,11 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved,
         if attempt % 10 == 9:  # start over, so that replaying stays quick
             for leftover in folder.glob("review.sqlite3*"):
                 leftover.unlink()
+
+
+def test_int8_that_cannot_be_computed_is_refused_before_the_server_starts(saved, tiny_encoder, monkeypatch):
+    monkeypatch.setenv("NEWFOUND_ONNX", "0")
+    with pytest.raises(MissingExtra, match="onnx"):
+        create_app(saved, ServeSettings(precision="int8"), encoder=tiny_encoder)
+    with pytest.raises(SettingsError, match="int4"):
+        create_app(saved, ServeSettings(precision="int4"), encoder=tiny_encoder)
