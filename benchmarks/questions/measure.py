@@ -2,6 +2,7 @@
 
 python benchmarks/questions/measure.py GID-SD:1 GID-SD:2 GID-SD:3 --seeds 0,1,2 --out FILE
 python benchmarks/questions/measure.py FRESH-BANKING77:1000 --errors 0.2 --out FILE      every fifth answer is wrong
+python benchmarks/questions/measure.py FRESH-BANKING77:1000 --mixed 0.3 --out FILE       the logs hold known intents too
 python benchmarks/questions/measure.py --show FILE
 
 The recipe is `quick` (frozen MiniLM). Fresh partitions are scored on dev rows, splits 1 to 3 on test rows. Gold labels
@@ -15,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from newfound.bench.cells import load_partition
+from newfound.bench.cells import load_partition, with_condition
 from newfound.bench.scoring import score_predictor
 from newfound.bench.studies import FrozenPredictor, Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
+from newfound.data.conditions import Condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.intents.questions import Answer, PosedQuestion
@@ -55,14 +57,16 @@ class Oracle:
         return Answer(wrong[int(self._rng.integers(len(wrong)))])
 
 
-def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: int) -> Row:
-    """Fit with that many questions, and score."""
+def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: int, mixed: float) -> Row:
+    """Fit with that many questions, and score; a share of the logs may be of known intents."""
     benchmark, _, split = partition.partition(":")
     task = load_partition(benchmark, split=int(split))
+    if mixed:
+        task = with_condition(task, Condition(mixed=mixed), seed=seed)
     oracle = Oracle(task, errors, seed)
     observed = task.observed_train
-    method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", seed=seed, logs="novel")
-    method.set_params(questions=count)
+    method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", seed=seed)
+    method.set_params(questions=count, logs="mixed" if mixed else "novel")
     method.fit(observed.texts, observed.labels, answerer=oracle if count else None)
     scores = score_predictor(FrozenPredictor(method.model_, encoder), task)["scores"]["strict"]
     return {
@@ -70,6 +74,7 @@ def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: i
         "seed": seed,
         "oracle": True,
         "errors": errors,
+        **({"mixed": mixed} if mixed else {}),
         "questions": count,
         "asked": oracle.asked,
         **{name: scores[name] for name in FIELDS},
@@ -79,7 +84,7 @@ def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: i
 def show(rows: list[Row]) -> None:
     """Print mean and standard deviation of the strict scores for each benchmark and number of questions."""
     for row in rows:
-        row["benchmark"] = row["data"].partition(":")[0]
+        row["benchmark"] = row["data"].partition(":")[0] + (", mixed" if row.get("mixed") else "")
     for (benchmark, errors, count), group in sorted(group_rows(rows, ["benchmark", "errors", "questions"]).items()):
         cells = [
             f"{name} {np.mean([r[name] for r in group]):5.1f} ± {np.std([r[name] for r in group]):3.1f}"
@@ -94,6 +99,7 @@ def main() -> None:
     parser.add_argument("partitions", nargs="*", help="BENCHMARK:SPLIT")
     parser.add_argument("--questions", default="0,50,100,200,300", help="numbers of questions")
     parser.add_argument("--errors", type=float, default=0.0, help="the share of wrong answers")
+    parser.add_argument("--mixed", type=float, default=0.0, help="the share of the logs that is of known intents")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--show", type=Path)
@@ -105,7 +111,7 @@ def main() -> None:
     for partition in options.partitions:
         for seed in whole_numbers(options.seeds):
             for count in whole_numbers(options.questions):
-                row = measure(partition, encoder, count, options.errors, seed)
+                row = measure(partition, encoder, count, options.errors, seed, options.mixed)
                 append_row(options.out, row)
                 print(row, flush=True)
 
