@@ -6,12 +6,14 @@ import json
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
-from newfound.bench.baselines import BASELINES, Baseline
+from newfound.bench.baselines import BASELINES, Baseline, bertopic
 from newfound.bench.cells import Cell, _logs_setting, missing, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
@@ -146,6 +148,28 @@ def test_a_baseline_gets_vectors_and_is_scored_over_all_intents(
     assert result["n_intents"] == 5
     assert "scores" not in result
     assert seen == [(True, True, given, 2)]
+
+
+def test_what_bertopic_leaves_out_goes_to_the_nearest_topic(monkeypatch):
+    """With a stand-in for BERTopic, which is not installed with the tests: it leaves out every other text."""
+    task = toy_task()
+    gold = {"train": task.gold_ids(task.train), "test": task.gold_ids(task.test)}
+
+    class LeavesOut:
+        def __init__(self, umap_model, hdbscan_model):
+            assert hdbscan_model is None
+
+        def fit_transform(self, texts, vectors, y):
+            return np.where(np.arange(len(texts)) % 2, gold["train"], -1).tolist(), None
+
+        def transform(self, texts, vectors):
+            return np.where(np.arange(len(texts)) % 2, gold["test"], -1).tolist(), None
+
+    monkeypatch.setitem(sys.modules, "bertopic", SimpleNamespace(BERTopic=LeavesOut))
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=lambda **settings: None))
+    directions = np.eye(5, dtype=np.float32)
+    found = bertopic(task, directions[gold["train"]], directions[gold["test"]], None, 0)
+    assert found.tolist() == gold["test"].tolist()
 
 
 def test_a_baseline_that_is_not_installed_is_told_before_the_first_cell(toy, tiny_encoder, tmp_path, monkeypatch):

@@ -28,9 +28,9 @@ OUTLIER = -1  # BERTopic's number for texts of no topic
 def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | None, seed: int) -> Ids:
     """Return the topics of the test texts.
 
-    BERTopic clusters with HDBSCAN, and the texts that it leaves out are given to the nearest topic (`reduce_outliers`
-    by vectors). Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says
-    for a fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
+    BERTopic clusters with HDBSCAN, and test texts that it leaves out are given to the topic whose mean vector is nearest.
+    Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says for a fixed
+    number of topics without outliers. Labels that are there guide the reduction of dimensions.
 
     Args:
         task: The task.
@@ -50,14 +50,13 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
     reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
     clusters = None if intents is None else KMeans(intents, n_init=10, random_state=seed)
     model = BERTopic(umap_model=reduction, hdbscan_model=clusters)
-    topics, _ = model.fit_transform(list(observed.texts), train, y=y if number else None)
-    if OUTLIER in topics:
-        moved = model.reduce_outliers(list(observed.texts), topics, strategy="embeddings", embeddings=train)
-        model.update_topics(list(observed.texts), topics=moved)
-    texts = list(task.test.texts)
-    found, _ = model.transform(texts, test)
-    if OUTLIER in found:
-        found = model.reduce_outliers(texts, list(found), strategy="embeddings", embeddings=test)
+    topics = np.asarray(model.fit_transform(list(observed.texts), train, y=y if number else None)[0])
+    found = np.asarray(model.transform(list(task.test.texts), test)[0])
+    left_out = found == OUTLIER
+    if left_out.any():
+        names = np.unique(topics[topics != OUTLIER])
+        means = np.stack([_unit(train[topics == name].mean(0, keepdims=True))[0] for name in names])
+        found[left_out] = names[(test[left_out] @ means.T).argmax(1)]
     predicted: Ids = np.unique(np.asarray(found, dtype=np.int64), return_inverse=True)[1]
     return predicted
 
