@@ -28,9 +28,9 @@ OUTLIER = -1  # BERTopic's number for texts of no topic
 def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | None, seed: int) -> Ids:
     """Return the topics of the test texts.
 
-    BERTopic clusters with HDBSCAN, and test texts that it leaves out are given to the topic whose mean vector is nearest.
-    Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says for a fixed
-    number of topics without outliers. Labels that are there guide the reduction of dimensions.
+    BERTopic clusters with HDBSCAN, and test texts that it leaves out are given to the topic with the nearest mean
+    vector. Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says for a
+    fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
 
     Args:
         task: The task.
