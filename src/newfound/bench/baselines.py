@@ -93,7 +93,7 @@ def check_baselines(methods: Iterable[str]) -> None:
             try:
                 importlib.import_module(module)
             except ModuleNotFoundError:
-                what = f"the baseline {name} (--methods chooses others)"
+                what = f"the baseline {name} (the other methods run without it)"
                 raise MissingExtra(what, module, BASELINES[name].extra) from None
 
 
