@@ -12,6 +12,7 @@ from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.errors import DataError, NoKnownIntents, SettingsError
+from newfound.intents.questions import Answer
 from newfound.methods.finetuning import fine_tune
 from newfound.model.folder import load
 from newfound.training.run import Run
@@ -173,3 +174,26 @@ def test_a_fit_on_more_rows_than_are_seen_in_all_epochs(tiny_encoder, themed, mo
         fitted = Consensus(encoder=tiny_encoder, n_new=2, **settings).fit(themed.texts, themed.labels)
         assert len(fitted.history_["training"]) == 5
         assert np.isfinite(fitted.predict_proba(themed.texts)).all()
+
+
+def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_votes(tiny_encoder, themed, monkeypatch):
+    class EverythingIsPay:
+        reliability = 1.0
+
+        def answer(self, question):
+            known = [i for i, examples in enumerate(question.candidates) if examples[0] in paying]
+            return Answer(known[0] if known else None)
+
+    paying = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label == "pay"}
+    settings = {**FAST, "n_new": 2, "logs": "mixed", "encoder": tiny_encoder}
+    logs = [i for i, label in enumerate(themed.labels) if label is None]
+
+    def paid():
+        fitted = Consensus(**settings).fit(themed.texts, themed.labels, answerer=EverythingIsPay())
+        return sum(fitted.labels_[i] == "pay" for i in logs)
+
+    plain = Consensus(**settings).fit(themed.texts, themed.labels)
+    before = sum(plain.labels_[i] == "pay" for i in logs)
+    assert paid() > before
+    monkeypatch.setattr("newfound.methods.consensus.MAX_VOTERS", len(logs) // 2)
+    assert paid() > before

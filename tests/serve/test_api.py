@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import io
 import json
 import os
@@ -411,3 +412,13 @@ def test_int8_that_cannot_be_computed_is_refused_before_the_server_starts(saved,
         create_app(saved, ServeSettings(precision="int8"), encoder=tiny_encoder)
     with pytest.raises(SettingsError, match="int4"):
         create_app(saved, ServeSettings(precision="int4"), encoder=tiny_encoder)
+
+
+def test_what_is_loaded_is_left_out_of_later_garbage_collections(saved, tiny_encoder):
+    gc.unfreeze()
+    with client_of(saved, tiny_encoder) as client:
+        assert client.get("/healthz").status_code == 200
+        deadline = time.monotonic() + 30
+        while not gc.get_freeze_count() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert gc.get_freeze_count()

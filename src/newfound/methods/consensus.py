@@ -222,20 +222,14 @@ class Consensus(Discoverer):
             if surer(labelled, counted):
                 counted += labelled
                 clusters = agree(counted, context.n_new, seed=derive(context.seed, "agree", number))
-        share = agreement(counted, clusters)
         if number == (self.rounds if context.tune.layers else 0):
-            answered = self._under_answers(context, x, voting, counted, clusters)
-            share = torch.where(answered == clusters, share, agreement(counted, answered.clamp(min=0)))
-            clusters = answered
+            clusters = self._under_answers(context, x, voting, counted, clusters)
         if len(voters) == len(logs):
-            return clusters, share
-        prototypes = class_means(voters, clusters.clamp(min=-1), context.n_new)[0]
-        found = (x[logs.to(x.device)] @ prototypes.T).argmax(1)
-        place = torch.full((len(x),), -1)
-        place[logs] = torch.arange(len(logs))
+            return clusters, agreement(counted, clusters.clamp(min=0))
+        found = (x @ class_means(voters, clusters.clamp(min=-1), context.n_new)[0].T).argmax(1)
         to_known = clusters < 0
-        found[place[voting[to_known.cpu()]].to(found.device)] = clusters[to_known]
-        return found, torch.ones(len(logs))
+        found[voting.to(x.device)[to_known]] = clusters[to_known]
+        return found[logs.to(x.device)], torch.ones(len(logs))
 
     def _votes_with_labels(
         self, context: FitContext, x: Tensor, rows: Tensor, agreed: Tensor, number: int
