@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from newfound.algorithms.consensus import agree, agreement, believed, diffuse, expected_accuracy, vote
 from torch import Tensor
 
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, expected_accuracy, vote
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, frozen_vectors, study_encoder

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, believed, diffuse, vote
 from newfound.algorithms.metrics import auroc
 from newfound.algorithms.questions import _co_association
 from newfound.bench.cells import load_partition

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, believed, diffuse, vote
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder

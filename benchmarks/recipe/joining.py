@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.neighbours import nearest
 from newfound.bench.cells import load_partition

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch.nn.functional as F
+from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from torch import Tensor
 
-from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition

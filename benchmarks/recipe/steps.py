@@ -16,11 +16,11 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from newfound.algorithms.consensus import _lloyd, agree, diffuse, vote
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import balance, kmeans
-from newfound.algorithms.consensus import _lloyd, agree, diffuse, vote
 from newfound.bench.cells import FRESH_PARTITIONS, load_partition
 from newfound.bench.scoring import score_ids
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers

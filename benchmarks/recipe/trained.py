@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from newfound.algorithms.consensus import agree, agreement, believed, diffuse, unanimity, vote
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, unanimity, vote
 from newfound.algorithms.metrics import accuracy, both_protocols, map_clusters, silhouette_on_device
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, study_encoder

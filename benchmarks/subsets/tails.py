@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch.nn.functional as F
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from sklearn.metrics import f1_score
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, believed, diffuse, vote
 from newfound.algorithms.estimation import estimate_n_new
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers

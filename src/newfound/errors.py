@@ -67,6 +67,17 @@ class NoKnownIntents(DataError):
         )
 
 
+class NothingToFineTuneOn(DataError):
+    """Fine-tuning was asked for without two known intents to learn from."""
+
+    def __init__(self, known: int) -> None:
+        what = "only one intent is known" if known == 1 else "no intents are known"
+        super().__init__(
+            f"{what}, so there is nothing to fine-tune the encoder on; without labels fine-tuning spoils its vectors. "
+            "Use effort quick, which leaves the encoder as it is, or label some utterances of at least two intents"
+        )
+
+
 class ConflictingLabels(DataError):
     """Texts have more than one label.
 

@@ -6,18 +6,18 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms.consensus import surer, unanimity
+from newfound.algorithms.ensembles import consistency, is_more_consistent
 from newfound.algorithms.lexical import with_words
 
 
-def test_other_labellings_count_only_where_they_are_surer():
+def test_other_labellings_count_only_where_they_are_is_more_consistent():
     sure = [torch.tensor([0, 0, 1, 1, 2, 2])] * 3
     torn = [torch.tensor([0, 0, 1, 1, 2, 2]), torch.tensor([0, 1, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1, 2])]
-    assert surer(sure, torn, 0.05)
-    assert not surer(torn, sure, 0.05)
-    assert not surer(sure, sure, 0.05)
-    assert not surer(sure, torn, 1.01 - unanimity(torn))
-    assert not surer([], torn, 0.05)
+    assert is_more_consistent(sure, torn, 0.05)
+    assert not is_more_consistent(torn, sure, 0.05)
+    assert not is_more_consistent(sure, sure, 0.05)
+    assert not is_more_consistent(sure, torn, 1.01 - consistency(torn))
+    assert not is_more_consistent([], torn, 0.05)
 
 
 def test_words_tell_apart_what_vectors_do_not():

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.algorithms.consensus import vote
+from newfound.algorithms.ensembles import label_freely
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.questions import Inquiry, OutsideIntent
 
@@ -80,7 +80,7 @@ def test_intents_that_are_settled_are_not_joined_with_each_other():
 
 def test_right_answers_to_all_questions_lead_to_the_right_clusters():
     x, gold = blobs(20, 12, noise=0.15, seed=1)
-    votes = [vote(x, 20, seed=s).free for s in range(4)]
+    votes = [label_freely(x, 20, seed=s).kmeans for s in range(4)]
     inquiry = Inquiry(x, votes, votes[0])
 
     def right() -> float:
@@ -181,7 +181,7 @@ def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
 )
 def test_what_is_told_holds_whatever_else_is_told(told, seed):
     x, _ = blobs(4, 12, noise=0.5, seed=seed)
-    votes = [vote(x, 4, seed=s).free for s in range(2)]
+    votes = [label_freely(x, 4, seed=s).kmeans for s in range(2)]
     inquiry = Inquiry(x, votes, votes[0])
     for row, intent in told.items():
         inquiry.tell(row, intent)

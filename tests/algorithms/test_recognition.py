@@ -7,15 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms import recognition
 from newfound.algorithms.estimation import estimate_n_new
-from newfound.algorithms.recognition import (
-    absorb_into_known,
-    known_ratio,
-    labels_are_scarce,
-    recognise_around_labels,
-    recognise_known,
-)
+from newfound.algorithms.recognition import absorb_into_known, known_ratio, recognise_known
 
 
 def gaussian_logs(n_known, n_new, *, per=30, spread=0.22, seed=0):
@@ -41,31 +34,6 @@ def test_the_ratio_is_near_one_for_known_and_near_zero_for_new():
     assert ratio.numpy()[logs & (gold < 6)].mean() == pytest.approx(1, abs=0.15)
     assert ratio.numpy()[logs & (gold >= 6)].mean() < 0.1
     assert (intent.numpy()[logs & (gold < 6)] == gold[logs & (gold < 6)]).mean() > 0.95
-
-
-@pytest.mark.parametrize("labels", [1, 3])
-@pytest.mark.parametrize("drawn", [20_000, 200], ids=["all clustered", "most follow the prototypes"])
-def test_few_labels_are_enough_to_cluster_around(labels, drawn, monkeypatch):
-    """Neighbours need more: among logs of nine intents, three labels of each of six are rarely the nearest."""
-    monkeypatch.setattr(recognition, "MAX_ANCHORED_ROWS", drawn)
-    x, y, gold = gaussian_logs(6, 3, per=60, spread=0.14)
-    kept = np.flatnonzero((y < 0).numpy() | (np.arange(len(y)) % 60 < labels))
-    x, y, gold = x[kept], y[kept], gold[kept]
-    assert labels_are_scarce(6 * labels, 6, len(y))
-    logs = (y < 0).numpy()
-    found = recognise_around_labels(x, y, 6, 3).numpy()
-    assert (found[gold[logs] < 6] == gold[logs & (gold < 6)]).mean() > 0.8
-    assert (found[gold[logs] >= 6] < 0).mean() > 0.75
-    assert (found == recognise_around_labels(x, y, 6, 3).numpy()).all(), "same seed, same result"
-
-
-def test_labels_are_scarce_beside_many_logs_or_if_there_are_very_few():
-    assert labels_are_scarce(9, 3, 20)
-    assert not labels_are_scarce(24, 3, 20)
-    assert labels_are_scarce(3, 1, 100)
-    assert labels_are_scarce(100, 10, 1000)
-    assert not labels_are_scarce(200, 10, 1000)
-    assert not labels_are_scarce(100, 10, 300)
 
 
 @pytest.mark.parametrize("seed", range(3))

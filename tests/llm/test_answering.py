@@ -8,14 +8,14 @@ import re
 import pytest
 from server import error, says, says_by, serving, slow
 
+from newfound.algorithms.ensembles import share_agreeing
 from newfound.errors import SettingsError
 from newfound.intents.answering import ModelAnswerer, ModelLabeller, parsed, prompt_for
 from newfound.intents.questions import Answer, PosedQuestion
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
-from newfound.methods import consensus
+from newfound.methods import asking, consensus
 from newfound.methods.consensus import Consensus
-from newfound.methods.consensus import agreement as consensus_agreement
 from newfound.methods.kmeans import KMeans
 
 QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet"), ("block my card",)))
@@ -187,10 +187,10 @@ def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder, mo
     shares = []
 
     def noted(votes, clusters):
-        shares.append(consensus_agreement(votes, clusters))
+        shares.append(share_agreeing(votes, clusters))
         return shares[-1]
 
-    monkeypatch.setattr(consensus, "agreement", noted)
+    monkeypatch.setattr(consensus, "share_agreeing", noted)
     labeller = GoldLabeller()
     # Four in place of two, so that votes disagree on some utterances.
     settings = {"n_new": 4, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
@@ -198,4 +198,4 @@ def test_labels_are_asked_for_only_where_votes_disagree(themed, tiny_encoder, mo
     logs = [t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None]
     assert labeller.texts
     assert set(labeller.texts) <= set(logs)
-    assert len(labeller.texts) == int((shares[0] < consensus.MIN_AGREEMENT_UNLABELLED).sum()) < len(logs)
+    assert len(labeller.texts) == int((shares[0] < asking.MIN_AGREEMENT_UNLABELLED).sum()) < len(logs)

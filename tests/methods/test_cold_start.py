@@ -11,8 +11,9 @@ import torch
 from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.errors import DataError, NoKnownIntents, SettingsError
+from newfound.errors import DataError, NoKnownIntents, NothingToFineTuneOn, SettingsError
 from newfound.intents.questions import Answer
+from newfound.methods.encoding import resolve_tune
 from newfound.methods.finetuning import fine_tune
 from newfound.model.folder import load
 from newfound.training.run import Run
@@ -67,20 +68,17 @@ def test_one_known_intent_is_kept_beside_the_new_ones(method, tiny_encoder, logs
 
 
 @pytest.mark.parametrize("effort", ["standard", "best"])
-@pytest.mark.parametrize("labelled", [0, 3])
-def test_fine_tuning_without_two_known_intents(effort, labelled, tiny_encoder, logs):
-    """Instance contrast alone, then rounds on what the votes agree on; the encoder moves, and everything is finite."""
+@pytest.mark.parametrize(("labelled", "what"), [(0, "no intents are known"), (3, "only one intent is known")])
+def test_fine_tuning_without_two_known_intents_is_refused(effort, labelled, what, tiny_encoder, logs):
+    """Instance contrast alone spoils the vectors: 39.7 in place of 66.1 points of accuracy on BANKING77."""
     labels = ["pay" if i < labelled else None for i in range(len(logs[0]))]
-    settings = {**Consensus.EFFORTS[effort], "finetune_epochs": 1, "round_epochs": 1, "epochs": 3, "runs": 2}
-    fitted = Consensus(encoder=tiny_encoder, n_new=4, device="cpu", **settings).fit(logs[0], labels)
-    assert "supervised" not in fitted.history_["fine-tuning"][0]
-    assert fitted.history_["fine-tuning"][0]["instance"] > 0
-    assert (effort == "best") == ("round 1" in fitted.history_)
-    if effort == "best":
-        assert fitted.history_["round 1"][0]["supervised"] > 0, "rounds learn from what the votes agree on"
-    assert np.isfinite(fitted.predict_proba(logs[0])).all()
-    frozen = tiny_encoder.features(logs[0][:5], tiny_encoder.tune("heads")).data.flat
-    assert not torch.allclose(torch.from_numpy(fitted.transform(logs[0][:5])), frozen, atol=1e-3)
+    with pytest.raises(NothingToFineTuneOn, match=f"{what}.*effort quick"):
+        Consensus(encoder=tiny_encoder, n_new=4, device="cpu", **Consensus.EFFORTS[effort]).fit(logs[0], labels)
+
+
+def test_what_trains_without_known_intents_is_the_head_alone_on_a_gpu_too():
+    assert resolve_tune("auto", torch.device("cuda")) == "last"
+    assert resolve_tune("auto", torch.device("cuda"), can_train=False) == "heads"
 
 
 def test_batches_without_labels_are_as_many_as_the_others_fill():
@@ -195,5 +193,5 @@ def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_vote
     plain = Consensus(**settings).fit(themed.texts, themed.labels)
     before = sum(plain.labels_[i] == "pay" for i in logs)
     assert paid() > before
-    monkeypatch.setattr("newfound.methods.consensus.MAX_VOTERS", len(logs) // 2)
+    monkeypatch.setattr("newfound.methods.consensus.MAX_CLUSTERED_ROWS", len(logs) // 2)
     assert paid() > before

@@ -73,7 +73,7 @@ def test_the_encoder_is_left_as_it_was(tiny_encoder, tiny_folder, tuned):
 
 def test_mixed_logs_estimated_numbers_refits_and_updates_work_on_a_tuned_model(tiny_encoder, themed, tmp_path):
     known, logs = themed.labelled(), [*themed.unlabelled().texts, *themed.labelled().texts[:20]]
-    settings = {"finetune_epochs": 1, "round_epochs": 1, "epochs": 5}
+    settings = {"finetune_epochs": 1, "finetune_steps": 1, "round_epochs": 1, "epochs": 5}
     options = {"encoder": tiny_encoder, "device": "cpu", "effort": "best"}
     result = newfound.discover(known, logs, tmp_path / "m", settings=settings, **options)
     assert result.n_new == sum(not i.known for i in result.intents)
@@ -101,8 +101,8 @@ def test_what_an_effort_stands_for():
     notes = Notes()
     assert settings_of_effort(Consensus, "quick", "auto", "cpu", notes) == {"tune": "heads"}
     assert settings_of_effort(Consensus, "standard", "auto", "cpu", notes) == {"tune": "layers", "rounds": 0}
-    assert settings_of_effort(Consensus, "best", "auto", "cpu", notes) == {"tune": "layers"}
-    assert settings_of_effort(Consensus, "best", "last:2", "cpu", notes) == {"tune": "last:2"}
+    assert settings_of_effort(Consensus, "best", "auto", "cpu", notes) == {"tune": "layers", "rounds": "auto"}
+    assert settings_of_effort(Consensus, "best", "last:2", "cpu", notes) == {"tune": "last:2", "rounds": "auto"}
     assert settings_of_effort(KMeans, "best", "auto", "cpu", notes) == {"tune": "last"}
     assert settings_of_effort(Consensus, "auto", "last", "cpu", notes) == {"tune": "last"}
     assert notes.said == []
@@ -121,10 +121,10 @@ def test_a_fine_tuning_that_draws_a_part_of_the_data_says_so(monkeypatch):
     context = SimpleNamespace(
         unlabelled_rows=torch.arange(100_000), run=SimpleNamespace(reporter=SimpleNamespace(note=said.append))
     )
-    finetuning._note_sampling(context, torch.zeros(5_000, dtype=torch.int64), finetuning.DEFAULT_CONTRAST)
+    finetuning._note_sampling(context, torch.arange(5_000) % 50, finetuning.DEFAULT_CONTRAST)
     assert said == [
         "an epoch of the fine-tuning draws 5,000 of 5,000 labelled and 5,120 of 100,000 unlabelled utterances"
     ]
     context.unlabelled_rows = torch.arange(6_000)
-    finetuning._note_sampling(context, torch.zeros(5_000, dtype=torch.int64), finetuning.DEFAULT_CONTRAST)
+    finetuning._note_sampling(context, torch.arange(5_000) % 50, finetuning.DEFAULT_CONTRAST)
     assert len(said) == 1

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import newfound
-from newfound.algorithms.consensus import expected_accuracy
+from newfound.algorithms.label_accuracy import expected_accuracy
 from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, with_reliability
 
 

@@ -30,9 +30,12 @@ METHODS = {
     "dpl of the paper": (DPL, {**SHORT, **DPL.PRESETS["paper"], **NO_DROPOUT, "tune": "last:2", "dense": True}),
     "fine-tuning": (
         Consensus,
-        {**SHORT, **NO_DROPOUT, "tune": "layers", "logs": "mixed", "rounds": 1, "round_epochs": 2, "finetune_lr": 1e-3},
+        {
+            **{**SHORT, "trunk_views": 0, "tune": "layers", "logs": "mixed", "rounds": 1},
+            **{"round_epochs": 2, "finetune_lr": 1e-3, "finetune_steps": 2},
+        },
     ),
-    "frozen": (Consensus, {**SHORT, **NO_DROPOUT, "tune": "heads", "n_new": "auto"}),
+    "frozen": (Consensus, {**SHORT, "trunk_views": 0, "tune": "heads", "n_new": "auto"}),
     "e2e": (E2E, {**SHORT, **NO_DROPOUT, "tune": "last"}),
     "deepaligned": (DeepAligned, {**SHORT, **NO_DROPOUT, "tune": "last", "joint_epochs": 2}),
     "deepaligned-mix": (DeepAlignedMix, {**SHORT, **NO_DROPOUT, "tune": "last"}),

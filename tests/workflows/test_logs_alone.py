@@ -106,10 +106,10 @@ def test_estimates_without_known_intents_are_drawn(texts, tmp_path, tiny_folder)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "e" / "estimate.png").stat().st_size > 1000
     found = json.loads((tmp_path / "e" / "estimate.json").read_text())
-    assert found["strategy"] == "separation"
+    assert found["strategy"] == "tree"
     assert found["n_known"] == 0
     assert found["low"] <= found["n_new"] <= found["high"]
-    assert len(found["curve"]["separation"]) == len(found["curve"]["clusters in logs"])
+    assert len(found["curve"]["score"]) == len(found["curve"]["clusters"])
     without = command("estimate", tmp_path / "logs.txt", "--strategy", "drop", "--encoder", tiny_folder)
     assert without.returncode == 2
     assert "say how many intents are expected" in without.stderr

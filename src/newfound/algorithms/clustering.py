@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from newfound.algorithms.assignment import one_hot_or_zero, sinkhorn
+from newfound.algorithms.assignment import class_means, one_hot_or_zero, sinkhorn
 
-MOST_DISTANCES = 2**28  # kept at once on a GPU: a gigabyte
+MAX_DISTANCES_IN_MEMORY = 2**28  # on a GPU: a gigabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,31 @@ def _sums(x: Tensor, label: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 def _restarts_at_once(x: Tensor, centres: Tensor) -> int:
     """One after another on a CPU, whose caches are small; on a GPU as many as fit."""
-    return 1 if x.device.type == "cpu" else max(1, MOST_DISTANCES // (len(x) * centres.shape[1]))
+    return 1 if x.device.type == "cpu" else max(1, MAX_DISTANCES_IN_MEMORY // (len(x) * centres.shape[1]))
+
+
+def spherical_lloyd(
+    x: Tensor, centres: Tensor, *, fixed: Tensor | None = None, rounds: int = 30
+) -> tuple[Tensor, float]:
+    """Lloyd's algorithm on the sphere from given centres; return labels [n] and the mean distance 1 - cosine.
+
+    Args:
+        x: Vectors of unit length, [n, d].
+        centres: Where it starts, [k, d], of unit length; an empty cluster keeps its centre.
+        fixed: Labels [n] that rows keep; -1 for rows that are free. None if all are free.
+        rounds: At most.
+    """
+    labels = torch.full((len(x),), -1, device=x.device)
+    for _ in range(rounds):
+        similarity, nearest = (x @ centres.T).max(1)
+        if fixed is not None:
+            nearest = torch.where(fixed >= 0, fixed, nearest)
+        if torch.equal(nearest, labels):
+            break
+        labels = nearest
+        means, filled = class_means(x, labels, len(centres))
+        centres = torch.where(filled[:, None], means, centres)
+    return labels, float(1 - similarity.mean())
 
 
 def align_clusters(found: Clustering, reference: Tensor) -> Clustering:

@@ -6,9 +6,8 @@ Where the logs hold a known intent, labelled and unlabelled utterances mingle; a
 How many labelled neighbours a known intent's own utterances have says what to expect of its utterances in the logs. The
 ratio of the two is near 1 for a known intent and near 0 for a new one.
 
-That takes enough labelled rows to be neighbours. Where labels are scarce, logs are clustered around them instead, by
-k-means with one centre for each known intent, which starts at its labelled rows and keeps them, and free centres for
-the new ones. A row belongs to a known intent if most of some such clusterings say so (docs/cold-start.md has numbers).
+That takes enough labelled rows to be neighbours. Where there are few, everything is clustered at once instead
+(`newfound.algorithms.ways`).
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import diffuse
 from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
@@ -27,81 +24,6 @@ MIN_RATIO_OF_A_CLUSTER = 0.45  # from which on a cluster lies inside a known int
 MIN_RATIO_OF_A_SMALL_CLUSTER = 0.3  # the same for clusters that are small beside the known intents
 SMALL = 0.25  # of the mean size of a known intent, labelled and recognised rows together
 MAX_ABSORBING_PASSES = 5
-VERY_FEW_PER_INTENT = 8  # labelled rows, which are scarce beside any logs
-SCARCE_PER_INTENT, SCARCE_BESIDE_LOGS = 15, 0.25  # labelled rows: of an intent, and for each row of the logs
-MAX_ANCHORED_ROWS = 20_000  # that are clustered around the labels; in larger logs the others follow their prototypes
-ANCHORED_RUNS = 3  # of each view
-CANDIDATES = 4  # for each free centre, of which the best is taken
-LLOYD_ROUNDS = 30
-
-
-def labels_are_scarce(labelled: int, n_known: int, logs: int) -> bool:
-    """Whether so few rows are labelled, beside the logs, that neighbours do not tell known from new."""
-    limit = max(VERY_FEW_PER_INTENT * n_known, min(SCARCE_PER_INTENT * n_known, SCARCE_BESIDE_LOGS * logs))
-    return labelled < limit
-
-
-def recognise_around_labels(
-    x: Tensor, y: Tensor, n_known: int, n_new: int, *, neighbours: int = 10, seed: int = 0
-) -> Tensor:
-    """Return, for each row without a label, the known intent it belongs to, or -1; for scarce labels.
-
-    Args:
-        x: Vectors of all rows.
-        y: Labels of all rows.
-        n_known: How many known intents there are.
-        n_new: How many new ones.
-        neighbours: Over which the second view averages.
-        seed: Of the draw and of the free centres.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
-    drawn = logs[torch.randperm(len(logs), generator=generator).to(x.device)[:MAX_ANCHORED_ROWS]]
-    pool = torch.cat([labelled, drawn])
-    points, given = x[pool], y[pool]
-    tally = torch.zeros(len(pool), n_known + 1, device=x.device)  # the last column: new
-    for view in (points, diffuse(points, neighbours=neighbours)):
-        for _ in range(ANCHORED_RUNS):
-            found = _anchored_kmeans(view, given, n_known, n_new, generator).clamp(max=n_known)
-            tally[torch.arange(len(pool), device=x.device), found] += 1
-    most, intent = tally[:, :n_known].max(1)
-    is_known = tally[:, :n_known].sum(1) >= ANCHORED_RUNS  # half of the clusterings, or more
-    result = torch.full_like(y, -1)
-    result[pool] = torch.where(is_known & (most > 0), intent, -1)
-    if len(drawn) < len(logs):
-        ids = _anchored_kmeans(points, given, n_known, n_new, generator)
-        prototypes = class_means(points, ids, n_known + n_new)[0]
-        outside = torch.ones(len(x), dtype=torch.bool, device=x.device)
-        outside[pool] = False
-        closest = (x[outside] @ prototypes.T).argmax(1)
-        result[outside] = torch.where(closest < n_known, closest, -1)
-    return result[logs]
-
-
-def _anchored_kmeans(x: Tensor, y: Tensor, n_known: int, n_new: int, generator: torch.Generator) -> Tensor:
-    """k-means on the sphere: centres of known intents start at their labelled rows, which stay with them.
-
-    Free centres start far from all others (k-means++). Labels [n] from n_known on are new intents.
-    """
-    is_labelled = y >= 0
-    logs = x[~is_labelled]
-    centres = class_means(x[is_labelled], y[is_labelled], n_known)[0]
-    closest = (logs @ centres.T).amax(1)
-    for _ in range(min(n_new, len(logs))):
-        distance = (1 - closest).clamp(min=1e-6).cpu()
-        chosen = logs[torch.multinomial(distance, CANDIDATES, replacement=True, generator=generator).to(x.device)]
-        closer = torch.maximum(closest[:, None], logs @ chosen.T)  # [m, candidates]
-        best = int(closer.sum(0).argmax())
-        closest, centres = closer[:, best], torch.cat([centres, chosen[best : best + 1]])
-    labels = torch.full_like(y, -1)
-    for _ in range(LLOYD_ROUNDS):
-        nearest_centre = torch.where(is_labelled, y, (x @ centres.T).argmax(1))
-        if torch.equal(nearest_centre, labels):
-            break
-        labels = nearest_centre
-        means, filled = class_means(x, labels, len(centres))
-        centres = torch.where(filled[:, None], means, centres)
-    return labels
 
 
 def recognise_known(

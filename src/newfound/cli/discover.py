@@ -156,9 +156,9 @@ def estimate(
         str,
         typer.Option(
             "--strategy",
-            help="resolution, height, drop, or separation, which needs no known intents.",
+            help="tree, resolution (for logs of new intents only), drop (as published), or auto.",
         ),
-    ] = "resolution",
+    ] = "auto",
     holds: Annotated[
         str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
     ] = defaults.LOGS_HOLD,
@@ -174,7 +174,7 @@ def estimate(
     max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    chosen = cast("Strategy", one_of(strategy, "--strategy", "resolution", "height", "drop", "separation"))
+    chosen = cast("Strategy", one_of(strategy, "--strategy", "auto", "tree", "resolution", "drop"))
     logs_hold = _logs_hold(holds)
     from newfound.workflows import EstimateRequest
     from newfound.workflows.estimation import estimate as run_workflow

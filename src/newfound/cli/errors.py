@@ -40,6 +40,7 @@ REMEDIES: tuple[Remedy, ...] = (
         "give more of them, or use consensus or kmeans, which need none",
         "give a file of labelled utterances before the logs, or use --method consensus or --method kmeans",
     ),
+    (errors.NothingToFineTuneOn, "Use effort quick", "Use --effort quick"),
     (errors.FormatUnknown, "say which it is", "add --format"),
     (errors.FormatMismatch, "is it of another format?", "is it of another format? (--format)"),
     (errors.SettingsError, "give a token, or use 127.0.0.1", "give a secret with --token-file, or use 127.0.0.1"),

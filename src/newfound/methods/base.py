@@ -258,7 +258,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch
     ) -> FitContext:
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
-        tune = encoder.tune(resolve_tune(self.tune, device))
+        tune = encoder.tune(resolve_tune(self.tune, device, can_train=len(corpus.intents) > 1))
         warning = language_warning(encoder, corpus.labelled().texts, corpus.unlabelled().texts)
         if warning is not None:
             run.reporter.warn(warning)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
@@ -79,6 +80,7 @@ class FitContext:
         snapshots: What `watch` asked to keep.
         estimates: What the method has estimated about its own result: `label_accuracy` is the share of the labels of
             new intents that it believes to be right.
+        choices: What the method has chosen by what the data show, and why; kept in the model's provenance.
     """
 
     encoder: Encoder
@@ -97,6 +99,7 @@ class FitContext:
     history: dict[str, History] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     estimates: dict[str, float] = field(default_factory=dict)
+    choices: dict[str, str] = field(default_factory=dict)
 
     @property
     def features(self) -> Features:
@@ -133,6 +136,10 @@ class FitContext:
     def embed(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d]."""
         return embed(network, self.train.features, self.train.batches, self.run.processes)
+
+    def unit_vectors(self, network: IntentNetwork) -> Tensor:
+        """Vectors of the whole corpus, [n, d] of unit length."""
+        return F.normalize(self.embed(network).float(), dim=-1)
 
     def silhouette(self, network: IntentNetwork, of: str) -> float:
         """Silhouette of the validation data under their predicted intents; `of` is "new" (unlabelled rows) or "all".

@@ -32,16 +32,17 @@ def encoder_for(encoder: str | Encoder, *, pooling: Pooling | None, max_length: 
     return load_encoder(encoder, pooling=pooling, max_length=max_length, cache=cache)
 
 
-def resolve_tune(tune: str, device: torch.device) -> str:
+def resolve_tune(tune: str, device: torch.device, *, can_train: bool = True) -> str:
     """Return how much of an encoder trains; "auto" is the last layer on a GPU, and the heads on a CPU.
 
     Args:
         tune: heads, last, last:K, layers, all or auto.
         device: Where it trains.
+        can_train: Whether there are known intents to train on; without them "auto" is the heads.
     """
     if tune != "auto":
         return tune
-    return "last" if device.type == "cuda" else "heads"
+    return "last" if can_train and device.type == "cuda" else "heads"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ def estimate_for(
     corpus: Corpus,
     encoder: Encoder,
     *,
-    strategy: Strategy = "resolution",
+    strategy: Strategy = "auto",
     logs_hold: LogsHold = LOGS_HOLD,
     expected: int | None = None,
     seed: int = 0,

@@ -47,6 +47,29 @@ class ContrastiveSettings:
 DEFAULT_CONTRAST = ContrastiveSettings()
 
 
+def epochs_for_steps(y: Tensor, steps: int, contrast: ContrastiveSettings = DEFAULT_CONTRAST) -> int:
+    """Return how many epochs take at least that many steps; with few labels an epoch is only a few.
+
+    Args:
+        y: Labels of all rows, -1 for none.
+        steps: Steps in all epochs.
+        contrast: Batches.
+    """
+    return -(-steps // steps_of_epoch(y, contrast))
+
+
+def steps_of_epoch(y: Tensor, contrast: ContrastiveSettings = DEFAULT_CONTRAST) -> int:
+    """Return how many steps it takes to draw as many labelled rows as there are, at most `MAX_STEPS`.
+
+    Args:
+        y: Labels of all rows, -1 for none.
+        contrast: Batches.
+    """
+    labelled = y[y >= 0]
+    batch = contrast.per_class * min(contrast.classes, len(set(labelled.tolist())))
+    return min(MAX_STEPS, max(1, -(-len(labelled) // max(1, batch))))
+
+
 def fine_tune(
     context: FitContext,
     network: IntentNetwork,
@@ -121,7 +144,7 @@ def _note_sampling(context: FitContext, y: Tensor, contrast: ContrastiveSettings
     labelled, logs = int((y >= 0).sum()), len(context.unlabelled_rows)
     if not labelled:
         return  # then an epoch is as long as the logs
-    steps = min(MAX_STEPS, max(1, -(-labelled // (contrast.classes * contrast.per_class))))
+    steps = steps_of_epoch(y, contrast)
     seen = min(labelled, steps * contrast.classes * contrast.per_class), min(logs, steps * contrast.unlabelled)
     if seen[0] < labelled or seen[1] < logs // 2:
         context.run.reporter.note(

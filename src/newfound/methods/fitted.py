@@ -53,6 +53,7 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
         },
         "device": str(context.device),
         "precision": context.encoder.precision,
+        **({"choices": context.choices} if context.choices else {}),
     }
     utterances = _utterances(corpus, context.y, probabilities)
     embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform

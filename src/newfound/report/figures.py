@@ -69,7 +69,7 @@ def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
     """Write `estimate.json` and, where the estimate has a curve, `estimate.png`; return what was written.
 
     The figure shows the number of clusters in the logs over that in the known utterances, at every cut of both trees;
-    without known utterances, how well the logs are separated over the number of clusters.
+    for the strategy "tree", how well each number of clusters fits.
 
     Args:
         estimate: The estimate.
@@ -82,11 +82,12 @@ def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
         return written
     label = f"new intents: {estimate.n_new} ({estimate.low}–{estimate.high})"
     with figure(folder / "estimate.png") as axes:
-        if "separation" in estimate.curve:
-            axes.plot(estimate.curve["clusters in logs"], estimate.curve["separation"], color=BLUE)
-            axes.axvspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25, linewidth=0)
-            axes.axvline(estimate.n_new, color=ORANGE, label=label)
-            axes.set(xscale="log", xlabel="clusters in the logs", ylabel="separation")
+        if "score" in estimate.curve:
+            axes.plot(estimate.curve["clusters"], estimate.curve["score"], color=BLUE)
+            axes.axvspan(estimate.n_known + estimate.low, estimate.n_known + estimate.high, color=ORANGE, alpha=0.25)
+            axes.axvline(estimate.n_known + estimate.n_new, color=ORANGE, label=label)
+            names = {"xlabel": "clusters of all utterances", "ylabel": "fit to labels and separation"}
+            axes.set(xscale="log", **names)
         else:
             axes.plot(estimate.curve["clusters in known"], estimate.curve["clusters in logs"], color=BLUE)
             axes.axvline(estimate.n_known, color=GREY, linestyle=":", label=f"known intents: {estimate.n_known}")

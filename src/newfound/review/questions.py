@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.consensus import believed, diffuse, vote
+from newfound.algorithms.ensembles import diffuse
 from newfound.algorithms.questions import Inquiry, Question
+from newfound.algorithms.ways import cluster_ensemble
 from newfound.data.corpus import Corpus, Origin
 from newfound.model.classifier import IntentModel
 from newfound.review.reviewed import ReviewedModel
@@ -46,10 +48,8 @@ class LogVotes:
         k = min(len({utterances[i].intent for i in logs.tolist()}), len(logs))
         self.votes: list[Tensor] = []
         if k > 1:
-            views = enumerate((points, self.vectors))
-            self.votes = believed(
-                [vote(x, k, seed=derive(0, "review vote", i, run)) for i, x in views for run in range(RUNS)]
-            )
+            seeds = partial(derive, 0, "review vote")
+            self.votes = cluster_ensemble(points, k, RUNS, seeds, neighbours=NEIGHBOURS)
 
 
 class ReviewInquiry:

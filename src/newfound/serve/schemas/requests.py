@@ -170,7 +170,7 @@ class CheckBody(Body):
 class EstimateBody(KnownAndLogs):
     """The data in which to estimate the number of new intents."""
 
-    strategy: Strategy = "resolution"
+    strategy: Strategy = "auto"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
 

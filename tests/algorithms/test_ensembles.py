@@ -5,7 +5,18 @@ import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, unanimity, vote
+from newfound.algorithms.ensembles import (
+    consensus_clustering,
+    consistency,
+    diffuse,
+    extend,
+    label_around,
+    label_freely,
+    name_by_labels,
+    select_labellings,
+    share_agreeing,
+    views,
+)
 from newfound.algorithms.recognition import recognise_known
 
 
@@ -36,7 +47,7 @@ def test_diffusion_by_hand():
 
 
 def test_diffusion_equals_a_naive_loop(monkeypatch):
-    monkeypatch.setattr("newfound.algorithms.consensus.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("newfound.algorithms.ensembles.ROWS_AT_ONCE", 7)
     monkeypatch.setattr("newfound.algorithms.neighbours.ROWS_AT_ONCE", 7)
     x, _ = bundles(sizes=(9, 8))
     moved = diffuse(x, neighbours=3, share=0.4)
@@ -56,30 +67,30 @@ def test_diffusion_of_one_vector_is_itself():
 @pytest.mark.parametrize("sizes", [(60,) * 6, (120, 60, 30, 15, 10, 8)])
 def test_clear_intents_are_found_whatever_their_sizes(sizes):
     x, label = bundles(sizes, spread=0.05)
-    votes = [vote(view, 6, seed=s).freed for view in (x, diffuse(x)) for s in range(6)]
-    assert same_partition(agree(votes, 6, seed=0), label)
+    votes = [label_freely(view, 6, seed=s).refined for view in (x, diffuse(x)) for s in range(6)]
+    assert same_partition(consensus_clustering(votes, 6, seed=0), label)
 
 
 def test_evening_out_repairs_what_k_means_merged_and_split():
     """From one start k-means merges two bundles and splits a third; even, then free, most starts end right."""
     x, label = bundles((50,) * 10, spread=0.08, width=16)
     plain = sum(same_partition(kmeans(x, 10, restarts=1, seed=s).labels, label) for s in range(10))
-    even = sum(same_partition(vote(x, 10, seed=s).freed, label) for s in range(10))
+    even = sum(same_partition(label_freely(x, 10, seed=s).refined, label) for s in range(10))
     assert even >= plain
     assert even >= 8
 
 
-def test_unanimity_by_hand():
+def test_consistency_by_hand():
     """Two alike and one that says nothing of the two: the pairs agree 1, 0 and 0."""
     a, nothing = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 0, 0, 0])
-    assert unanimity([a, 1 - a, nothing]) == pytest.approx(1 / 3)
+    assert consistency([a, 1 - a, nothing]) == pytest.approx(1 / 3)
 
 
 def test_even_sizes_are_believed_where_intents_are_even_and_not_in_a_long_tail():
     def is_even(sizes):
         x, _ = bundles(sizes, spread=0.12)
-        votes = [vote(x, 12, seed=s) for s in range(6)]
-        return any(counted is not v.free for counted, v in zip(believed(votes), votes, strict=True))
+        votes = [label_freely(x, 12, seed=s) for s in range(6)]
+        return any(counted is not v.kmeans for counted, v in zip(select_labellings(votes), votes, strict=True))
 
     assert is_even((40,) * 12)
     assert not is_even((200, 120, 80, 50, 30, 20, 12, 8, 8, 6, 6, 5))
@@ -89,7 +100,7 @@ def test_agreement_outvotes_a_wrong_clustering():
     _, label = bundles()
     wrong = torch.zeros_like(label)
     wrong[::2] = 5
-    assert same_partition(agree([label, label.flip(0).max() - label, label, wrong], 6, seed=0), label)
+    assert same_partition(consensus_clustering([label, label.flip(0).max() - label, label, wrong], 6, seed=0), label)
 
 
 def test_known_intents_in_the_logs_are_recognised():
@@ -124,5 +135,29 @@ def test_agreement_by_hand():
     """Two clusterings of five rows: one says what the consensus says under other numbers, one puts row 2 elsewhere."""
     consensus = torch.tensor([0, 0, 1, 1, 1])
     same, other = torch.tensor([1, 1, 0, 0, 0]), torch.tensor([0, 0, 0, 1, 1])
-    assert agreement([same, other], consensus).tolist() == [1.0, 1.0, 0.5, 1.0, 1.0]
-    assert agreement([same], consensus).tolist() == [1.0] * 5
+    assert share_agreeing([same, other], consensus).tolist() == [1.0, 1.0, 0.5, 1.0, 1.0]
+    assert share_agreeing([same], consensus).tolist() == [1.0] * 5
+
+
+def test_clusters_are_named_by_the_labels_they_hold():
+    """Known intents 0 and 1; cluster 2 holds the rows of 0, cluster 0 those of 1, cluster 1 none."""
+    clusters, y = torch.tensor([2, 2, 0, 0, 1, 1, 2]), torch.tensor([0, -1, 1, -1, -1, -1, 1])
+    assert name_by_labels(clusters, y, 2).tolist() == [0, 0, 1, 1, 2, 2, 1]
+
+
+def test_labelled_rows_keep_their_labels_and_new_intents_are_found_around_them():
+    x, label = bundles((40,) * 6, spread=0.1)
+    y = torch.full_like(label, -1)
+    for intent in range(3):
+        y[(label == intent).nonzero().squeeze(1)[:2]] = intent
+    for view in views(x):
+        found = label_around(view, y, 3, 6, seed=0)
+        for clusters in found:
+            assert torch.equal(clusters[y >= 0], y[y >= 0])
+        assert (found.refined == label)[label < 3].float().mean() > 0.9
+        assert same_partition(found.refined[label >= 3], label[label >= 3])
+
+
+def test_other_rows_follow_the_nearest_mean():
+    x, label = bundles((30,) * 4, spread=0.05)
+    assert torch.equal(extend(label[1::2], x[1::2], x[::2]), label[::2])

@@ -1,0 +1,171 @@
+"""Measure discovery on everyday logs: known intents among them, few labels or many, the number given or estimated.
+
+export NEWFOUND_DATA=...
+python benchmarks/everyday/measure.py --out benchmarks/everyday/quick.jsonl
+python benchmarks/everyday/measure.py --out best.jsonl --effort best --shapes "banking 77;snips" --labels 10
+python benchmarks/everyday/measure.py --table benchmarks/everyday/quick.jsonl
+
+A case is a corpus of `shapes.py`, a number of labels for each known intent, whether the number of new intents is given,
+and a seed. Every case fits `consensus` on all rows and is scored on the rows of its logs, by the protocol `strict`;
+rows of no intent count for nothing but the share of them that is put into known intents. Cases in the file are skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from shapes import Case, Labels, case_of, shapes
+
+from newfound.algorithms.metrics import calibration_error, map_clusters
+from newfound.bench.studies import Row, study_encoder
+from newfound.data.corpus import Corpus
+from newfound.encoders.encoder import Encoder
+from newfound.methods.consensus import Consensus
+from newfound.methods.estimation import estimate_for
+
+KEY = ("shape", "labels", "number", "seed", "effort")
+
+
+def fitted(case: Case, encoder: Encoder, n_new: int | str, effort: str, seed: int, device: str) -> Consensus:
+    """Return the fitted method; an effort such as `quick-joint` names the way of labelling, too."""
+    effort, _, way = effort.partition("-")
+    settings = dict(Consensus.EFFORTS[effort]) | ({"way": way} if way else {})
+    method = Consensus(encoder=encoder, n_new=n_new, logs="mixed", device=device, seed=seed, **settings)
+    return method.fit(case.texts, case.labels)
+
+
+def scores(case: Case, method: Consensus) -> Row:
+    """Return the strict scores of the rows of the logs, and how the estimates compare with the truth."""
+    known = sorted({label for label in case.labels if label is not None})
+    number = {name: i for i, name in enumerate([*known, *sorted(case.new)])}
+    logs = [i for i, label in enumerate(case.labels) if label is None]
+    gold = np.array([number.get(case.gold[i] or "", -1) for i in logs])
+    probability = method.model_.predict_proba([case.texts[i] for i in logs])
+    found, certainty = probability.argmax(1), probability.max(1)
+    is_known, is_new, outside = (gold >= 0) & (gold < len(known)), gold >= len(known), gold < 0
+    in_new = is_new & (found >= len(known))
+    mapped = found.copy()
+    mapped[found >= len(known)] = -1
+    matched = map_clusters(gold[in_new], found[in_new])
+    mapped[in_new] = matched
+    right = mapped == gold
+    as_known = found < len(known)
+    row = {
+        "all_acc": 100 * right[~outside].mean(),
+        "ind_acc": 100 * right[is_known].mean() if is_known.any() else math.nan,
+        "ood_acc": 100 * right[is_new].mean(),
+        "known_precision": 100 * (right & as_known).sum() / max(1, as_known.sum()),
+        "known_recall": 100 * (right & is_known).sum() / max(1, is_known.sum()),
+        "certainty_new": 100 * certainty[found >= len(known)].mean() if (~as_known).any() else math.nan,
+        "right_new": 100 * right[~as_known & ~outside].mean() if (~as_known & ~outside).any() else math.nan,
+        "ece": calibration_error(certainty[~outside], right[~outside]),
+    }
+    if outside.any():
+        row["outside_as_known"] = 100 * as_known[outside].mean()
+    return {name: round(float(value), 2) for name, value in row.items()}
+
+
+def run(case: Case, encoder: Encoder, labels: Labels, number: str, effort: str, seed: int, device: str) -> Row:
+    """Return one row of results."""
+    started = time.perf_counter()
+    method = fitted(case, encoder, len(case.new) if number == "given" else "auto", effort, seed, device)
+    row: Row = {"shape": case.shape, "labels": labels, "number": number, "seed": seed, "effort": effort}
+    row |= {"true": len(case.new), "found": sum(not intent.known for intent in method.intents)}
+    if number == "auto":
+        estimate = estimate_for(Corpus.of(case.texts, case.labels), encoder, logs_hold="mixed", seed=seed)
+        row |= {"low": estimate.low, "high": estimate.high}
+    row |= {"way": method.model_.provenance.get("choices", {}).get("way")}
+    return row | scores(case, method) | {"seconds": round(time.perf_counter() - started, 1)}
+
+
+def finished(path: Path) -> list[Row]:
+    """Return the rows of a file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+def planned(options: argparse.Namespace) -> Iterator[tuple[Row, Case]]:
+    """Yield every case that is asked for."""
+    for shape in shapes():
+        if options.shapes and shape.name not in options.shapes.split(";"):
+            continue
+        for labels, number, seed in product(options.labels.split(","), options.number.split(","), options.seeds):
+            count: Labels = labels if labels == "half" else int(labels)
+            key: Row = {"shape": shape.name, "labels": count, "number": number, "seed": seed, "effort": options.effort}
+            if not count:
+                yield key, case_of(shape, 0, seed, new_share=1.0)
+            else:
+                yield key, case_of(shape, count, seed)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Return the means over seeds as a Markdown table."""
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row["shape"], row["labels"], row["effort"]].append(row)
+    lines = [
+        "| corpus | labels | effort | new | found | OOD ACC, number given | estimated | ALL ACC, given | estimated |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (shape, labels, effort), group in groups.items():
+        given = [r for r in group if r["number"] == "given"]
+        auto = [r for r in group if r["number"] == "auto"]
+
+        def mean(of: list[Row], name: str) -> str:
+            return f"{np.nanmean([r[name] for r in of]):.1f}" if of else "–"
+
+        found = ", ".join(str(r["found"]) for r in auto)
+        cells = [mean(given, "ood_acc"), mean(auto, "ood_acc"), mean(given, "all_acc"), mean(auto, "all_acc")]
+        lines.append(f"| {shape} | {labels} | {effort} | {group[0]['true']} | {found} | " + " | ".join(cells) + " |")
+    auto = [r for r in rows if r["number"] == "auto"]
+    off = np.log([max(r["found"], 0.5) / r["true"] for r in auto]) if auto else np.zeros(1)
+    held = [r["low"] <= r["true"] <= r["high"] for r in auto]
+    lines.append("")
+    lines.append(
+        f"Typical factor between estimate and truth {math.exp(np.sqrt((off**2).mean())):.2f}; within 20 % in "
+        f"{100 * np.mean(np.abs(off) <= math.log(1.25)):.0f} % of cases; the interval held the truth in "
+        f"{100 * np.mean(held):.0f} % of {len(held)}."
+    )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the cases that are missing, or print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--effort", default="quick")
+    parser.add_argument("--shapes", default="", help="names with a semicolon between them; all by default")
+    parser.add_argument("--labels", default="half,10,5")
+    parser.add_argument("--number", default="given,auto")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1000, 1001, 1002])
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--part", default="0/1", help="i/n: every n-th case from the i-th on")
+    parser.add_argument("--limit", type=float, default=math.inf, help="begin no case after so many seconds")
+    options = parser.parse_args()
+    if options.table:
+        print(table(finished(options.table)))
+        return
+    began, encoder = time.monotonic(), study_encoder(options.encoder)
+    part, parts = map(int, options.part.split("/"))
+    done = {tuple(row[name] for name in KEY) for row in finished(options.out)}
+    for key, case in list(planned(options))[part::parts]:
+        if tuple(key[name] for name in KEY) in done or time.monotonic() - began > options.limit:
+            continue
+        settings = (key["labels"], key["number"], key["effort"], key["seed"], options.device)
+        row = run(case, encoder, *settings)
+        with options.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Corpora of many shapes as people have them: known intents among the logs, few labels or many, some rows of no intent.
+
+The corpora lie in `$NEWFOUND_DATA` (BANKING77, CLINC150) and in its folder `more`. Tuning uses training rows alone and
+partitions of its own (seeds from 1000 up); settings were chosen on them.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from newfound.data.benchmarks import facts, read_part
+
+NEW_SHARE = 0.4  # of the intents
+OUT_OF_SCOPE_SHARE = 0.2  # of the logs, where out-of-scope rows are added
+Labels = int | str  # labelled rows of each known intent, or "half" of them
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A corpus with true intents; None for a row of no intent."""
+
+    name: str
+    texts: tuple[str, ...]
+    gold: tuple[str | None, ...]
+
+    @property
+    def intents(self) -> list[str]:
+        return sorted({intent for intent in self.gold if intent is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A shape divided into known and new intents, with labels as a user would have them.
+
+    Attributes:
+        shape: The name of the shape.
+        texts: All utterances.
+        labels: The labels that are given; None in the logs.
+        gold: The true intents; None for a row of no intent.
+        new: The intents that are not known.
+    """
+
+    shape: str
+    texts: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    gold: tuple[str | None, ...]
+    new: frozenset[str]
+
+
+def _rows(name: str, *, part: str | None = None, language: str | None = None) -> list[tuple[str, str | None]]:
+    path = Path(os.environ["NEWFOUND_DATA"]) / "more" / f"{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            (row["text"], row["label"] or None)
+            for row in csv.DictReader(file)
+            if part in (None, row.get("part")) and language in (None, row.get("language"))
+        ]
+
+
+def _distinct(rows: Sequence[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    return list(dict(rows).items())
+
+
+def _benchmark(name: str) -> list[tuple[str, str | None]]:
+    part = read_part(name, "train")
+    return list(zip(part.texts, part.labels, strict=True))
+
+
+def _subset(
+    rows: Sequence[tuple[str, str | None]], intents: int, sizes: tuple[int, int], seed: int
+) -> list[tuple[str, str | None]]:
+    """Return rows of some intents, each with a number of rows between two sizes (evenly on a logarithmic scale)."""
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(sorted({str(label) for _, label in rows}))[:intents]
+    chosen = []
+    for name, size in zip(names, rng.permutation(np.geomspace(*sizes, len(names)).round()), strict=True):
+        own = [row for row in rows if row[1] == name]
+        chosen += [own[i] for i in rng.permutation(len(own))[: int(size)]]
+    return chosen
+
+
+def _domains() -> list[tuple[str, str | None]]:
+    """CLINC150 with its ten domains as intents of 800 rows."""
+    domain = {c: name for name, classes in facts("splits")["clinc150_domains"].items() for c in classes}
+    return _subset([(text, domain[str(label)]) for text, label in _benchmark("clinc150")], 10, (800, 800), 7)
+
+
+def shapes() -> list[Shape]:
+    """Return the corpora, about smallest first; each is the same every time."""
+    banking, clinc = _benchmark("banking77"), _benchmark("clinc150")
+    corpora = {
+        "dstc11-banking": _rows("dstc11-banking"),
+        "sofmattress": [row for row in _rows("hint3-sofmattress") if row[1]],
+        "dstc11-insurance": _rows("dstc11-insurance"),
+        "xsid-en": _rows("xsid", language="en"),
+        "curekart": [row for row in _rows("hint3-curekart") if row[1]],
+        "curekart, out of scope": _rows("hint3-curekart"),
+        "clinc 8 even": _subset(clinc, 8, (120, 120), 1),
+        "clinc 20 uneven": _subset(clinc, 20, (15, 120), 2),
+        "banking 20 uneven": _subset(banking, 20, (15, 150), 3),
+        "clinc 40": _subset(clinc, 40, (120, 120), 4),
+        "banking 40": _subset(banking, 40, (200, 200), 5),
+        "snips": _rows("snips"),
+        "clinc domains": _domains(),
+        "banking 77": banking,
+        "clinc 150": _subset(clinc, 150, (60, 60), 6),
+    }
+    made = []
+    for name, rows in corpora.items():
+        rows = _distinct(rows)
+        order = np.random.default_rng(8).permutation(len(rows))
+        made.append(Shape(name, tuple(rows[i][0] for i in order), tuple(rows[i][1] for i in order)))
+    return made
+
+
+def case_of(shape: Shape, labels: Labels, seed: int, *, new_share: float = NEW_SHARE) -> Case:
+    """Divide a shape's intents into known and new ones, and label some rows of the known ones.
+
+    Args:
+        shape: The shape.
+        labels: Labelled rows of each known intent, at most half of them.
+        seed: Of the division and of the rows; from 1000 up for tuning.
+        new_share: Share of the intents that are new.
+    """
+    rng = np.random.default_rng(seed)
+    new = frozenset(rng.permutation(shape.intents)[: round(new_share * len(shape.intents))].tolist())
+    given: list[str | None] = [None] * len(shape.texts)
+    for intent in shape.intents:
+        rows = rng.permutation([i for i, name in enumerate(shape.gold) if name == intent])
+        if intent in new:
+            continue
+        count = max(1, len(rows) // 2)
+        for i in rows[: count if labels == "half" else min(count, int(labels))]:
+            given[i] = intent
+    return Case(shape.name, shape.texts, tuple(given), shape.gold, new)

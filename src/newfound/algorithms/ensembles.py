@@ -1,0 +1,189 @@
+"""Ensembles of clusterings: views of the same vectors, clusterings of each, and the consensus of all.
+
+Vectors x are [n, d] of unit length. k-means finds another solution from every start: it merges two intents here and
+splits one there. What most solutions have in common is better than the best of them.
+
+Rows with a label can guide a clustering: y [n] is the known intent of a row, -1 for none. Clusters are then numbered so
+that the first n_known of them are the known intents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from newfound.algorithms.assignment import class_means, one_hot_or_zero
+from newfound.algorithms.clustering import balance, kmeans, spherical_lloyd
+from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
+
+SHARPNESS = 0.1  # temperature of the softmax over neighbours
+MIN_ARI_GAIN = 0.05  # how much more consistent (adjusted Rand index) labellings must be to be preferred
+CANDIDATES = 4  # for each centre of a new intent, of which the best is taken
+
+Sizes = Literal["estimated", "equal"]
+
+
+def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
+    """Every vector moved towards the mean of its nearest neighbours: what is particular to an utterance fades."""
+    if len(x) < 2:
+        return x
+    value, index = nearest(x, neighbours)  # [n, near] each
+    weight = (value / SHARPNESS).softmax(1)
+    moved = torch.empty_like(x)
+    for start in range(0, len(x), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        moved[part] = (1 - share) * x[part] + share * (weight[part, :, None] * x[index[part]]).sum(1)
+    return F.normalize(moved, dim=-1)
+
+
+def views(x: Tensor, *, neighbours: int = 10) -> tuple[Tensor, Tensor]:
+    """Return the two views that are clustered: the vectors, and the vectors averaged over their neighbours."""
+    return x, diffuse(x, neighbours=neighbours)
+
+
+class Labelling(NamedTuple):
+    """Three clusterings [n] from one start."""
+
+    kmeans: Tensor
+    balanced: Tensor  # of about equal sizes
+    refined: Tensor  # balanced, then k-means again from there
+
+
+def label_freely(x: Tensor, k: int, *, seed: int) -> Labelling:
+    """k-means from one start, balanced, then refined.
+
+    Balancing takes apart what was merged and joins what was split, since both show in the size. Refining lets clusters
+    that are really small or large go back. Where that ends worse than it began, the beginning is kept.
+    """
+    first = kmeans(x, k, restarts=1, seed=seed)
+    balanced = balance(x, first.centres, rounds=10)
+    refined, inertia = spherical_lloyd(x, class_means(x, balanced, k)[0])
+    is_better = inertia <= spherical_lloyd(x, F.normalize(first.centres, dim=-1))[1]
+    return Labelling(first.labels, balanced, refined if is_better else first.labels)
+
+
+def label_around(x: Tensor, y: Tensor, n_known: int, k: int, *, seed: int) -> Labelling:
+    """k-means whose first centres start at the labelled rows, which keep their labels; balanced, then refined.
+
+    The centres of new intents start far from all others (k-means++).
+    """
+    is_labelled = y >= 0
+    centres = _further_centres(x[~is_labelled], class_means(x, y, n_known)[0], k - n_known, seed)
+    found, _ = spherical_lloyd(x, centres, fixed=y)
+    balanced = torch.where(is_labelled, y, balance(x, class_means(x, found, len(centres))[0], rounds=10))
+    refined, _ = spherical_lloyd(x, class_means(x, balanced, len(centres))[0], fixed=y)
+    return Labelling(found, balanced, refined)
+
+
+def _further_centres(x: Tensor, centres: Tensor, count: int, seed: int) -> Tensor:
+    """Append rows of x that lie far from all centres so far: of a few candidates, the one that most rows are near."""
+    generator = torch.Generator().manual_seed(seed)
+    closest = (x @ centres.T).amax(1)
+    for _ in range(min(count, len(x))):
+        distance = (1 - closest).clamp(min=1e-6).cpu()
+        chosen = x[torch.multinomial(distance, CANDIDATES, replacement=True, generator=generator).to(x.device)]
+        closer = torch.maximum(closest[:, None], x @ chosen.T)  # [m, candidates]
+        best = int(closer.sum(0).argmax())
+        closest, centres = closer[:, best], torch.cat([centres, chosen[best : best + 1]])
+    return centres
+
+
+def select_labellings(ensemble: Sequence[Labelling], sizes: Sizes = "estimated") -> list[Tensor]:
+    """Return the clusterings to count: the refined ones, or plain k-means where the logs have a long tail.
+
+    Where intents are of one size, balancing leads different starts to the same clusters. In a long tail it cuts large
+    intents wherever each start happens to, and the results are hardly more consistent than plain k-means.
+
+    Args:
+        ensemble: Labellings from several starts.
+        sizes: "equal" if intents are known to be of one size: then the balanced clusterings count.
+    """
+    if sizes == "equal":
+        return [labelling.balanced for labelling in ensemble]
+    plain, refined = [v.kmeans for v in ensemble], [v.refined for v in ensemble]
+    return refined if len(ensemble) < 2 or is_more_consistent(refined, plain) else plain
+
+
+def is_more_consistent(others: Sequence[Tensor], labellings: Sequence[Tensor], margin: float = MIN_ARI_GAIN) -> bool:
+    """Whether other clusterings agree clearly more with each other than the given ones do.
+
+    Args:
+        others: Clusterings of another kind, [n] each.
+        labellings: The given ones, [n] each.
+        margin: How much more alike they must be, in points of the adjusted Rand index.
+    """
+    return len(labellings) > 1 and len(others) > 1 and consistency(others) - consistency(labellings) >= margin
+
+
+def consistency(labellings: Sequence[Tensor]) -> float:
+    """Mean adjusted Rand index of all pairs: 1 if all say the same."""
+    from sklearn.metrics import adjusted_rand_score
+
+    every = [labels.cpu().numpy() for labels in labellings]
+    pairs = [float(adjusted_rand_score(a, b)) for a, b in combinations(every, 2)]
+    return sum(pairs) / len(pairs)
+
+
+def consensus_clustering(labellings: Sequence[Tensor], k: int, *, seed: int) -> Tensor:
+    """The consensus [n] of clusterings [n] each: utterances are close if many clusterings put them together.
+
+    A spectral embedding of the co-association matrix, which itself, [n, n], is never made: its eigenvectors come from
+    the clusters' overlaps [sum of k, sum of k].
+    """
+    member = torch.cat([_scaled_membership(labels) for labels in labellings], dim=1)  # [n, sum of k]
+    member /= len(labellings) ** 0.5
+    value, vector = torch.linalg.eigh(member.T @ member)
+    embedding = member @ vector[:, -k:] / value[-k:].clamp(min=1e-8).sqrt()
+    return kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+
+
+def name_by_labels(clusters: Tensor, y: Tensor, n_known: int) -> Tensor:
+    """Renumber clusters [n]: each known intent takes the cluster that holds most of its labelled rows.
+
+    The matching is one to one and optimal (Hungarian). All other clusters are new intents, numbered from n_known on;
+    rows with a label keep it.
+    """
+    k = int(clusters.max()) + 1 if len(clusters) else 0
+    is_labelled = y >= 0
+    overlap = one_hot_or_zero(clusters, k).T @ one_hot_or_zero(y, n_known)  # [k, n_known]
+    matched = dict(zip(*(ids.tolist() for ids in linear_sum_assignment(-overlap.cpu().numpy())), strict=True))
+    free = iter(range(n_known, n_known + k))
+    numbers = [matched[c] if c in matched else next(free) for c in range(k)]
+    return torch.where(is_labelled, y, torch.tensor(numbers, device=clusters.device)[clusters])
+
+
+def extend(labels: Tensor, x: Tensor, others: Tensor) -> Tensor:
+    """Return the labels [m] of other rows [m, d]: each that of the nearest mean of the labelled rows x [n, d]."""
+    means, filled = class_means(x, labels, int(labels.max()) + 1)
+    return (others @ means.T).masked_fill(~filled, -torch.inf).argmax(1)
+
+
+def share_agreeing(labellings: Sequence[Tensor], labels: Tensor) -> Tensor:
+    """Return the share [n] of clusterings that put a row where the consensus does.
+
+    A cluster of a clustering stands for the consensus cluster that most of its rows belong to.
+
+    Args:
+        labellings: Clusters [n] each.
+        labels: The consensus [n].
+    """
+    shares = torch.zeros(len(labels), device=labels.device)
+    k = int(labels.max()) + 1 if len(labels) else 0
+    for clusters in labellings:
+        n_clusters = int(clusters.max()) + 1 if len(clusters) else 0
+        counts = torch.zeros(n_clusters, k, device=labels.device)
+        counts.index_put_((clusters, labels), torch.ones(len(labels), device=labels.device), accumulate=True)
+        shares += (counts.argmax(1)[clusters] == labels).float()
+    return shares / max(1, len(labellings))
+
+
+def _scaled_membership(labels: Tensor) -> Tensor:
+    """[n, clusters]: columns of unit length, so that a large cluster says no more than a small one."""
+    member = F.one_hot(labels).float()
+    return member / member.sum(0).clamp(min=1).sqrt()

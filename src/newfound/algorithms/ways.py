@@ -1,0 +1,107 @@
+"""Two ways from vectors and some labels to labels of all rows, and which of them fits the data at hand.
+
+    divided   tell first which rows of the logs belong to known intents (by labelled neighbours); cluster the others
+    joint     cluster all rows at once, half of the clusterings starting at the labels; labels name the clusters
+
+With many labels, dividing first is better; with few, neighbours do not tell known from new, and what is divided wrongly
+stays wrong. In between the known intents say which way fits: where clusterings that see no label find most of the
+labelled rows in one cluster for each intent, all rows can be clustered at once. The limits were chosen on the corpora
+of benchmarks/everyday. (Hiding some known intents and trying both ways was too noisy to choose by.)
+
+Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. Labels of all rows are known
+intents, and new ones from n_known on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from newfound.algorithms.assignment import one_hot_or_zero
+from newfound.algorithms.ensembles import (
+    Sizes,
+    consensus_clustering,
+    is_more_consistent,
+    label_around,
+    label_freely,
+    select_labellings,
+    views,
+)
+
+Way = Literal["divided", "joint"]
+Seeds = Callable[..., int]  # a seed for each purpose
+
+MAX_TRIAL_ROWS = 6_000
+FEW_LABELS, MANY_LABELS = 8, 15  # of the typical known intent
+MIN_SHARE_FOUND = 0.75  # of labelled rows, by clusterings that do not see the labels
+
+
+def cluster_ensemble(
+    x: Tensor, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10, sizes: Sizes = "estimated"
+) -> list[Tensor]:
+    """Return clusterings [n] of both views of x into k clusters, from several starts each."""
+    ensemble = [
+        label_freely(view, k, seed=seeds(i, run))
+        for i, view in enumerate(views(x, neighbours=neighbours))
+        for run in range(runs)
+    ]
+    return select_labellings(ensemble, sizes)
+
+
+def joint_ensemble(
+    x: Tensor, y: Tensor, n_known: int, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10
+) -> list[Tensor]:
+    """Return clusterings [n] of all rows, half of them around the labels.
+
+    Where intents are of one size, the other half starts freely. In a long tail, free starts cut large intents, and all
+    start at the labels.
+    """
+    both = views(x, neighbours=neighbours)
+    starts = [(i, run) for i in range(len(both)) for run in range(runs)]
+    free = [label_freely(both[i], k, seed=seeds(i, run)) for i, run in starts]
+    around = [label_around(both[i], y, n_known, k, seed=seeds("around", i, run)) for i, run in starts]
+    refined = [labelling.refined for labelling in free]
+    if is_more_consistent(refined, [labelling.kmeans for labelling in free]):
+        return [*refined, *(labelling.refined for labelling in around)]
+    return [labelling.kmeans for labelling in around]
+
+
+def choose_way(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> tuple[Way, str]:
+    """Return the way that fits the data, and the reason in words.
+
+    Args:
+        x: Vectors of all rows.
+        y: Labels of all rows.
+        n_known: How many known intents there are.
+        n_new: How many new ones are looked for.
+        seeds: Gives a seed for each purpose.
+    """
+    labels = float(torch.bincount(y[y >= 0], minlength=n_known).float().median())
+    if labels < FEW_LABELS:
+        return "joint", f"there are only {labels:.0f} labels for the typical known intent"
+    if labels >= MANY_LABELS:
+        return "divided", f"there are {labels:.0f} labels for the typical known intent"
+    generator = torch.Generator().manual_seed(seeds("rows"))
+    rows = torch.randperm(len(x), generator=generator)[:MAX_TRIAL_ROWS].to(x.device)
+    k = min(n_known + n_new, len(rows))
+    free = [label_freely(view, k, seed=seeds(i, run)) for i, view in enumerate(views(x[rows])) for run in range(2)]
+    refined = [labelling.refined for labelling in free]
+    is_even = is_more_consistent(refined, [labelling.kmeans for labelling in free])
+    clusters = consensus_clustering(refined, k, seed=seeds("consensus"))
+    share = share_found(clusters, y[rows], n_known)
+    reason = f"clusterings without labels find {share:.0%} of the labelled utterances"
+    if is_even and share >= MIN_SHARE_FOUND:
+        return "joint", reason
+    return "divided", reason if is_even else f"{reason}, and intents are of very different sizes"
+
+
+def share_found(clusters: Tensor, y: Tensor, n_known: int) -> float:
+    """Return the share of labelled rows in the cluster that matches their intent best, the mean over intents."""
+    overlap = one_hot_or_zero(clusters, int(clusters.max()) + 1).T @ one_hot_or_zero(y, n_known)
+    size = overlap.sum(0)
+    share = (overlap / size.clamp(min=1)).cpu().numpy()  # [clusters, n_known]
+    return float(share[linear_sum_assignment(-share)].sum() / max(1, int((size > 0).sum())))

@@ -1,0 +1,131 @@
+"""Asking about doubtful utterances during a fit: how far answers can be believed, and the labels under them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.algorithms.assignment import class_means
+from newfound.algorithms.ensembles import diffuse, share_agreeing
+from newfound.algorithms.questions import MAX_EXAMPLES, Inquiry, OutsideIntent
+from newfound.intents.questions import ask, measured_reliability
+from newfound.methods.context import FitContext
+from newfound.methods.controls import control_questions
+from newfound.training.seeding import derive
+
+MAX_CONTROLS = 20  # questions about certain utterances, which measure how far answers can be believed
+UNMEASURED_RELIABILITY = 0.7  # of answers, where there is nothing certain to measure it on
+MIN_RELIABILITY = 0.5  # of answers that are believed at all
+MIN_AGREEMENT_UNLABELLED = 0.9  # share of the clusterings: rows on which fewer agree get a short label
+
+
+def ask_about(
+    context: FitContext,
+    x: Tensor,
+    rows: Tensor,
+    ensemble: Sequence[Tensor],
+    labels: Tensor,
+    count: int,
+    *,
+    offer_known: bool,
+) -> Tensor:
+    """Ask the answerer about rows on which clusterings disagree, and return the labels [m] under the answers.
+
+    Args:
+        context: The fit, whose answerer is asked; nothing is asked if there is none.
+        x: Vectors of all rows, [n, d].
+        rows: The rows that were clustered, [m].
+        ensemble: Their clusterings, [m] each.
+        labels: Their intents, [m]: known ones, and new ones from n_known on.
+        count: How many questions to ask.
+        offer_known: Whether an answer may be a known intent.
+    """
+    if context.answerer is None or not count:
+        return labels
+    points = x[rows.to(x.device)]
+    texts = [context.train.texts[i] for i in rows.tolist()]
+    reliability, left = _reliability(context, x, points, texts, ensemble, labels, count)
+    if reliability < MIN_RELIABILITY:
+        context.run.reporter.warn(
+            f"about {reliability:.0%} of the answers about certain utterances were right; nothing else is asked"
+        )
+        return labels
+    present = set(labels.tolist())
+    known = _known_outside(context, x, len(texts)) if offer_known else {}
+    outside = {i: intent for i, intent in known.items() if i not in present}
+    texts += [context.train.texts[i] for i in context.known_rows.tolist()]
+    settled = [i for i in present if i < context.n_known]
+    inquiry = Inquiry(diffuse(points), ensemble, labels, settled=settled, outside=outside)
+    seed = derive(context.seed, "order of candidates")
+    answered = ask(inquiry, texts, context.answerer, left, reliability=reliability, seed=seed)
+    context.run.reporter.note(f"{answered} questions about doubtful utterances were answered")
+    asked = inquiry.labels(context.n_new + len(settled))
+    is_new = asked >= context.n_known
+    asked[is_new] = context.n_known + torch.unique(asked[is_new], return_inverse=True)[1]
+    return asked
+
+
+def _reliability(
+    context: FitContext,
+    x: Tensor,
+    points: Tensor,
+    texts: Sequence[str],
+    ensemble: Sequence[Tensor],
+    labels: Tensor,
+    count: int,
+) -> tuple[float, int]:
+    """The share of answers that are right, and how many questions are left when it was measured."""
+    assert context.answerer is not None
+    given = context.answerer.reliability
+    if given is not None:
+        return given, count
+    controls_at_most, seed = min(MAX_CONTROLS, count // 4), derive(context.seed, "control questions")
+    controls = control_questions(context.train.texts, x, context.y, controls_at_most, seed=seed)
+    if not controls:
+        certain = torch.where(share_agreeing(ensemble, labels) == 1, labels, -1).cpu()
+        controls = control_questions(texts, points, certain, controls_at_most, seed=seed)
+    measured = measured_reliability(context.answerer, controls)
+    return UNMEASURED_RELIABILITY if measured is None else measured, count - len(controls)
+
+
+def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, OutsideIntent]:
+    """The known intents as answers may name them; their examples are numbered from `first`, as `known_rows`."""
+    known = context.known_rows
+    y = context.y[known]
+    points = x[known.to(x.device)]
+    means = class_means(points, y.to(x.device), context.n_known)[0]
+    typical = (points * means[y.to(x.device)]).sum(1).cpu()
+    outside = {}
+    for intent in range(context.n_known):
+        own = (y == intent).nonzero().squeeze(1)
+        own = own[typical[own].argsort(descending=True, stable=True)][:MAX_EXAMPLES]
+        outside[intent] = OutsideIntent(means[intent], tuple(first + i for i in own.tolist()))
+    return outside
+
+
+def moved_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement: Tensor) -> Tensor | None:
+    """Return vectors [m, d] that lie halfway to those of short labels where clusterings disagree; None without labels.
+
+    Args:
+        context: The fit, whose labeller gives the short labels.
+        x: The vectors of some rows, [m, d].
+        rows: The numbers of these rows, [m].
+        agreement: The share of the clusterings that agree on each, [m].
+    """
+    if context.labeller is None:
+        return None
+    doubtful = (agreement < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)
+    doubtful = doubtful[agreement[doubtful].argsort(stable=True)].cpu()
+    texts = [context.train.texts[i] for i in rows[doubtful].tolist()]
+    labels = context.labeller.labels(texts) if texts else []
+    given = [(i, label) for i, label in zip(doubtful.tolist(), labels, strict=True) if label is not None]
+    if not given:
+        return None
+    at = torch.tensor([i for i, _ in given], device=x.device)
+    features = context.encoder.features([label for _, label in given], context.encoder.tune("heads"))
+    moved = x.clone()
+    moved[at] = F.normalize(x[at] + F.normalize(features.data.flat.float().to(x.device), dim=-1), dim=-1)
+    return moved
