@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent
-    from newfound.workflows.evaluation import Evaluation
+    from newfound.workflows.evaluation import Evaluation, IntentMatch
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -70,12 +71,16 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
         f"expected error {result.calibration_error:.1f} %"
     )
     if result.matches:
-        print("\nNew intents and the labels they match best, one to one:\n")
+        print("\nNew and accepted intents and the labels they match best, one to one:\n")
         rows = [
-            (m.intent, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", f"{m.of_label:,}" if m.label else "")
+            (
+                *(m.intent, m.status, m.label or "none"),
+                *(f"{m.shared:,}", f"{m.of_intent:,}", f"{m.of_label:,}" if m.label else ""),
+            )
             for m in result.matches
         ]
-        print_table(("new intent", "label", "both", "of intent", "of label"), rows)
+        print_table(("intent", "status", "label", "both", "of intent", "of label"), rows)
+    _print_renames([m for m in result.matches if m.suggests_rename])
     if result.confusions and worst:
         print("\nThe worst confused pairs:\n")
         pairs = [
@@ -83,6 +88,15 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             for c in result.confusions[:worst]
         ]
         print_table(("label", "predicted as", "count", "of label"), pairs)
+
+
+def _print_renames(matches: Sequence[IntentMatch]) -> None:
+    """Print the decisions that give accepted intents the names of the labels that they match."""
+    if matches:
+        print("\nThese accepted intents match a label. Rename them in the review to compare them by name:\n")
+        for match in matches:
+            pair = json.dumps({"intent": match.intent, "to": match.label}, ensure_ascii=False)
+            print(printable(f"- rename: {pair}"))
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:

@@ -172,6 +172,10 @@ class IntentModel(FittedClassifier):
             utterances=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
 
+    def with_accepted(self, names: Collection[str]) -> IntentModel:
+        """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
+        return self._with(intents=[replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
+
     def with_reliability(self, reliability: float) -> IntentModel:
         """Return the same model with another share of the probability of new intents that stays with them."""
         return self._with(reliability=reliability)

@@ -32,7 +32,8 @@ class Intent:
         exemplars: Central utterances that differ from one another.
         keywords: The words that distinguish it from other intents, best first.
         border: The utterances that are closest to belonging to another intent.
-        accepted: Whether a person has accepted it as an intent.
+        accepted: Whether a person has accepted it as an intent. A known intent with this mark was found in logs and
+            accepted in an earlier round.
         labelled: The number of its utterances that a person labelled.
         certainty: The mean probability of its utterances from the logs; 1 if it has none; None in older models.
         overlaps: The intents it overlaps with, the largest overlap first.
@@ -55,6 +56,12 @@ class Intent:
     def status(self) -> Status:
         """Whether the intent is known, accepted or new."""
         return "known" if self.known else "accepted" if self.accepted else "new"
+
+    @property
+    def discovered(self) -> bool:
+        """Whether it was found in logs, in this round or an earlier one; otherwise labelled data have named it."""
+        is_without_labels = self.certainty is not None and not self.labelled  # a folder written without the mark
+        return not self.known or self.accepted or is_without_labels
 
     @property
     def expected_error(self) -> float | None:

@@ -146,7 +146,7 @@ def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> Refit
     corpus, followed = reclustered(reviewed) if request.recluster else (reviewed.corpus(), 0)
     run = Run(reporter=reporter)
     fit(method, corpus, run)
-    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
+    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
     model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
     with reporter.task(COMPARING, 1) as task:
         changes = replace(compare(reviewed, model), reclustered=followed)

@@ -53,13 +53,15 @@ class Predictions(BaseModel):
 
 
 class IntentMatchOut(BaseModel):
-    """A new intent of the model and the label it is matched to."""
+    """An intent that was found in logs and the label it is matched to."""
 
     intent: str
+    status: Literal["new", "accepted"] = Field(description="Accepted intents are matched like new ones")
     label: str | None
     shared: int = Field(description="Utterances that have both")
     of_intent: int = Field(description="Utterances that are predicted as the intent")
     of_label: int = Field(description="Utterances that have the label")
+    suggests_rename: bool = Field(description="Whether an accepted intent should have the label's name")
 
 
 class ConfusionOut(BaseModel):
