@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from newfound.model.types import Intent
     from newfound.workflows.evaluation import Evaluation, IntentMatch
+    from newfound.workflows.exporting import ExportCounts, ExportResult
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -88,6 +89,26 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             for c in result.confusions[:worst]
         ]
         print_table(("label", "predicted as", "count", "of label"), pairs)
+
+
+def print_export(result: ExportResult, counts: ExportCounts, *, with_guesses: bool) -> None:
+    """Print what was exported, who says that the utterances have their intents, and what was left out.
+
+    Args:
+        result: What was written where.
+        counts: How many utterances are of which kind.
+        with_guesses: Whether guesses were asked for.
+    """
+    print(
+        f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}: {counts.labelled:,} "
+        f"labelled by people, {counts.accepted:,} that the model put into accepted intents, {counts.guesses:,} guesses"
+    )
+    if counts.left_out and not with_guesses:
+        new = f"; {counts.new_intents} new intents are not accepted yet" if counts.new_intents else ""
+        print(
+            f"Left out: {counts.left_out:,} guesses of the model{new}. Accept intents with `newfound review`, or add "
+            "--with-guesses to include all"
+        )
 
 
 def _print_renames(matches: Sequence[IntentMatch]) -> None:

@@ -25,7 +25,7 @@ from newfound.model.types import AssignedUtterance, Intent, Prediction
 from newfound.review.columns import ReviewedColumns, best_of
 from newfound.review.decisions import WHOLE, Review
 from newfound.review.store import ReviewStore
-from newfound.review.stored import described_without_network, discovered_intents
+from newfound.review.stored import accepted_intents, described_without_network, discovered_intents
 
 VectorsOf = Callable[[Sequence[str]], Tensor]
 
@@ -73,7 +73,7 @@ class ReviewedModel(FittedClassifier):
     @property
     def accepted(self) -> set[str]:
         """The discovered intents that a person accepted, in this round or an earlier one."""
-        return self.discovered & (self.review.known | self.review.accepted)
+        return accepted_intents(self.review, self.model.intents)
 
     @property
     def encoder(self) -> Encoder:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from newfound.errors import ConflictError, DecisionError
-from newfound.model.about import describe, read_utterances
+from newfound.model.about import describe, read_intents, read_utterances
 from newfound.review.conflicts import check_conflicts
 from newfound.review.decisions import Decision, Review, check_new, replay, shown
 from newfound.review.entries import Entry, version_of
@@ -66,9 +66,9 @@ class ReviewStore:
             folder: The model folder.
         """
         self.folder = Path(folder)
-        intents = describe(self.folder)["intents"]
-        self.names = [intent["name"] for intent in intents]
-        self.known = [intent["name"] for intent in intents if intent["known"]]
+        self.intents = read_intents(self.folder, describe(self.folder))
+        self.names = [intent.name for intent in self.intents]
+        self.known = [intent.name for intent in self.intents if intent.known]
         self.log = open_log(self.folder)
 
     @property

@@ -190,16 +190,22 @@ class ExportOut(BaseModel):
 class CountsOut(BaseModel):
     """What an export holds."""
 
-    intents: int
-    utterances: int
+    intents: int = 0
+    utterances: int = 0
+    labelled: int = Field(default=0, description="Utterances that a person labelled or assigned")
+    accepted: int = Field(default=0, description="Utterances that the model put into accepted intents")
+    guesses: int = Field(default=0, description="Utterances that the model put into other intents, or less surely")
+    left_out: int = Field(default=0, description="Utterances of these intents that the export does not hold")
+    new_intents: int = Field(default=0, description="Intents that nobody has accepted yet")
 
 
 class Exports(BaseModel):
     """The formats, and what an export holds as the review stands."""
 
     formats: list[ExportOut]
-    all: CountsOut
+    default: CountsOut = Field(description="What people labelled or accepted")
     accepted: CountsOut = Field(description="With `only=accepted`: the accepted intents")
+    all: CountsOut = Field(description="With `with_guesses=true`: what nobody labelled or accepted as well")
 
 
 class Served(BaseModel):
