@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from newfound.errors import DecisionError
 from newfound.review.decisions import parse
 from newfound.review.entries import events
-from newfound.review.session import ReviewView
+from newfound.review.queries import ReviewView
 from newfound.serve.routes.authors import author_of
 from newfound.serve.schemas.requests import DecisionsBody, TextBody, UndoBody
 from newfound.serve.schemas.reviews import (
