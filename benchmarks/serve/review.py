@@ -2,8 +2,8 @@
 
     python benchmarks/serve/review.py MODEL
 
-All figures are processor time of this process as multiples of one computation of the queue in the same run, so that runs
-on different machines can be compared. The model's folder is copied, and nothing is decided about the original.
+All figures are processor time of this process as multiples of one computation of the queue in the same run, so that
+runs on different machines can be compared. The model's folder is copied, and nothing is decided about the original.
 """
 
 from __future__ import annotations

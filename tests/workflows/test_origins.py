@@ -58,6 +58,23 @@ def test_a_refit_keeps_them_and_there_is_still_something_to_review(discovered, t
     assert sum(i.size for i in view.state().intents) == sum(u.count for u in after.utterances)
 
 
+def test_the_expected_error_of_a_refit_is_the_one_that_its_model_shows(themed, tiny_encoder, tmp_path):
+    """New intents give up a part of their probability; a refit compared its model without that."""
+    result = newfound.discover(
+        themed.labelled(), themed.unlabelled(), n_new=3, encoder=tiny_encoder, device="cpu", logs_hold="novel"
+    )
+    result.model.with_reliability(0.6).save(tmp_path / "m")
+    accepted = next(i.name for i in result.intents if not i.known)
+    ReviewStore(tmp_path / "m").decide([Decision("accept", {"intent": accepted})], author="ana")
+    before = ReviewSession(tmp_path / "m", encoder=tiny_encoder).view().state()
+    changes = newfound.refit(tmp_path / "m", tmp_path / "r", encoder=tiny_encoder, device="cpu").changes
+    assert changes.expected_error_before == before.progress.expected_error
+    after = ReviewSession(tmp_path / "r", encoder=tiny_encoder).view()
+    assert changes.expected_error_after == pytest.approx(after.state().progress.expected_error, abs=2e-4)
+    described = {i.name: i.certainty for i in ReviewStore(tmp_path / "r").intents}
+    assert described == pytest.approx({i.name: i.certainty for i in after.state().intents}, abs=2e-4)
+
+
 def test_an_update_counts_what_it_has_seen_before_once(discovered, tiny_encoder, tmp_path):
     result, repeated = discovered
     newer = Corpus.of([repeated.upper(), repeated, "cancel book today", "cancel book now"]).from_source("tuesday.csv")

@@ -25,7 +25,7 @@ from newfound.encoders.ragged import Ragged
 from newfound.model.arrays import Classifier, batches_of, ranked_intents
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
-from newfound.model.types import Intent, Prediction, Utterance
+from newfound.model.types import Intent, Prediction, Utterance, certainty_of
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
@@ -177,8 +177,18 @@ class IntentModel(FittedClassifier):
         return self._with(intents=[replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
 
     def with_reliability(self, reliability: float) -> IntentModel:
-        """Return the same model with another share of the probability of new intents that stays with them."""
-        return self._with(reliability=reliability)
+        """Return the same model with another share of the probability of new intents that stays with them.
+
+        The stored probabilities of its utterances and the certainty of its intents follow.
+        """
+        changed = self._with(reliability=reliability)
+        if reliability == self.reliability or not self.utterances:
+            return changed
+        probability = changed.columns.probabilities(self.utterance_vectors.numpy()).max(1).round(4).tolist()
+        utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
+        certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
+        intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
+        return changed._with(intents=intents, utterances=utterances)
 
     def _with(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -145,3 +146,16 @@ class Prediction:
     outlier: float
     status: Status | None = None
     top: tuple[RankedIntent, ...] = ()
+
+
+def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
+    """Return the mean probability of utterances from the logs, each counted as often as it occurred; 1 if there are none.
+
+    The expected error that reports, pages and refits show is what is missing to 1.
+
+    Args:
+        utterances: The utterances; those that a person labelled do not count.
+    """
+    logs = [u for u in utterances if not u.labelled]
+    total = sum(u.count for u in logs)
+    return round(sum(u.count * u.probability for u in logs) / total, 4) if total else 1.0

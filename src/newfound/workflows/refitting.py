@@ -177,7 +177,7 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         now_known=tuple(sorted(before.review.accepted)),
         gone=tuple(name for name in before.names if name not in names),
         expected_error_before=expected_error_of(before.assigned),
-        expected_error_after=expected_error_of(after.utterances),
+        expected_error_after=expected_error_of(opened(after, None, "auto").assigned),
         utterances=len(compared),
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),
