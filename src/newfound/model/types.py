@@ -130,9 +130,10 @@ class Prediction:
 
     Attributes:
         text: The text.
-        intent: The name of the intent; None if the text belongs to no intent.
+        intent: The name of the intent; None if the text belongs to no intent, for instance because nothing of it can be
+            seen.
         known: Whether the intent is a known one.
-        probability: The probability of the intent.
+        probability: The probability of the intent, or of no intent.
         outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1; of all
             training utterances, if fewer than 100 are labelled. A text with a score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
@@ -149,7 +150,7 @@ class Prediction:
 
 
 def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
-    """Return the mean probability of utterances from the logs, each counted as often as it occurred; 1 if there are none.
+    """Return the mean probability of utterances from the logs, weighted by their count; 1 if there are none.
 
     The expected error that reports, pages and refits show is what is missing to 1.
 

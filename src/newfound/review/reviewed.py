@@ -17,12 +17,12 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.arrays import rounded
+from newfound.model.arrays import best_of, rounded
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent, Prediction
-from newfound.review.columns import ReviewedColumns, best_of
+from newfound.review.columns import ReviewedColumns
 from newfound.review.decisions import WHOLE, Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import accepted_intents, described_without_network, discovered_intents
