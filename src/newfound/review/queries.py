@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from newfound.review.session import ReviewSession
 
 MAX_EXAMPLES_IN_LIST = 3  # of each intent
+MAX_COMMENTS_ON_A_PAGE = 50  # the latest ones
 
 
 class ReviewView:
@@ -133,11 +134,13 @@ class ReviewView:
             len(rows),
             tuple(self.utterance(i) for i in order[start : start + count]),
             self._comments(name),
+            len(self.reviewed.review.comments.get(name, ())),
         )
 
     def _comments(self, name: str) -> tuple[Entry, ...]:
         recorded = [e for e in self.entries if e.undone_at is None and e.decision.kind == "comment"]
-        return tuple(recorded[i] for i in self.reviewed.review.comments.get(name, ()) if i < len(recorded))
+        latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
+        return tuple(recorded[i] for i in latest if i < len(recorded))
 
     def without_intent(self, *, start: int = 0, count: int = 50) -> Page:
         """Return utterances that belong to no intent, those that a person put there first.

@@ -13,10 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from newfound.errors import ConflictError, DecisionError
+from newfound.errors import ConflictError, DecisionError, ModelError
+from newfound.files import REVIEW_FILE
 from newfound.model.about import describe, read_intents, read_utterances
+from newfound.review.checks import check_new
 from newfound.review.conflicts import check_conflicts
-from newfound.review.decisions import Decision, Review, check_new, replay, shown
+from newfound.review.decisions import Decision, Review, replay, shown
 from newfound.review.entries import Entry, version_of
 from newfound.review.words import in_words
 from newfound.text import has_half_character
@@ -151,7 +153,7 @@ class ReviewStore:
         for number, decision in enumerate(decisions, 1):
             try:
                 arguments_as_json(decision)
-                check_new(decision, self._texts)
+                check_new(decision, self._texts, review)
                 review.apply(decision)
                 review.check_consistent()
             except DecisionError as error:
@@ -222,8 +224,18 @@ class ReviewStore:
         return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
 
     def replay(self, entries: Sequence[Entry]) -> Review:
-        """Return the state after the entries that were not undone."""
-        return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
+        """Return the state after the entries that were not undone.
+
+        Raises:
+            ModelError: They are not about this model.
+        """
+        try:
+            return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
+        except DecisionError as error:
+            raise ModelError(
+                f"{self.folder / REVIEW_FILE}: holds decisions about another model ({error}); put the file of this "
+                "model in its place, or move it away"
+            ) from None
 
 
 def arguments_as_json(decision: Decision) -> str:
