@@ -20,6 +20,7 @@ from statistics import median
 
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
+from newfound.review.store import LogWriter
 
 REPEATS = 5
 
@@ -40,7 +41,7 @@ def main(model: Path) -> dict[str, float]:
         writing = session.store.log.writing
 
         @contextmanager
-        def timed() -> Iterator[object]:
+        def timed() -> Iterator[LogWriter]:
             started = time.process_time()
             with writing() as log:
                 yield log
