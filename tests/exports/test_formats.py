@@ -242,9 +242,6 @@ def test_an_agent_is_what_the_vendor_documents():
             jsonschema.validate(json.loads(archive.read(name)), ES_PHRASES if "_usersays_" in name else ES_INTENT)
 
 
-WIDE = ["＝1+1", "＋1", "－1", "＠SUM(1)"]
-
-
 def test_a_table_for_spreadsheets_holds_no_formula():
     texts = [
         '=HYPERLINK("http://evil", "a")',
@@ -254,7 +251,7 @@ def test_a_table_for_spreadsheets_holds_no_formula():
         "\tx",
         "\rx",
         "\nx",
-        *WIDE,
+        *"＝＋－＠",
         "'=x",
         "a\r=b",
         "where is my card?",
