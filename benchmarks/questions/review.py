@@ -25,7 +25,8 @@ from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.model.classifier import IntentModel
 from newfound.review.decisions import Decision
-from newfound.review.session import ReviewSession, ReviewView
+from newfound.review.queries import ReviewView
+from newfound.review.session import ReviewSession
 from newfound.review.views import QueueItem
 from newfound.workflows.refitting import RefitRequest, refit
 

@@ -15,7 +15,7 @@ const session = await ort.InferenceSession.create(join(folder, about.graph));
 
 // This tokenizer does not cut texts; the last token of a text marks its end and has to stay.
 const rows = texts.map((text) => {
-  const { ids } = tokenizer.encode(text);
+  const { ids } = tokenizer.encode(text.replace(/^[\p{Cc}\p{Cf}\p{Z}]*$/u, "")); // a text of which nothing can be seen
   return ids.length > about.max_length ? [...ids.slice(0, about.max_length - 1), ids.at(-1)] : ids;
 });
 const length = about.pad_to === "max_length" ? about.max_length : Math.max(...rows.map((row) => row.length));

@@ -9,20 +9,26 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
 
+def is_blank(text: str) -> bool:
+    """Return whether a text has only spaces, control and format characters."""
+    return all(c.isspace() or category(c) in ("Cc", "Cf", "Zs", "Zl", "Zp") for c in text)
+
+
 def classify(folder: Path, texts: list[str]) -> list[dict[str, Any]]:
-    """Return the intent of each text; None if it belongs to a rejected intent."""
+    """Return the intent of each text; None if it belongs to a rejected intent, or if nothing of it can be seen."""
     about = json.loads((folder / "intents.json").read_text("utf-8"))
     tokenizer = Tokenizer.from_file(str(folder / about["tokenizer"]))
     length = about["max_length"] if about["pad_to"] == "max_length" else None
     tokenizer.enable_padding(pad_id=about["pad_id"], length=length)
     session = onnxruntime.InferenceSession(folder / about["graph"], providers=["CPUExecutionProvider"])
-    encoded = tokenizer.encode_batch(texts)
+    encoded = tokenizer.encode_batch(["" if is_blank(text) else text for text in texts])
     inputs = {
         "input_ids": np.array([e.ids for e in encoded], dtype=np.int64),
         "attention_mask": np.array([e.attention_mask for e in encoded], dtype=np.int64),

@@ -31,4 +31,5 @@ ENCODING: Final = "utf-8"
 LANGUAGE: Final = "en"
 CHECKPOINT_SECONDS: Final = 5.0
 MAX_LOGS: Final = 100_000  # distinct utterances that a fit learns from
+MIN_PROBABILITY_TO_EXPORT: Final = 0.5  # of utterances that the model put into an accepted intent
 ENGINE: Final[Engine] = "local"

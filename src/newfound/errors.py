@@ -108,6 +108,27 @@ class WrongEncoding(DataError):
     """A file's bytes are not in the character encoding it was read with."""
 
 
+class NothingToExport(DataError):
+    """An export would hold nothing.
+
+    Attributes:
+        left_out: The number of utterances that were left out because nobody labelled or accepted them.
+    """
+
+    def __init__(self, left_out: int, *, only_accepted: bool = False) -> None:
+        self.left_out = left_out
+        if left_out:
+            message = (
+                f"nobody has labelled or accepted any of the {left_out:,} utterances; accept intents in the review, or "
+                "include what the model has guessed, with a lower probability"
+            )
+        elif only_accepted:
+            message = "no intent was accepted yet; accept some in the review, or export all of them"
+        else:
+            message = "no intent that was asked for has an utterance; ask for others"
+        super().__init__(f"nothing to export: {message}")
+
+
 class SettingsError(NewfoundError):
     """An option or parameter has a value that cannot work."""
 

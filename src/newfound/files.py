@@ -81,8 +81,9 @@ def _other_content(target: Path) -> str:
     names = {path.name for path in target.iterdir()}
     if names - MODEL_FILES:
         return sorted(names - MODEL_FILES)[0]
-    try:
-        is_model = not names or json.loads((target / "model.json").read_bytes())["format"] == MODEL_FORMAT
+    about = target / "model.json"
+    try:  # a pipe would never end
+        is_model = not names or (about.is_file() and json.loads(about.read_bytes())["format"] == MODEL_FORMAT)
     except (OSError, ValueError, KeyError, TypeError):
         is_model = False
     return "" if is_model else "not a newfound model"

@@ -12,6 +12,7 @@ from itertools import islice
 
 MAX_NAMES_COMPARED = 20_000
 MAX_LENGTH_COMPARED = 300  # characters
+INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of Unicode: control, format, separators
 MIN_LIKENESS = 0.6  # from 0 to 1, as difflib measures it
 
 # Words that carry no meaning of their own in a request. Short on purpose: other languages pass through unharmed.
@@ -47,6 +48,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_folded = {name.casefold(): name for name in islice(known, MAX_NAMES_COMPARED)}
     close = get_close_matches(word.casefold()[:MAX_LENGTH_COMPARED], by_folded, n=2, cutoff=MIN_LIKENESS)
     return f" (did you mean {' or '.join(repr(by_folded[name][:80]) for name in close)}?)" if close else ""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether nothing of a text can be seen: it has only spaces, control and format characters, or none."""
+    return all(character.isspace() or unicodedata.category(character) in INVISIBLE for character in text)
 
 
 def has_half_character(text: str) -> bool:

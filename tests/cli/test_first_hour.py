@@ -196,7 +196,7 @@ def test_exports_without_the_network_are_those_with_it(model, tmp_path, tiny_enc
     if decisions:
         decide(model, *decisions)
     corpus = package.load(model, encoder=tiny_encoder).corpus()
-    assert exported(model, tmp_path / "x.csv") == list(zip(corpus.texts, corpus.labels, strict=True))
+    assert exported(model, tmp_path / "x.csv", "--with-guesses") == list(zip(corpus.texts, corpus.labels, strict=True))
 
 
 def test_exports_of_accepted_intents_and_of_sure_utterances(model, tmp_path):
@@ -207,12 +207,41 @@ def test_exports_of_accepted_intents_and_of_sure_utterances(model, tmp_path):
     first, second = new_intents(model)
     decide(model, ("accept", {"intent": first}))
     assert {label for _, label in exported(model, out, "--only", "accepted")} == {first}
-    assert {label for _, label in exported(model, out, "--only", "new")} == {first, second}
+    assert {label for _, label in exported(model, out, "--only", "new")} == {first}
+    assert {label for _, label in exported(model, out, "--only", "new", "--with-guesses")} == {first, second}
     assert exported(model, out, "--new") == exported(model, out, "--only", "new")
     utterances = [json.loads(line) for line in (model / "utterances.jsonl").read_text().splitlines()]
     sure = [u["text"] for u in utterances if u["labelled"] or u["probability"] >= 0.6]
     assert 0 < len(sure) < len(utterances)
-    assert [text for text, _ in exported(model, out, "--min-probability", "60%")] == sure
+    assert [text for text, _ in exported(model, out, "--with-guesses", "--min-probability", "60%")] == sure
+
+
+def test_an_export_holds_what_people_labelled_or_accepted_and_counts_the_rest(model, tmp_path):
+    first, second = new_intents(model)
+    names = [intent["name"] for intent in json.loads((model / "model.json").read_text())["intents"]]
+    utterances = [json.loads(line) for line in (model / "utterances.jsonl").read_text().splitlines()]
+    labelled = [u["text"] for u in utterances if u["labelled"]]
+    done = newfound("export", model, "--to", "csv", "--out", tmp_path / "a.csv")
+    assert f"{len(labelled)} labelled by people, 0 that the model put into accepted intents, 0 guesses" in done.stdout
+    left_out = len(utterances) - len(labelled)
+    assert f"Left out: {left_out} guesses of the model; 2 new intents are not accepted yet." in done.stdout
+    assert "--with-guesses" in done.stdout
+    assert [text for text, _ in exported(model, tmp_path / "a.csv")] == labelled
+
+    guess = next(u["text"] for u in utterances if not u["labelled"] and names[u["intent"]] == second)
+    decide(model, ("accept", {"intent": first}), ("move", {"texts": [guess], "to": "pay"}))
+    in_first = [u for u in utterances if not u["labelled"] and names[u["intent"]] == first]
+    sure = [u["text"] for u in in_first if u["probability"] >= 0.5]
+    found = exported(model, tmp_path / "b.csv")
+    assert {text for text, _ in found} == {*labelled, *sure, guess}
+    assert dict(found)[guess] == "pay"
+    assert len(found) == len(labelled) + len(sure) + 1
+    everything = newfound("export", model, "--to", "csv", "--out", tmp_path / "c.csv", "--with-guesses")
+    others = len(utterances) - len(labelled) - len(sure) - 1
+    assert f"{len(labelled) + 1} labelled by people, {len(sure)} that the model" in everything.stdout
+    assert f", {others} guesses" in everything.stdout
+    assert "Left out" not in everything.stdout
+    assert len(exported(model, tmp_path / "d.csv", "--min-probability", 0)) == len(labelled) + len(in_first) + 1
 
 
 def test_exports_are_not_overwritten(model, tmp_path):
@@ -228,7 +257,7 @@ def test_exports_are_not_overwritten(model, tmp_path):
 def test_renamed_intents_are_printed(model, tmp_path):
     first, _ = new_intents(model)
     decide(model, ("rename", {"intent": first, "to": "faq/moving"}))
-    done = newfound("export", model, "--to", "rasa", "--out", tmp_path / "nlu.yml")
+    done = newfound("export", model, "--to", "rasa", "--out", tmp_path / "nlu.yml", "--with-guesses")
     assert "faq/moving is called faq_moving there" in done.stdout
 
 

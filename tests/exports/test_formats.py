@@ -243,13 +243,25 @@ def test_an_agent_is_what_the_vendor_documents():
 
 
 def test_a_table_for_spreadsheets_holds_no_formula():
-    texts = ['=HYPERLINK("http://evil", "a")', "+1", "-1", "@x", "\tx", "\rx", "'=x", "a\r=b", "where is my card?"]
+    texts = [
+        '=HYPERLINK("http://evil", "a")',
+        "+1",
+        "-1",
+        "@x",
+        "\tx",
+        "\rx",
+        "\nx",
+        *"＝＋－＠",
+        "'=x",
+        "a\r=b",
+        "where is my card?",
+    ]
     corpus = Corpus.of([*texts, "pay"], [*["a"] * len(texts), "=b"])
 
     written = EXPORTS["csv-safe"].content(corpus).decode()
     rows = list(csv.reader(io.StringIO(written, newline="")))
     assert rows[0] == ["text", "label"]
-    assert [text for text, _ in rows[1:]] == ["'" + text for text in texts[:6]] + [*texts[6:], "pay"]
+    assert [text for text, _ in rows[1:]] == ["'" + text for text in texts[:11]] + [*texts[11:], "pay"]
     assert [label for _, label in rows[1:]] == ["a"] * len(texts) + ["'=b"]
 
 

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newfound.errors import DecisionError
-from newfound.review.decisions import MAX_PARTS, Decision, Review, check_new
+from newfound.review.checks import MAX_PARTS, check_new
+from newfound.review.decisions import Decision, Review
 from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore

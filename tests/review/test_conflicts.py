@@ -13,8 +13,9 @@ from test_any_decisions import decisions
 
 from newfound.errors import ConflictError, DecisionError
 from newfound.files import REVIEW_FILE
+from newfound.review.checks import check_new
 from newfound.review.conflicts import contradicts
-from newfound.review.decisions import Decision, Review, check_new
+from newfound.review.decisions import Decision, Review
 from newfound.review.entries import Entry, events
 from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
@@ -254,3 +255,22 @@ def test_a_comment_that_two_parts_share_is_shown_once_when_they_are_merged_again
     review.apply(Decision("split", {"intent": "a", "into": {"x": ["1"], "y": ["2"]}}))
     review.apply(Decision("merge", {"intents": ["y"], "into": "x"}))
     assert review.comments == {"x": (0,)}
+
+
+def test_comments_on_an_intent_are_bounded_and_a_page_shows_the_latest(saved, tmp_path, tiny_encoder, monkeypatch):
+    session = ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
+    first, second = session.store.names[-2:]
+    comments = [Decision("comment", {"intent": first, "text": f"comment {i}"}) for i in range(200)]
+    session.decide(comments, author="ana")
+    with pytest.raises(DecisionError, match="has 200 comments, and more are not kept; undo some of them first"):
+        session.decide([Decision("comment", {"intent": first, "text": "one more"})], author="ana")
+    session.decide([Decision("comment", {"intent": second, "text": "of another"})], author="ana")
+    page = session.view().intent(first)
+    assert page.n_comments == 200
+    assert [entry.decision.arguments["text"] for entry in page.comments] == [f"comment {i}" for i in range(150, 200)]
+    session.decide([Decision("merge", {"intents": [second], "into": first})], author="ana")
+    assert session.view().intent(first).n_comments == 201, "what is recorded already stays"
+    monkeypatch.setattr("newfound.review.checks.MAX_COMMENTS", 10)
+    assert len(ReviewStore(session.folder).review().comments[first]) == 201, (
+        "earlier decisions are replayed as they are"
+    )

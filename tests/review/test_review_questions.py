@@ -37,7 +37,7 @@ def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_t
     asked = [int(inquiry.rows[q.row]) for q in questions]
     assert [i.utterance.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
     ids = [item.utterance.id for item in items]
-    assert len(ids) == len(set(ids)) == len(view._undecided)
+    assert len(ids) == len(set(ids)) == len(view.undecided)
     assert items[0].candidates[0].name == items[0].utterance.intent or items[0].asks_about
 
 

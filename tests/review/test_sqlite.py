@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import newfound
 from newfound.errors import ModelError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision
@@ -159,3 +161,50 @@ def test_an_empty_file_holds_no_decision(folder):
     assert store.entries() == []
     store.decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
     assert len(store.entries()) == 1
+
+
+def test_decisions_about_another_model_are_refused_with_the_name_of_the_file(folder, themed, tiny_encoder, tmp_path):
+    from newfound.methods.kmeans import KMeans
+
+    labels = ["other" if label == "pay" else label for label in themed.labels]
+    other = KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=1, device="cpu").fit(themed.texts, labels)
+    other.save(tmp_path / "other")
+    shutil.copy(folder / REVIEW_FILE, tmp_path / "other" / REVIEW_FILE)
+    message = rf"other/{REVIEW_FILE}: holds decisions about another model \(no intent 'pay'.*\); put the file of this"
+    with pytest.raises(ModelError, match=message):
+        ReviewStore(tmp_path / "other").review()
+    with pytest.raises(ModelError, match=message):
+        ReviewStore(tmp_path / "other").decide([Decision("accept", {"intent": "leak"})], author="ana")
+    done = newfound("inspect", tmp_path / "other")
+    assert done.returncode == 2
+    assert f"other/{REVIEW_FILE}: holds decisions about another model" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("model.json", ["inspect", "MODEL"]),
+        ("utterances.jsonl", ["export", "MODEL", "--to", "csv", "--out", "x.csv"]),
+        (REVIEW_FILE, ["inspect", "MODEL"]),
+        (f"{REVIEW_FILE}-wal", ["review", "log", "MODEL"]),
+        ("weights.safetensors", ["predict", "MODEL", "texts.txt"]),
+        ("encoder/x", ["report", "MODEL", "--out", "x.html"]),
+    ],
+)
+def test_a_pipe_in_a_model_folder_is_refused_and_not_waited_for(folder, tmp_path, tiny_folder, name, command):
+    """Opening a pipe waits for somebody who writes into it, so the commands run in a process that can be stopped."""
+    about = json.loads((folder / "model.json").read_text())
+    about["encoder"]["included"] = True
+    (folder / "model.json").write_text(json.dumps(about))
+    shutil.copytree(tiny_folder, folder / "encoder")
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    (tmp_path / "texts.txt").write_text("pay my bill")
+    given = [str(folder) if part == "MODEL" else part for part in command]
+    done = subprocess.run(
+        [sys.executable, "-m", "newfound", *given], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2, done.stdout
+    assert f"{name}: is not a regular file; refused" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -180,8 +180,11 @@ def test_exports_are_named_counted_and_can_be_of_accepted_intents_only(page, tmp
     to_view(page, "export")
     page.wait_for_selector("#export-clu:has-text('Azure conversational language understanding')")
     counts = page.locator("fieldset label").all_text_contents()
-    assert re.fullmatch(r" All 5 intents, \d+ utterances", counts[0]), counts
-    assert re.fullmatch(r" Accepted new intents only 1 intents?, \d+ utterances", counts[1]), counts
+    kinds = r"\d+ utterances: \d+ labelled by people, \d+ in accepted intents"
+    assert re.fullmatch(rf" Labelled and accepted 4 intents, {kinds}, 0 guesses", counts[0]), counts
+    assert re.fullmatch(rf" Accepted new intents only 1 intent, {kinds}, 0 guesses", counts[1]), counts
+    assert re.fullmatch(rf" With the guesses of the model 5 intents, {kinds}, [1-9]\d* guess(es)?", counts[2]), counts
+    assert "1 new intent is not accepted yet" in page.locator("#left-out").text_content()
     page.check("#only-accepted")
     page.fill("#language", "pt-br")
     assert page.locator("#export-rasa").get_attribute("href") == "/v1/export/rasa?language=pt-br&only=accepted"

@@ -43,12 +43,14 @@ def test_matching_is_one_to_one_and_leaves_out_what_has_a_name():
     predictions = [Prediction(str(i), intent, False, 1.0, 0.0) for i, intent in enumerate(intents)]
     corpus = Corpus.of([p.text for p in predictions], labels)
     new = ["n1", "n2", "n3", "named"]
-    matches = match_intents(corpus, predictions, names=["pay", *new], new=new)
+    statuses = {name: "accepted" if name == "n1" else "new" for name in new}
+    matches = match_intents(corpus, predictions, names=["pay", *new], statuses=statuses)
     assert [(m.intent, m.label, m.shared, m.of_intent, m.of_label) for m in matches] == [
         ("n1", "x", 2, 3, 3),
         ("n2", "y", 1, 2, 2),
         ("n3", None, 0, 1, 0),
     ]
+    assert [(m.status, m.suggests_rename) for m in matches] == [("accepted", True), ("new", False), ("new", False)]
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +59,15 @@ def labelled():
     return list(known.texts), list(known.labels)
 
 
+def file_of(labelled, folder):
+    with (folder / "labelled.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([("text", "label"), *zip(*labelled, strict=True)])
+    return folder / "labelled.csv"
+
+
 @pytest.fixture
 def file(labelled, tmp_path):
-    with (tmp_path / "labelled.csv").open("w", newline="") as stream:
-        csv.writer(stream).writerows([("text", "label"), *zip(*labelled, strict=True)])
-    return tmp_path / "labelled.csv"
+    return file_of(labelled, tmp_path)
 
 
 def test_scores_are_those_of_the_rows(saved, labelled, tmp_path, tiny_encoder):
@@ -97,6 +103,37 @@ def test_a_renamed_intent_is_compared_by_its_name(saved, labelled, tmp_path, tin
     assert after.labels_by_name == before.labels_by_name + 1
     assert after.accuracy == before.accuracy
     assert best.intent not in [match.intent for match in after.matches]
+
+
+@pytest.mark.parametrize("next_round", ["update", "refit"])
+def test_an_accepted_intent_is_matched_like_a_new_one_also_when_it_is_known(
+    next_round, saved, labelled, tmp_path, tiny_encoder
+):
+    """Accepting changes no answer; before, the next round compared accepted intents by their made-up names only."""
+    folder = shutil.copytree(saved, tmp_path / "model")
+    store = ReviewStore(folder)
+    new = [name for name in store.names if name not in store.known]
+    store.decide([Decision("accept", {"intent": name}) for name in new], author="ana")
+    settings = {"encoder": tiny_encoder, "device": "cpu"}
+    if next_round == "update":
+        model = newfound.update(folder, ["cancel book today", "cancel book now", "stop book"], n_new=1, **settings)
+    else:
+        model = newfound.refit(folder, **settings)
+    assert all(intent.known for intent in model.model.intents if intent.name in new)
+    model.model.save(tmp_path / "next")
+    result = newfound.evaluate(tmp_path / "next", labelled, encoder=tiny_encoder)
+    matches = {match.intent: match for match in result.matches}
+    assert {matches[name].status for name in new} == {"accepted"}
+    assert {matches[name].label for name in new} == {"move", "solar"}
+    assert result.accuracy_matched > 20, "compared by name, none of them would be right"
+    suggested = next(match for match in result.matches if match.suggests_rename)
+    done = command("evaluate", tmp_path / "next", file_of(labelled, tmp_path))
+    assert f'- rename: {{"intent": "{suggested.intent}", "to": "{suggested.label}"}}' in done.stdout
+    renamed = {"intent": suggested.intent, "to": suggested.label}
+    ReviewStore(tmp_path / "next").decide([Decision("rename", renamed)], author="ana")
+    again = newfound.evaluate(tmp_path / "next", labelled, encoder=tiny_encoder)
+    assert again.accuracy == result.accuracy
+    assert suggested.label not in [match.label for match in again.matches]
 
 
 def test_the_command_prints_tables_of_80_columns(saved, file, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 import newfound
 from commands import newfound as command
 from conftest import themed_corpus
-from newfound.errors import DataError, NothingAccepted
+from newfound.errors import DataError, NothingAccepted, NothingToExport
 from newfound.exports.registry import EXPORTS
 from newfound.report.page import write_page
 from newfound.review.decisions import Decision
@@ -45,8 +45,11 @@ def test_the_model_predicts_is_evaluated_reported_and_exported(folder, texts, ti
     write_page(reviewed, tmp_path / "report.html", title="my-bot")
     assert "0 known ones" in (tmp_path / "report.html").read_text()
     assert all(0 < intent.certainty <= 1 for intent in reviewed.intents)
+    with pytest.raises(NothingToExport, match=r"any of the \d+ utterances; accept intents in the review, or include"):
+        newfound.export(folder, "rasa", tmp_path / "nlu.yml", encoder=tiny_encoder)
+    assert not (tmp_path / "nlu.yml").exists()
     for name in EXPORTS:
-        newfound.export(folder, name, tmp_path / f"export-{name}", encoder=tiny_encoder)
+        newfound.export(folder, name, tmp_path / f"export-{name}", encoder=tiny_encoder, with_guesses=True)
         assert (tmp_path / f"export-{name}").exists()
 
 

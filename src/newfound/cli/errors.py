@@ -54,6 +54,11 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.EngineError, "choose fewer workers", "choose fewer with --workers"),
     (errors.EngineError, "no Ray cluster at", "--ray-address: no Ray cluster at"),
     (
+        errors.NothingToExport,
+        "accept intents in the review, or include what the model has guessed, with a lower probability",
+        "accept intents with `newfound review`, or add --with-guesses, with a lower --min-probability if one is given",
+    ),
+    (
         errors.NothingAccepted,
         "accept some first, or accept all of them",
         "accept some with `newfound review apply`, or add --accept-all",

@@ -29,7 +29,7 @@ from newfound.cli.options import (
 from newfound.cli.output import quiet_output, writing_output
 from newfound.cli.parsing import precision_named, share
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import certainty, examples, print_evaluation, print_table, printable
+from newfound.cli.show import certainty, examples, print_evaluation, print_export, print_table, printable
 from newfound.data.readers import READERS
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
@@ -245,16 +245,26 @@ def export(
         typer.Option("--only", help="new: only intents that were not known before; accepted: only accepted ones."),
     ] = None,
     min_probability: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--min-probability", help="Leave out utterances of the logs whose intent is less probable, e.g. `0.8`."
+            "--min-probability",
+            help="Leave out utterances of the logs whose intent is less probable, e.g. `0.8`. By default "
+            f"{defaults.MIN_PROBABILITY_TO_EXPORT}, and 0 with --with-guesses.",
         ),
-    ] = "0",
+    ] = None,
+    with_guesses: Annotated[
+        bool,
+        typer.Option(
+            "--with-guesses",
+            help="Also write what nobody labelled or accepted: utterances of the logs in known intents, and new "
+            "intents that are not accepted.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
     precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
-    """Write the intents after the review as training data for a bot platform, or the classifier as an ONNX graph."""
+    """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
     from newfound.workflows.exporting import ExportRequest, checked_only
     from newfound.workflows.exporting import export as run_workflow
 
@@ -264,16 +274,17 @@ def export(
         out,
         language=language,
         only=checked_only(only, new),
-        min_probability=share(min_probability, "--min-probability"),
+        min_probability=None if min_probability is None else share(min_probability, "--min-probability"),
+        with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,
         precision=precision_named(precision),
     )
     result = run_workflow(request)
-    if not result.utterances:
+    if result.counts is None:
         print(f"Wrote the classifier of {result.intents} intents to {result.path}")
         return
-    print(f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}")
+    print_export(result, result.counts, with_guesses=with_guesses)
     for intent, name in result.renamed.items():
         print(f"{printable(intent)} is called {printable(name)} there")
 

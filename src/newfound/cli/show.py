@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent
-    from newfound.workflows.evaluation import Evaluation
+    from newfound.workflows.evaluation import Evaluation, IntentMatch
+    from newfound.workflows.exporting import ExportCounts, ExportResult
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -70,12 +72,16 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
         f"expected error {result.calibration_error:.1f} %"
     )
     if result.matches:
-        print("\nNew intents and the labels they match best, one to one:\n")
+        print("\nNew and accepted intents and the labels they match best, one to one:\n")
         rows = [
-            (m.intent, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", f"{m.of_label:,}" if m.label else "")
+            (
+                *(m.intent, m.status, m.label or "none"),
+                *(f"{m.shared:,}", f"{m.of_intent:,}", f"{m.of_label:,}" if m.label else ""),
+            )
             for m in result.matches
         ]
-        print_table(("new intent", "label", "both", "of intent", "of label"), rows)
+        print_table(("intent", "status", "label", "both", "of intent", "of label"), rows)
+    _print_renames([m for m in result.matches if m.suggests_rename])
     if result.confusions and worst:
         print("\nThe worst confused pairs:\n")
         pairs = [
@@ -83,6 +89,35 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             for c in result.confusions[:worst]
         ]
         print_table(("label", "predicted as", "count", "of label"), pairs)
+
+
+def print_export(result: ExportResult, counts: ExportCounts, *, with_guesses: bool) -> None:
+    """Print what was exported, who says that the utterances have their intents, and what was left out.
+
+    Args:
+        result: What was written where.
+        counts: How many utterances are of which kind.
+        with_guesses: Whether guesses were asked for.
+    """
+    print(
+        f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}: {counts.labelled:,} "
+        f"labelled by people, {counts.accepted:,} that the model put into accepted intents, {counts.guesses:,} guesses"
+    )
+    if counts.left_out and not with_guesses:
+        new = f"; {counts.new_intents} new intents are not accepted yet" if counts.new_intents else ""
+        print(
+            f"Left out: {counts.left_out:,} guesses of the model{new}. Accept intents with `newfound review`, or add "
+            "--with-guesses to include all"
+        )
+
+
+def _print_renames(matches: Sequence[IntentMatch]) -> None:
+    """Print the decisions that give accepted intents the names of the labels that they match."""
+    if matches:
+        print("\nThese accepted intents match a label. Rename them in the review to compare them by name:\n")
+        for match in matches:
+            pair = json.dumps({"intent": match.intent, "to": match.label}, ensure_ascii=False)
+            print(printable(f"- rename: {pair}"))
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:

@@ -16,6 +16,7 @@ from newfound.errors import SettingsError
 from newfound.exports.predictions import COLUMNS
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
 from newfound.model.types import Prediction
+from newfound.text import is_blank
 
 if TYPE_CHECKING:
     from newfound.review.columns import ReviewedColumns
@@ -129,12 +130,13 @@ class Predictor:
         Args:
             texts: The texts; one that is None or blank belongs to no intent and has no probability.
         """
-        cleaned = [(text or "").strip()[:MAX_TEXT_LENGTH] for text in texts]
+        cleaned = ["" if text is None or is_blank(text) else text.strip()[:MAX_TEXT_LENGTH] for text in texts]
         answers = iter(self.predictions([text for text in cleaned if text]))
         rows = [next(answers) if text else None for text in cleaned]
         columns: dict[str, list[Any]] = {
             name: [None if row is None else getattr(row, name) for row in rows] for name in COLUMNS
         }
+        columns["intent"] = [self.settings.limits.fallback if row is None else row.intent for row in rows]
         if self.settings.top:
             columns["top"] = [None if row is None else [asdict(one) for one in row.top] for row in rows]
         return columns

@@ -73,7 +73,7 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
         add_encoder(builder, source)
     except (NotExportable, EncoderError) as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
-    products = _add_head(builder, reviewed.columns)
+    products = _add_head(builder, reviewed.columns, _backend(reviewed).num_special_tokens_to_add(False))
     outputs: list[tuple[str, list[str | int]]] = [
         (PROBABILITIES, ["texts", len(reviewed.names)]),
         (SIMILARITY, ["texts"]),
@@ -81,7 +81,15 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
     return builder.model(outputs), products
 
 
-def _add_head(builder: GraphBuilder, columns: ReviewedColumns) -> list[str]:
+def _add_has_content(builder: GraphBuilder, n_special: int) -> str:
+    """Add whether a text has more tokens than those that mark its ends, [texts, 1]; if not, it has no intent."""
+    from newfound.encoders.onnx.store import MASK
+
+    tokens = builder.add("ReduceSum", MASK, builder.weight("axis 1", [1]), keepdims=1)
+    return builder.add("Greater", tokens, builder.weight("tokens without content", np.int64(n_special)))
+
+
+def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -> list[str]:
     """Add what lies between the vectors and the probabilities; return the names of its products."""
     from newfound.encoders.onnx.store import VECTORS
     from newfound.review.columns import was_split_again
@@ -91,7 +99,10 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns) -> list[str]:
     temperature = builder.weight("temperature", np.float32(classifier.temperature))
     axis = builder.weight("axis 1", [1])
     cosines = builder.add("MatMul", direction, builder.weight("intents", classifier.prototypes.T), name=COSINES)
-    builder.add("ReduceMax", cosines, axis, keepdims=0, name=SIMILARITY)
+    has_content = _add_has_content(builder, n_special)
+    closest = builder.add("ReduceMax", cosines, axis, keepdims=1)
+    closest = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
+    builder.add("Squeeze", closest, axis, name=SIMILARITY)
     taught = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
     found = _add_reliability(builder, taught, classifier.is_new, classifier.reliability)
     named = builder.add("MatMul", found, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
@@ -107,7 +118,7 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns) -> list[str]:
         added = builder.add("MatMul", parts, weight, name=f"{name}.named")
         named = builder.add("Add", named, added)
         products += [f"{name}.cosines", f"{name}.named"]
-    builder.add("Identity", named, name=PROBABILITIES)
+    builder.add("Where", has_content, named, builder.weight("zero", np.float32(0)), name=PROBABILITIES)
     return products
 
 
@@ -134,12 +145,16 @@ def _add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: fl
     return builder.add("Add", known, changed)
 
 
-def _tokenizer(reviewed: ReviewedModel) -> bytes:
-    """Return tokenizer.json, which cuts texts at the largest length and leaves padding to the caller."""
+def _backend(reviewed: ReviewedModel) -> Any:
     backend = getattr(reviewed.encoder.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelError("this model cannot be exported to ONNX: its tokenizer has no tokenizer.json")
-    state = json.loads(backend.to_str())
+    return backend
+
+
+def _tokenizer(reviewed: ReviewedModel) -> bytes:
+    """Return tokenizer.json, which cuts texts at the largest length and leaves padding to the caller."""
+    state = json.loads(_backend(reviewed).to_str())
     cut = {"direction": "Right", "max_length": reviewed.encoder.max_length, "strategy": "LongestFirst", "stride": 0}
     return to_json({**state, "truncation": cut, "padding": None})
 

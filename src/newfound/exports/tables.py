@@ -11,7 +11,8 @@ from typing import Literal
 from newfound.data.corpus import Corpus
 from newfound.errors import MissingExtra
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets may run a cell that begins with one of these
+# Spreadsheets may run a cell that begins with one of these; some take the wide forms of East Asian keyboards as well.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def to_csv(corpus: Corpus, name: str, language: str) -> bytes:
@@ -22,9 +23,9 @@ def to_csv(corpus: Corpus, name: str, language: str) -> bytes:
 def to_csv_safe(corpus: Corpus, name: str, language: str) -> bytes:
     """Return the corpus as CSV that is safe to open in a spreadsheet.
 
-    A cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an apostrophe before it, so that
-    spreadsheets show it as text instead of running it as a formula. Reading the file does not remove the apostrophe.
-    Every cell is quoted, so that a carriage return inside a cell does not begin a new row.
+    A cell that begins with `=`, `+`, `-`, `@`, one of their wide forms, a tab or a line end gets an apostrophe before
+    it, so that spreadsheets show it as text instead of running it as a formula. Reading the file does not remove the
+    apostrophe. Every cell is quoted, so that a carriage return inside a cell does not begin a new row.
     """
     rows = zip(corpus.texts, corpus.labels, strict=True)
     return _csv_rows(((_without_formula(text), _without_formula(label)) for text, label in rows), csv.QUOTE_ALL)

@@ -12,7 +12,7 @@ from torch import Tensor
 from newfound.algorithms.neighbours import nearest
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance, certainty_of
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
@@ -27,9 +27,7 @@ def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> fl
     Args:
         utterances: The training utterances; labelled ones do not count.
     """
-    logs = [u for u in utterances if not u.labelled]
-    total = sum(u.count for u in logs)
-    return round(sum(u.count * (1 - u.probability) for u in logs) / total, 4) if total else 0.0
+    return round(1 - certainty_of(utterances), 4)
 
 
 def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
@@ -119,9 +117,7 @@ class IntentDescriber:
 
     def certainty(self, intent: int) -> float:
         """Return the mean probability of an intent's utterances from the logs, weighted by their count; 1 if none."""
-        logs = [self.utterances[i] for i in self.rows(intent) if not self.utterances[i].labelled]
-        total = sum(u.count for u in logs)
-        return round(sum(u.count * u.probability for u in logs) / total, 4) if total else 1.0
+        return certainty_of(self.utterances[i] for i in self.rows(intent))
 
     @cached_property
     def expected_error(self) -> float:

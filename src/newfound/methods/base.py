@@ -323,7 +323,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def intents(self) -> tuple[Intent, ...]:
         return self._fitted().intents
 
-    def predict(self, texts: Sequence[str]) -> list[str]:
+    def predict(self, texts: Sequence[str]) -> list[str | None]:
         return self._fitted().predict(texts)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -193,13 +193,29 @@ def _is_position(value: Any) -> bool:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of a file in the folder; it must exist and must not be a link to another place."""
+    """Return the path of a file or folder in a model folder. It must exist, and must not be a link to another place.
+
+    Args:
+        folder: The model folder.
+        name: The name of the file or folder. A folder is looked through.
+
+    Raises:
+        ModelError: It is missing, leads elsewhere, or is a pipe or the like, which may never end.
+    """
     path = folder / name
     if not path.exists():
         raise ModelError(f"{path}: missing; the model folder is damaged, restore it or fit the model again")
     if path.resolve().parent != folder.resolve():
         raise ModelError(f"{path}: leads out of the model folder; refused")
+    check_regular(*(path.rglob("*") if path.is_dir() else [path]))
     return path
+
+
+def check_regular(*paths: Path) -> None:
+    """Refuse what is neither a file nor a folder, such as a named pipe; reading it may never end."""
+    for path in paths:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ModelError(f"{path}: is not a regular file; refused")
 
 
 def damaged(path: Path, what: str = "") -> ModelError:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from newfound.errors import SettingsError
-from newfound.model.types import Intent, RankedIntent
+from newfound.model.types import Intent, Prediction, RankedIntent, Status
+from newfound.text import is_blank
 
 Array = npt.NDArray[np.float32]
 TEXTS_PER_BATCH = 1_024
@@ -114,6 +115,61 @@ def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliab
     kept = np.where(best > rival, needed.clip(reliability, 1.0), np.float32(reliability)).astype(np.float32)
     changed: Array = np.where(is_new, kept * probabilities + (1 - kept) * even, probabilities)
     return changed
+
+
+def without_blank(probabilities: Array, texts: Sequence[str]) -> Array:
+    """Return the probabilities with zeros for texts of which nothing can be seen: they belong to no intent.
+
+    Args:
+        probabilities: Of the intents, [n, intents].
+        texts: The texts.
+    """
+    blank = [row for row, text in enumerate(texts) if is_blank(text)]
+    if blank:
+        probabilities = probabilities.copy()
+        probabilities[blank] = 0.0
+    return probabilities
+
+
+def best_of(probabilities: Array) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return probability and number of the best intent, [n] each; the number after the last means no intent.
+
+    Args:
+        probabilities: Of the intents, [n, intents]. What a row lacks to 1 is the probability of no intent.
+    """
+    no_intent = 1 - probabilities.sum(1, keepdims=True)
+    every = np.concatenate([probabilities, no_intent], axis=1)
+    best = every.argmax(1)
+    return np.take_along_axis(every, best[:, None], axis=1)[:, 0], best
+
+
+def predictions_of(
+    texts: Sequence[str],
+    probabilities: Array,
+    outliers: npt.NDArray[np.float64],
+    statuses: Mapping[str, Status],
+    *,
+    top: int = 0,
+) -> list[Prediction]:
+    """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
+
+    Args:
+        texts: The texts.
+        probabilities: Of the intents, [n, intents].
+        outliers: How unlike all intents each text is, [n].
+        statuses: The status of each intent, in the order of the intents.
+        top: How many of the most probable intents each prediction holds.
+    """
+    names = list(statuses)
+    value, best = best_of(probabilities)
+    ranked = ranked_intents(probabilities, names, top)
+    predictions = []
+    for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
+        name = names[i] if i < len(names) else None
+        status = None if name is None else statuses[name]
+        outlier = 1.0 if is_blank(text) else o
+        predictions.append(Prediction(text, name, status == "known", rounded(p), outlier, status, r))
+    return predictions
 
 
 def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:

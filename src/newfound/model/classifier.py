@@ -22,10 +22,10 @@ from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
 from newfound.encoders.ragged import Ragged
-from newfound.model.arrays import Classifier, batches_of, ranked_intents
+from newfound.model.arrays import Classifier, batches_of, predictions_of, without_blank
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
-from newfound.model.types import Intent, Prediction, Utterance
+from newfound.model.types import Intent, Prediction, Utterance, certainty_of
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
@@ -172,9 +172,23 @@ class IntentModel(FittedClassifier):
             utterances=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
 
+    def with_accepted(self, names: Collection[str]) -> IntentModel:
+        """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
+        return self._with(intents=[replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
+
     def with_reliability(self, reliability: float) -> IntentModel:
-        """Return the same model with another share of the probability of new intents that stays with them."""
-        return self._with(reliability=reliability)
+        """Return the same model with another share of the probability of new intents that stays with them.
+
+        The stored probabilities of its utterances and the certainty of its intents follow.
+        """
+        changed = self._with(reliability=reliability)
+        if reliability == self.reliability or not self.utterances:
+            return changed
+        probability = changed.columns.probabilities(self.utterance_vectors.numpy()).max(1).round(4).tolist()
+        utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
+        certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
+        intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
+        return changed._with(intents=intents, utterances=utterances)
 
     def _with(
         self,
@@ -203,18 +217,17 @@ class IntentModel(FittedClassifier):
         return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return probabilities [n, intents], in the order of `intents`."""
-        pieces = [self.columns.probabilities(self._vectors(batch).cpu().numpy()) for batch in batches_of(texts)]
-        return np.concatenate(pieces) if pieces else np.empty((0, len(self.intents)), np.float32)
+        """Return probabilities [n, intents], in the order of `intents`; zeros for a text that belongs to no intent."""
+        return without_blank(self.columns.probabilities(self.transform(texts)), texts)
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the position of the most probable intent in `intents` for each text, [n]; known intents come first."""
         best: npt.NDArray[np.int64] = self.predict_proba(texts).argmax(1).astype(np.int64)
         return best
 
-    def predict(self, texts: Sequence[str]) -> list[str]:
-        """Return the name of the most probable intent of each text."""
-        return [self.intents[i].name for i in self.predict_ids(texts)]
+    def predict(self, texts: Sequence[str]) -> list[str | None]:
+        """Return the name of the most probable intent of each text; None for a text of which nothing can be seen."""
+        return [prediction.intent for prediction in self.classify(texts)]
 
     def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
         """Return one prediction per text, with its probability and its outlier score.
@@ -224,16 +237,9 @@ class IntentModel(FittedClassifier):
             top: How many of the most probable intents each prediction holds.
         """
         vectors = self.transform(texts)
-        probabilities = self.columns.probabilities(vectors)
-        probability, best = probabilities.max(1), probabilities.argmax(1)
-        outlier = self.columns.outliers(vectors)
-        ranked = ranked_intents(probabilities, [intent.name for intent in self.intents], top)
-        return [
-            Prediction(text, self.intents[i].name, self.intents[i].known, p, o, self.intents[i].status, r)
-            for text, i, p, o, r in zip(
-                texts, best.tolist(), probability.tolist(), outlier.tolist(), ranked, strict=True
-            )
-        ]
+        probabilities = without_blank(self.columns.probabilities(vectors), texts)
+        statuses = {intent.name: intent.status for intent in self.intents}
+        return predictions_of(texts, probabilities, self.columns.outliers(vectors), statuses, top=top)
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""

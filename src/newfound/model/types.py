@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -32,7 +33,8 @@ class Intent:
         exemplars: Central utterances that differ from one another.
         keywords: The words that distinguish it from other intents, best first.
         border: The utterances that are closest to belonging to another intent.
-        accepted: Whether a person has accepted it as an intent.
+        accepted: Whether a person has accepted it as an intent. A known intent with this mark was found in logs and
+            accepted in an earlier round.
         labelled: The number of its utterances that a person labelled.
         certainty: The mean probability of its utterances from the logs; 1 if it has none; None in older models.
         overlaps: The intents it overlaps with, the largest overlap first.
@@ -55,6 +57,12 @@ class Intent:
     def status(self) -> Status:
         """Whether the intent is known, accepted or new."""
         return "known" if self.known else "accepted" if self.accepted else "new"
+
+    @property
+    def discovered(self) -> bool:
+        """Whether it was found in logs, in this round or an earlier one; otherwise labelled data have named it."""
+        is_without_labels = self.certainty is not None and not self.labelled  # a folder written without the mark
+        return not self.known or self.accepted or is_without_labels
 
     @property
     def expected_error(self) -> float | None:
@@ -122,9 +130,10 @@ class Prediction:
 
     Attributes:
         text: The text.
-        intent: The name of the intent; None if the text belongs to no intent.
+        intent: The name of the intent; None if the text belongs to no intent, for instance because nothing of it can be
+            seen.
         known: Whether the intent is a known one.
-        probability: The probability of the intent.
+        probability: The probability of the intent, or of no intent.
         outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1; of all
             training utterances, if fewer than 100 are labelled. A text with a score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
@@ -138,3 +147,16 @@ class Prediction:
     outlier: float
     status: Status | None = None
     top: tuple[RankedIntent, ...] = ()
+
+
+def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
+    """Return the mean probability of utterances from the logs, weighted by their count; 1 if there are none.
+
+    The expected error that reports, pages and refits show is what is missing to 1.
+
+    Args:
+        utterances: The utterances; those that a person labelled do not count.
+    """
+    logs = [u for u in utterances if not u.labelled]
+    total = sum(u.count for u in logs)
+    return round(sum(u.count * u.probability for u in logs) / total, 4) if total else 1.0

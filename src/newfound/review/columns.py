@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from newfound.model.arrays import Array, Classifier, ranked_intents, rounded, softmax, unit
+from newfound.model.arrays import Array, Classifier, predictions_of, softmax, unit, without_blank
 from newfound.model.types import Prediction
 from newfound.review.decisions import WHOLE, Review
 
@@ -48,6 +48,7 @@ class ReviewedColumns:
         named: Array = columns @ self.names_of_columns
         for column in self.prototypes:
             named += (columns[:, [column]] * self._share(column, vectors)) @ self.names_of_parts(column)
+        named = without_blank(named, texts)
         for row, text in enumerate(texts):
             if text in self.review.moved:
                 self._assign(named[row], self.review.moved[text])
@@ -64,14 +65,8 @@ class ReviewedColumns:
             top: How many of the most probable intents each prediction holds.
         """
         named, outliers = self.probabilities(texts, vectors), self.classifier.outliers(vectors)
-        value, best = best_of(named)
-        ranked = ranked_intents(named, self.names, top)
-        predictions = []
-        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
-            name = self.names[i] if i < len(self.names) else None
-            status = None if name is None else self.review.status(name)
-            predictions.append(Prediction(text, name, status == "known", rounded(p), o, status, r))
-        return predictions
+        statuses = {name: self.review.status(name) for name in self.names}
+        return predictions_of(texts, named, outliers, statuses, top=top)
 
     def names_of_parts(self, column: int) -> Array:
         """Return which intent each part of a split column is, [parts, intents]; a rejected part is none."""
@@ -105,14 +100,6 @@ def was_split_again(prototypes: Array) -> npt.NDArray[np.bool_]:
     """Return which parts were split again, so that nothing is left of them, [parts]."""
     empty: npt.NDArray[np.bool_] = np.linalg.norm(prototypes, axis=-1) == 0
     return empty
-
-
-def best_of(named: Array) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return probability and number of the best intent, [n] each; the number after the last means no intent."""
-    no_intent = 1 - named.sum(1, keepdims=True)  # the probability of rejected columns
-    every = np.concatenate([named, no_intent], axis=1)
-    best = every.argmax(1)
-    return np.take_along_axis(every, best[:, None], axis=1)[:, 0], best
 
 
 def _part_prototypes(parts: Sequence[Sequence[str]], vectors_of: Callable[[Sequence[str]], Array], width: int) -> Array:

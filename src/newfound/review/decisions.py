@@ -9,8 +9,7 @@ the utterance belongs to one of the parts.
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +20,7 @@ from newfound.text import did_you_mean
 WHOLE = -1  # in place of the number of a part, for a column that was never split
 Slot = tuple[int, int]  # a column of the model, and a part of it
 MAX_NAME_LENGTH = 200  # characters
-MAX_PARTS = 20  # of one split
-MAX_DESCRIBING_TEXTS = 200  # of one part
 MAX_COMMENT_LENGTH = 2_000  # characters
-# Marks that change the direction of the text around them. A name that contains one can look like another name.
-DIRECTION_MARKS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
-INVISIBLE_AT_THE_ENDS = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +125,7 @@ class Review:
 
     def _merge(self, arguments: dict[str, Any]) -> None:
         (into,) = _texts(arguments, "into", other_arguments=("intents",))
-        names = _list_of_texts(arguments, "intents")
+        names = list_of_texts(arguments, "intents")
         for name in (*names, into):
             self._check_exists(name)
         if not set(names) - {into}:
@@ -148,7 +142,7 @@ class Review:
         into = arguments.get("into")
         if not isinstance(into, dict) or len(into) < 2:
             raise DecisionError("split: `into` needs at least two names, each with a few utterances")
-        groups = {name: tuple(_list_of_texts(into, name)) for name in into}
+        groups = {name: tuple(list_of_texts(into, name)) for name in into}
         for name in groups:
             if name != intent:
                 self._check_free(name)
@@ -214,7 +208,7 @@ class Review:
 
     def _move(self, arguments: dict[str, Any]) -> None:
         """Move utterances to an intent, to a new intent (`create: true`), or to no intent (`to: null`)."""
-        texts = _list_of_texts(arguments, "texts")
+        texts = list_of_texts(arguments, "texts")
         if "to" in arguments and arguments["to"] is None:
             _texts(arguments, other_arguments=("texts", "to"))
             self._assign(texts, None)
@@ -327,64 +321,6 @@ def shown(decision: Decision, width: int = 100) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def check_new(decision: Decision, texts: Collection[str]) -> None:
-    """Check what is required of new decisions only. Earlier decisions are replayed without this check.
-
-    Args:
-        decision: The new decision.
-        texts: The utterances of the model; empty if they are not stored.
-
-    Raises:
-        DecisionError: A name is not readable, a split has too many parts or texts, or a moved text is not in the model.
-    """
-    arguments = decision.arguments
-    for name in _new_names(decision):
-        _check_visible(name)
-    if decision.kind == "comment" and isinstance(arguments.get("text"), str):
-        _check_comment(arguments["text"])
-    if decision.kind == "split":
-        into = arguments.get("into")
-        if isinstance(into, dict) and len(into) > MAX_PARTS:
-            raise DecisionError(f"split: at most {MAX_PARTS} parts at a time; split one of them again")
-        if isinstance(into, dict) and any(isinstance(t, list) and len(t) > MAX_DESCRIBING_TEXTS for t in into.values()):
-            raise DecisionError(f"split: at most {MAX_DESCRIBING_TEXTS} utterances describe a part; give the clearest")
-    if decision.kind == "move" and texts:
-        unknown = [text for text in _list_of_texts(arguments, "texts") if text not in texts]
-        if unknown:
-            meant = did_you_mean(unknown[0], texts)
-            raise DecisionError(f"move: {unknown[0][:80]!r} is not among the utterances of this model{meant}")
-
-
-def _new_names(decision: Decision) -> list[str]:
-    """Return the names of intents that a decision introduces."""
-    arguments = decision.arguments
-    into = arguments.get("into")
-    names = {
-        "rename": [arguments.get("to")],
-        "move": [arguments.get("to")] if arguments.get("create") is True else [],
-        "split": list(into) if isinstance(into, dict) else [],
-    }.get(decision.kind, [])
-    return [name for name in names if isinstance(name, str)]
-
-
-def _check_comment(text: str) -> None:
-    """Refuse direction marks and control characters other than line breaks and tabs."""
-    for character in text:
-        if character in DIRECTION_MARKS or (unicodedata.category(character) == "Cc" and character not in "\n\t"):
-            raise DecisionError(f"a comment must not hold the invisible character U+{ord(character):04X}")
-
-
-def _check_visible(name: str) -> None:
-    """Refuse a name with line breaks, direction marks or other invisible characters, or with nothing visible."""
-    invisible = [c for c in name if c in DIRECTION_MARKS or unicodedata.category(c) in ("Cc", "Zl", "Zp", "Co", "Cn")]
-    if invisible:
-        raise DecisionError(f"an intent's name must not hold the invisible character U+{ord(invisible[0]):04X}")
-    if name and (name[0] in INVISIBLE_AT_THE_ENDS or name[-1] in INVISIBLE_AT_THE_ENDS or name != name.strip()):
-        raise DecisionError("an intent's name must not begin or end with a space or an invisible character")
-    if not any(unicodedata.category(c)[0] in "LNPS" for c in name):
-        raise DecisionError("an intent's name needs something visible")
-
-
 def _texts(arguments: dict[str, Any], *names: str, other_arguments: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the arguments with these names, which must be texts; any but these and `other_arguments` is refused."""
     expected = (*names, *other_arguments)
@@ -399,7 +335,13 @@ def _texts(arguments: dict[str, Any], *names: str, other_arguments: Sequence[str
     return tuple(arguments[name] for name in names)
 
 
-def _list_of_texts(arguments: Mapping[str, Any], name: str) -> list[str]:
+def list_of_texts(arguments: Mapping[str, Any], name: str) -> list[str]:
+    """Return an argument that must be a list of at least one text.
+
+    Args:
+        arguments: The arguments of a decision.
+        name: The name of the argument.
+    """
     texts = arguments.get(name)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise DecisionError(f"{name!r} needs a list of at least one text")

@@ -17,15 +17,15 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.arrays import rounded
+from newfound.model.arrays import best_of, rounded
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent, Prediction
-from newfound.review.columns import ReviewedColumns, best_of
+from newfound.review.columns import ReviewedColumns
 from newfound.review.decisions import WHOLE, Review
 from newfound.review.store import ReviewStore
-from newfound.review.stored import described_without_network
+from newfound.review.stored import accepted_intents, described_without_network, discovered_intents
 
 VectorsOf = Callable[[Sequence[str]], Tensor]
 
@@ -64,6 +64,16 @@ class ReviewedModel(FittedClassifier):
     def labels_(self) -> Names:
         """The intent of each training utterance after the review, [n]; None for no intent."""
         return array_of_names([u.intent for u in self.assigned])
+
+    @property
+    def discovered(self) -> set[str]:
+        """The intents that were found in logs, in this round or an earlier one, whether or not they are known now."""
+        return discovered_intents(self.review, self.model.intents)
+
+    @property
+    def accepted(self) -> set[str]:
+        """The discovered intents that a person accepted, in this round or an earlier one."""
+        return accepted_intents(self.review, self.model.intents)
 
     @property
     def encoder(self) -> Encoder:

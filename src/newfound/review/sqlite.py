@@ -20,6 +20,7 @@ from typing import Any
 
 from newfound.errors import ConflictError, ModelError
 from newfound.files import REVIEW_FILE
+from newfound.model.about import check_regular
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.store import arguments_as_json
@@ -60,7 +61,7 @@ class SqliteLog:
     @contextmanager
     def writing(self) -> Iterator[_Writer]:
         """Lock the log; what is written inside the block is committed when it ends, unless it raises."""
-        self._refuse_link()
+        self._refuse_others()
         with _explained(self.path):
             connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)
             try:
@@ -78,7 +79,7 @@ class SqliteLog:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Open the file for reading only; if that is not possible, as in some read-only folders, read a copy."""
-        self._refuse_link()
+        self._refuse_others()
         with _explained(self.path):
             connection = self._open_for_reading(self.path)
             if connection is not None:
@@ -119,9 +120,12 @@ class SqliteLog:
                 raise
         return None
 
-    def _refuse_link(self) -> None:
-        if self.path.is_symlink() or any(Path(f"{self.path}{suffix}").is_symlink() for suffix in SIDE_FILE_SUFFIXES):
+    def _refuse_others(self) -> None:
+        """Refuse links, and what is not a regular file."""
+        paths = [self.path, *(Path(f"{self.path}{suffix}") for suffix in SIDE_FILE_SUFFIXES)]
+        if any(path.is_symlink() for path in paths):
             raise ModelError(f"{self.path}: is a link, or has one beside it; refused")
+        check_regular(*paths)
 
 
 class _Writer:

@@ -11,15 +11,19 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from newfound.errors import ConflictError, DecisionError
-from newfound.model.about import describe, read_utterances
+from newfound.errors import ConflictError, DecisionError, ModelError
+from newfound.files import REVIEW_FILE
+from newfound.model.about import describe, read_intents, read_utterances
+from newfound.review.checks import check_new
 from newfound.review.conflicts import check_conflicts
-from newfound.review.decisions import Decision, Review, check_new, replay, shown
+from newfound.review.decisions import Decision, Review, replay, shown
 from newfound.review.entries import Entry, version_of
 from newfound.review.words import in_words
 from newfound.text import has_half_character
+
+T = TypeVar("T")
 
 
 class LogWriter(Protocol):
@@ -66,9 +70,9 @@ class ReviewStore:
             folder: The model folder.
         """
         self.folder = Path(folder)
-        intents = describe(self.folder)["intents"]
-        self.names = [intent["name"] for intent in intents]
-        self.known = [intent["name"] for intent in intents if intent["known"]]
+        self.intents = read_intents(self.folder, describe(self.folder))
+        self.names = [intent.name for intent in self.intents]
+        self.known = [intent.name for intent in self.intents if intent.known]
         self.log = open_log(self.folder)
 
     @property
@@ -114,35 +118,48 @@ class ReviewStore:
         """
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
-        if not self.exists:
-            self._check(decisions, [], expected_version, check)  # so that refused decisions do not create a file
-        with self.log.writing() as log:
-            entries = log.entries()
-            self._check(decisions, entries, expected_version, check)
-            log.add(decisions, author)
-            return log.entries()[len(entries) :]
 
-    def _check(
-        self,
-        decisions: Sequence[Decision],
-        entries: Sequence[Entry],
-        expected_version: int | None,
-        check: Callable[[Review], None] | None,
-    ) -> None:
-        """Raise an error if these decisions are not possible after the recorded ones."""
-        check_conflicts(entries, expected_version, decisions)
+        def prepare(entries: Sequence[Entry]) -> Callable[[LogWriter], list[Entry]]:
+            check_conflicts(entries, expected_version, decisions)
+            review = self._after(decisions, entries)
+            if check is not None:
+                check(review)
+
+            def record(log: LogWriter) -> list[Entry]:
+                log.add(decisions, author)
+                return log.entries()[len(entries) :]
+
+            return record
+
+        return self._record(prepare)
+
+    def _record(self, prepare: Callable[[Sequence[Entry]], Callable[[LogWriter], T]]) -> T:
+        """Change the log. What takes long, and may be refused, is done before the log is locked.
+
+        Args:
+            prepare: Function that checks the change against all entries and returns what writes it. It is called again
+                if somebody else has changed the log meanwhile.
+        """
+        while True:
+            entries = self.entries()
+            write = prepare(entries)
+            with self.log.writing() as log:
+                if log.entries() == entries:
+                    return write(log)
+
+    def _after(self, decisions: Sequence[Decision], entries: Sequence[Entry]) -> Review:
+        """Return the state after new decisions, or raise an error if they are not possible after the recorded ones."""
         review = self.replay(entries)
         for number, decision in enumerate(decisions, 1):
             try:
                 arguments_as_json(decision)
-                check_new(decision, self._texts)
+                check_new(decision, self._texts, review)
                 review.apply(decision)
                 review.check_consistent()
             except DecisionError as error:
                 where = f"decision {number}, {shown(decision)}: " if len(decisions) > 1 else ""
                 raise DecisionError(f"{where}{error}") from None
-        if check is not None:
-            check(review)
+        return review
 
     def undo(
         self,
@@ -169,18 +186,21 @@ class ReviewStore:
             DecisionError: There is no such decision, or later decisions build on it.
             ConflictError: Somebody else has undone it, or the review was begun anew since `expected_version`.
         """
-        if not self.exists:
-            check_conflicts([], expected_version, [])
-            raise DecisionError("there is no decision to undo")
-        with self.log.writing() as log:
-            entries = log.entries()
+
+        def prepare(entries: Sequence[Entry]) -> Callable[[LogWriter], Entry]:
             check_conflicts(entries, expected_version, [])
             chosen = _decision_to_undo(entries, author if only_own else None, id)
             review = self._without(chosen, [entry for entry in entries if entry.undone_at is None])
             if check is not None:
                 check(review)
-            log.mark_undone(chosen.id, author)
-            return chosen
+
+            def record(log: LogWriter) -> Entry:
+                log.mark_undone(chosen.id, author)
+                return chosen
+
+            return record
+
+        return self._record(prepare)
 
     def _without(self, chosen: Entry, in_effect: Sequence[Entry]) -> Review:
         """Return the state without a decision, or raise an error that names the first decision that builds on it."""
@@ -204,8 +224,18 @@ class ReviewStore:
         return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
 
     def replay(self, entries: Sequence[Entry]) -> Review:
-        """Return the state after the entries that were not undone."""
-        return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
+        """Return the state after the entries that were not undone.
+
+        Raises:
+            ModelError: They are not about this model.
+        """
+        try:
+            return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
+        except DecisionError as error:
+            raise ModelError(
+                f"{self.folder / REVIEW_FILE}: holds decisions about another model ({error}); put the file of this "
+                "model in its place, or move it away"
+            ) from None
 
 
 def arguments_as_json(decision: Decision) -> str:

@@ -57,6 +57,27 @@ def described_without_network(review: Review, intents: Sequence[Intent]) -> tupl
     )
 
 
+def discovered_intents(review: Review, intents: Sequence[Intent]) -> set[str]:
+    """Return the intents that were found in logs, in this round or an earlier one, after the review.
+
+    Args:
+        review: The state of the review.
+        intents: The intents as the model folder describes them, one for each column.
+    """
+    named_by_labels = {name for (column, _), name in review.slots.items() if not intents[column].discovered}
+    return set(review.names) - named_by_labels
+
+
+def accepted_intents(review: Review, intents: Sequence[Intent]) -> set[str]:
+    """Return the discovered intents that a person accepted, in this round or an earlier one.
+
+    Args:
+        review: The state of the review.
+        intents: The intents as the model folder describes them, one for each column.
+    """
+    return discovered_intents(review, intents) & (review.known | review.accepted)
+
+
 def _name_of_each_column(review: Review) -> list[str] | None:
     """Return the names of the model's columns; None if a column is split or rejected, or if two have one name."""
     names = [name for (_, part), name in sorted(review.slots.items()) if part == WHOLE and name is not None]

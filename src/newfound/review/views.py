@@ -121,7 +121,8 @@ class IntentPage:
         split: A proposal to split it.
         total: The number of its utterances.
         utterances: Some of them, the least certain first.
-        comments: What people said about it.
+        comments: What people said about it, the latest ones.
+        n_comments: The number of all comments on it.
     """
 
     intent: Intent
@@ -130,6 +131,7 @@ class IntentPage:
     total: int
     utterances: tuple[ListedUtterance, ...]
     comments: tuple[Entry, ...] = ()
+    n_comments: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -24,6 +25,7 @@ from newfound.errors import ConflictError, DecisionError, NewfoundError
 from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
+from newfound.serve.schemas.errors import describe_errors
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
@@ -72,6 +74,8 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
+    describe = app.openapi
+    app.openapi = cache(lambda: describe_errors(describe()))  # type: ignore[method-assign]
     guard = GuardMiddleware(app, settings, service.metrics.request)
     _add_error_handlers(app)
     predictions.add_routes(app, service)

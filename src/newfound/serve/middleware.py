@@ -89,7 +89,7 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 500
+        started, status, is_head = time.perf_counter(), 500, scope["method"] == "HEAD"
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -100,11 +100,14 @@ class GuardMiddleware:
                     *message.get("headers", []),
                     *(header for header in SECURITY_HEADERS if header[0] not in names),
                 ]
+            elif is_head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
             body = await self._check_and_read(scope, receive)
-            await self._app(scope, _replay(body, receive), send_with_headers)
+            asked = {**scope, "method": "GET"} if is_head else scope  # the same answer, without its body
+            await self._app(asked, _replay(body, receive), send_with_headers)
         except Refused as refused:
             await _refuse(refused, send_with_headers)
         finally:
@@ -179,7 +182,7 @@ class GuardMiddleware:
         identity = self.sessions.use(self.session_key(scope), keep_alive=scope["path"] not in PATHS_A_PAGE_ASKS_ALONE)
         if identity is not None:
             return identity
-        if scope["path"] == "/" and scope["method"] == "GET":
+        if scope["path"] == "/" and scope["method"] in ("GET", "HEAD"):
             raise Refused(303, "log in first", location="/login")
         raise Refused(401, "a token is needed: Authorization: Bearer ...", www_authenticate="Bearer")
 

@@ -14,7 +14,8 @@ from newfound.errors import ConflictError, ModelError, NewfoundError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import ABOUT_FILE
 from newfound.model.types import Prediction
-from newfound.review.session import ReviewSession, ReviewView
+from newfound.review.queries import ReviewView
+from newfound.review.session import ReviewSession
 from newfound.serve.batching import Batcher
 from newfound.serve.jobs import BackgroundJobs
 from newfound.serve.metrics import ServerMetrics

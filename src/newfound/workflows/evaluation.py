@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
@@ -24,6 +24,8 @@ from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOp
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.model.types import Prediction
+
+FoundStatus = Literal["new", "accepted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,11 @@ class EvaluatedUtterance:
 
 @dataclass(frozen=True, slots=True)
 class IntentMatch:
-    """A new intent of the model and the label it is matched to.
+    """An intent that was found in logs and the label it is matched to.
 
     Attributes:
         intent: The intent.
+        status: Whether it is new, or accepted, in this round or an earlier one.
         label: The label; None if all labels are matched to other intents.
         shared: The number of utterances that have both.
         of_intent: The number of utterances that are predicted as the intent.
@@ -85,10 +88,17 @@ class IntentMatch:
     """
 
     intent: str
+    status: FoundStatus
     label: str | None
     shared: int
     of_intent: int
     of_label: int
+
+    @property
+    def suggests_rename(self) -> bool:
+        """Whether an accepted intent is mostly what the label says, so that it should have the label's name."""
+        is_same = 2 * self.shared > self.of_intent and 2 * self.shared > self.of_label
+        return self.status == "accepted" and is_same
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +132,7 @@ class Evaluation:
         accuracy_matched: The accuracy on the others; None if there are none.
         mean_confidence: The mean probability of the predicted intents.
         calibration_error: The expected calibration error.
-        matches: The new intents of the model that no label names, with the labels they are matched to.
+        matches: The new and accepted intents that no label names, with the labels they are matched to.
         confusions: The pairs of a label and a wrong intent, the most frequent first.
         rows: The result of each utterance.
         path: The file that was written; None if none was.
@@ -146,6 +156,7 @@ class Evaluation:
         """Return the evaluation as JSON values, without the single utterances."""
         values = asdict(self)
         del values["rows"], values["path"]
+        values["matches"] = [{**asdict(m), "suggests_rename": m.suggests_rename} for m in self.matches]
         return values
 
 
@@ -153,8 +164,8 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     """Classify labelled utterances and compare the predictions with the labels.
 
     A label that is the name of an intent of the model must be predicted by this name. The labels that the model does
-    not know are matched one to one to its new intents, so that as many utterances as possible agree; new intents whose
-    name is one of the labels are not matched.
+    not know are matched one to one to the intents that were found in logs, new or accepted, so that as many utterances
+    as possible agree; intents whose name is one of the labels are not matched.
 
     Args:
         request: Which model to evaluate, and on which utterances.
@@ -170,8 +181,11 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     corpus = _labelled_corpus(request, reporter or Silent())
     model = opened(request.model, request.encoder, request.device, request.precision)
     predictions = model.classify(corpus.texts)
-    new = [name for name in model.names if name not in model.review.known]
-    matches = match_intents(corpus, predictions, names=model.names, new=new)
+    discovered, accepted = model.discovered, model.accepted
+    statuses: dict[str, FoundStatus] = {
+        name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
+    }
+    matches = match_intents(corpus, predictions, names=model.names, statuses=statuses)
     rows = _rows(corpus, predictions, {match.intent: match.label for match in matches})
     if out is not None:
         write_atomically(out, _as_csv(rows))
@@ -193,15 +207,19 @@ def _labelled_corpus(request: EvaluateRequest, reporter: Reporter) -> Corpus:
 
 
 def match_intents(
-    corpus: Corpus, predictions: Sequence[Prediction], *, names: Sequence[str], new: Sequence[str]
+    corpus: Corpus,
+    predictions: Sequence[Prediction],
+    *,
+    names: Sequence[str],
+    statuses: Mapping[str, FoundStatus],
 ) -> tuple[IntentMatch, ...]:
-    """Match new intents one to one to the labels that the model does not know; matched ones first, the largest first.
+    """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 
     Args:
         corpus: The utterances with their labels.
         predictions: Their predictions.
         names: All intents of the model.
-        new: Its new intents.
+        statuses: The intents that were found in logs, with the status of each.
     """
     import numpy as np
 
@@ -209,7 +227,7 @@ def match_intents(
 
     sizes = corpus.sizes
     labels = sorted(set(sizes) - set(names))
-    intents = [name for name in new if name not in sizes]
+    intents = [name for name in statuses if name not in sizes]
     number_of_label = {label: i for i, label in enumerate(labels)}
     number_of_intent = {intent: i for i, intent in enumerate(intents)}
     pairs = [
@@ -226,7 +244,8 @@ def match_intents(
         match = matched.get(number)
         label = None if match is None else labels[match]
         both = 0 if match is None else shared[match, number]
-        found.append(IntentMatch(intent, label, both, predicted[intent], 0 if label is None else sizes[label]))
+        of_label = 0 if label is None else sizes[label]
+        found.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
     return tuple(sorted(found, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 

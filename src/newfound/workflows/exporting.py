@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +12,7 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Precision
 from newfound.encoders.precision import check_precision
-from newfound.errors import DataError, ModelError, SettingsError
+from newfound.errors import ModelError, NothingToExport, SettingsError
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
@@ -26,7 +27,7 @@ from newfound.model.about import read_utterances
 from newfound.model.types import AssignedUtterance
 from newfound.review.decisions import Review
 from newfound.review.store import ReviewStore
-from newfound.review.stored import assigned_without_network
+from newfound.review.stored import accepted_intents, assigned_without_network
 from newfound.training.progress import Reporter
 from newfound.workflows.models import ModelSource, name_of, opened
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 Only = Literal["new", "accepted"]
 """Which intents are exported: those that were not known before, or of these the accepted ones."""
+
+ExportKind = Literal["labelled", "accepted", "guess"]
+"""Who says that an utterance has its intent: a person; a person who accepted the intent and a sure model; a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,12 @@ class ExportRequest:
         only_new: The same as only="new".
         encoder: Where the model's encoder lies, if it cannot be found.
         only: "new" leaves out intents that were known before, "accepted" also those that nobody accepted.
-        min_probability: Leave out utterances of the logs whose intent is less probable. What a person labelled or
-            assigned is never left out for this.
+        min_probability: Leave out utterances of the logs whose intent is less probable; by default 0.5, and 0 with
+            guesses. What a person labelled or assigned is never left out for this.
         overwrite: Replace what is at `out`.
         precision: Of an ONNX graph: fp32 or int8.
+        with_guesses: Also write what nobody labelled or accepted: utterances of the logs that the model put into a
+            known intent or into a new one that is not accepted.
     """
 
     model: ModelSource
@@ -62,9 +68,65 @@ class ExportRequest:
     only_new: bool = False
     encoder: str | Encoder | None = None
     only: Only | None = None
-    min_probability: float = 0.0
+    min_probability: float | None = None
     overwrite: bool = False
     precision: Precision = defaults.PRECISION
+    with_guesses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExportChoice:
+    """Which utterances an export holds.
+
+    Attributes:
+        only: Which intents; None for all.
+        min_probability: The least probability of utterances of the logs; None for the default.
+        with_guesses: Whether it also holds what nobody labelled or accepted.
+    """
+
+    only: Only | None = None
+    min_probability: float | None = None
+    with_guesses: bool = False
+
+    def check(self) -> None:
+        """Refuse what is not a probability."""
+        if self.min_probability is not None and not 0 <= self.min_probability <= 1:
+            raise SettingsError(f"min_probability={self.min_probability} must lie between 0 and 1")
+
+    @property
+    def certainty(self) -> float:
+        """The least probability with which an utterance of the logs belongs to an accepted intent."""
+        return defaults.MIN_PROBABILITY_TO_EXPORT if self.min_probability is None else self.min_probability
+
+    @property
+    def least_probability(self) -> float:
+        """The least probability of utterances of the logs that are exported."""
+        return 0.0 if self.with_guesses and self.min_probability is None else self.certainty
+
+    def has_intent(self, intent: str, review: Review) -> bool:
+        """Return whether an intent is one of those that are exported."""
+        if self.only == "accepted":
+            return intent in review.accepted
+        return self.only is None or intent not in review.known
+
+
+@dataclass(frozen=True, slots=True)
+class ExportCounts:
+    """How many utterances of an export are of which kind.
+
+    Attributes:
+        labelled: Labelled or assigned by a person.
+        accepted: Put by the model, with at least the stated probability, into an intent that a person accepted.
+        guesses: Put by the model into another intent, or less surely.
+        left_out: Utterances of the same intents that the export does not hold.
+        new_intents: Intents that nobody has accepted yet, among those that were asked for.
+    """
+
+    labelled: int
+    accepted: int
+    guesses: int
+    left_out: int
+    new_intents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +138,14 @@ class ExportResult:
         utterances: The number of utterances in it; 0 if it is a classifier.
         intents: The number of intents in it.
         renamed: Intents that have another name in it, because the platform does not allow theirs.
+        counts: How many of the utterances are of which kind, and what was left out; None if it is a classifier.
     """
 
     path: Path
     utterances: int
     intents: int
     renamed: Mapping[str, str] = field(default_factory=dict)
+    counts: ExportCounts | None = None
 
 
 def export(request: ExportRequest, *, reporter: Reporter | None = None) -> ExportResult:
@@ -102,10 +166,10 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     format = export_format(request.to, path)
     check_language(request.language)
     only = checked_only(request.only, request.only_new)
-    check_min_probability(request.min_probability)
+    choice = ExportChoice(only, request.min_probability, request.with_guesses)
+    choice.check()
     check_target(format, path, overwrite=request.overwrite)
-    assigned, review = _assigned(request)
-    corpus = corpus_to_export(assigned, review, only=only, min_probability=request.min_probability)
+    corpus, counts = corpus_to_export(*_assigned(request), choice)
     write_export(
         corpus,
         request.to,
@@ -114,7 +178,7 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         language=request.language,
         overwrite=request.overwrite,
     )
-    return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus))
+    return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
 def _export_model(request: ExportRequest, path: Path) -> ExportResult:
@@ -122,7 +186,7 @@ def _export_model(request: ExportRequest, path: Path) -> ExportResult:
     from newfound.exports.onnx import FILES, check_can_export, write_onnx
 
     check_precision(request.precision)
-    if request.only is not None or request.only_new or request.min_probability:
+    if request.only is not None or request.only_new or request.min_probability or request.with_guesses:
         raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
     check_can_export()
     check_model_target(path, FILES, overwrite=request.overwrite)
@@ -142,14 +206,8 @@ def checked_only(only: str | None, only_new: bool = False) -> Only | None:
     return "accepted" if only == "accepted" else "new" if only == "new" or only_new else None
 
 
-def check_min_probability(value: float) -> None:
-    """Refuse what is not a probability."""
-    if not 0 <= value <= 1:
-        raise SettingsError(f"min_probability={value} must lie between 0 and 1")
-
-
-def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Review]:
-    """Return the utterances with their reviewed intents; the network is loaded only if it is needed."""
+def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
+    """Return the utterances, the review and the accepted intents; the network is loaded only if it is needed."""
     if isinstance(request.model, str | Path):
         store = ReviewStore(request.model)
         review = store.review()
@@ -158,31 +216,49 @@ def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Revi
             raise ModelError("the model was saved without its utterances; discover again and keep them")
         assigned = assigned_without_network(review, utterances)
         if assigned is not None:
-            return assigned, review
+            return assigned, review, accepted_intents(review, store.intents)
     reviewed = opened(request.model, request.encoder, "cpu")
-    return reviewed.assigned, reviewed.review
+    return reviewed.assigned, reviewed.review, reviewed.accepted
 
 
 def corpus_to_export(
-    assigned: Sequence[AssignedUtterance], review: Review, *, only: Only | None = None, min_probability: float = 0.0
-) -> Corpus:
-    """Return the utterances that an export holds, with their reviewed intents.
+    assigned: Sequence[AssignedUtterance], review: Review, accepted: Set[str], choice: ExportChoice
+) -> tuple[Corpus, ExportCounts]:
+    """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
 
     Args:
         assigned: The training utterances with their reviewed intents.
         review: The state of the review.
-        only: Which intents to keep.
-        min_probability: The least probability of utterances of the logs.
+        accepted: The discovered intents that were accepted, in this round or an earlier one.
+        choice: Which of the utterances the export holds.
+
+    Raises:
+        NothingToExport: No utterance is left.
     """
-    checked = review.checked
-    kept = [u for u in assigned if u.intent is not None and u.probability >= min_probability]
-    if only == "new":
-        kept = [u for u in kept if u.intent not in review.known]
-    elif only == "accepted":
-        kept = [u for u in kept if u.intent in review.accepted]
-        if not kept and not review.accepted:
-            raise DataError("no intent was accepted yet; accept some in the review, or export all of them")
+    candidates = [u for u in assigned if u.intent is not None and choice.has_intent(u.intent, review)]
+    checked, least = review.checked, choice.least_probability
+
+    def kind_of(u: AssignedUtterance) -> ExportKind:
+        if u.labelled or u.text in checked:
+            return "labelled"
+        return "accepted" if u.intent in accepted and u.probability >= choice.certainty else "guess"
+
+    kinds = [kind_of(u) for u in candidates]
+    is_kept = [
+        kind == "labelled" or (u.probability >= least and (kind == "accepted" or choice.with_guesses))
+        for u, kind in zip(candidates, kinds, strict=True)
+    ]
+    kept = [u for u, is_one in zip(candidates, is_kept, strict=True) if is_one]
+    number = Counter(kind for kind, is_one in zip(kinds, is_kept, strict=True) if is_one)
+    undecided = {u.intent for u in candidates} - review.known - review.accepted
+    counts = ExportCounts(
+        labelled=number["labelled"],
+        accepted=number["accepted"],
+        guesses=number["guess"],
+        left_out=len(candidates) - len(kept),
+        new_intents=len(undecided),
+    )
     if not kept:
-        raise DataError("there is no intent to export")
+        raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
     origins = [Origin(u.labelled or u.text in checked, u.source, u.count) for u in kept]
-    return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins)
+    return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins), counts

@@ -146,7 +146,7 @@ def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> Refit
     corpus, followed = reclustered(reviewed) if request.recluster else (reviewed.corpus(), 0)
     run = Run(reporter=reporter)
     fit(method, corpus, run)
-    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted)
+    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
     model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
     with reporter.task(COMPARING, 1) as task:
         changes = replace(compare(reviewed, model), reclustered=followed)
@@ -177,7 +177,7 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         now_known=tuple(sorted(before.review.accepted)),
         gone=tuple(name for name in before.names if name not in names),
         expected_error_before=expected_error_of(before.assigned),
-        expected_error_after=expected_error_of(after.utterances),
+        expected_error_after=expected_error_of(opened(after, None, "auto").assigned),
         utterances=len(compared),
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),

@@ -6,6 +6,8 @@ trains on all of them.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -47,6 +49,7 @@ from newfound.workflows.sources import (
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.llm.asking import LanguageModel
+    from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
 
 
@@ -119,7 +122,9 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
     from newfound.training.run import Run
 
     reviewed = opened(request.model, request.encoder, "cpu")
-    earlier, fresh = add_counts(_earlier(reviewed, accept_all=request.accept_all, reporter=reporter), logs)
+    decided = _decided(reviewed, accept_all=request.accept_all)
+    given = _names_given(reviewed, decided, reporter)
+    earlier, fresh = add_counts(_earlier(reviewed, decided), logs)
     check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
     settings = settings_of_effort(Consensus, request.effort, request.tune, device, reporter)
     method = Consensus(
@@ -132,30 +137,64 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
     run = Run(reporter=reporter)
     fit(method, earlier + fresh, run, llm=llm)
     tell_engine(method.model_, reporter)
-    model = with_asked_names(method.model_, llm)
+    model = with_asked_names(method.model_, llm).with_accepted(reviewed.discovered & decided)
+    model = with_names_given(model, given, reporter)
     save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _note_what_is_lost(reviewed: ReviewedModel, decided: set[str], reporter: Reporter) -> None:
-    """Say which intents that were renamed, split or merged, but not accepted, go back into the logs."""
-    found = {intent.name for intent in reviewed.model.intents}
-    lost = [name for name in reviewed.names if name not in decided and name not in found]
-    if lost:
-        names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
+def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter) -> dict[str, str | None]:
+    """Return the undecided utterances with the name that a person gave to their intent, if any did; say what follows.
+
+    Args:
+        reviewed: The reviewed model.
+        decided: The intents that are known in the next round.
+        reporter: Is told which names were given without accepting the intent.
+    """
+    made = {intent.name for intent in reviewed.model.intents}
+    given = [name for name in reviewed.names if name not in decided and name not in made]
+    if given:
         reporter.note(
-            f"{names}: not accepted, so that the utterances go back into the logs and what was decided about these "
-            "intents is lost; accept them first to keep it"
+            f"{_listed(given)}: renamed, split or merged, but not accepted, so that the utterances go back into the "
+            "logs; an intent that is found in them again keeps its name. Accept them first to keep them as they are"
         )
+    undecided = [u for u in reviewed.assigned if u.intent is not None and u.intent not in decided]
+    return {u.text: u.intent if u.intent in given else None for u in undecided}
 
 
-def _earlier(reviewed: ReviewedModel, *, accept_all: bool, reporter: Reporter) -> Corpus:
-    """The earlier utterances: those of decided intents with their label, all others without."""
-    review = reviewed.review
-    decided = set(reviewed.names) if accept_all else review.known | review.accepted
-    if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):
-        raise NothingAccepted
-    _note_what_is_lost(reviewed, decided, reporter)
+def with_names_given(model: IntentModel, given: Mapping[str, str | None], reporter: Reporter) -> IntentModel:
+    """Return the model in which new intents that a person has named before have these names again.
+
+    A new intent is the same as an earlier one if it has most utterances of the earlier one, and most of its own that
+    were undecided before are of that one.
+
+    Args:
+        model: The model of the new round.
+        given: The undecided utterances, each with the name that a person gave to its intent; None if nobody did.
+        reporter: Is told which names are lost.
+    """
+    sizes = Counter(name for name in given.values() if name is not None)
+    earlier: dict[int, Counter[str | None]] = defaultdict(Counter)
+    for u in model.utterances:
+        if u.text in given and not model.intents[u.intent].known:
+            earlier[u.intent][given[u.text]] += 1
+    names = [intent.name for intent in model.intents]
+    for position, counts in earlier.items():
+        name, shared = counts.most_common(1)[0]
+        if name is not None and name not in names and 2 * shared > max(sizes[name], counts.total()):
+            names[position] = name
+    lost = [name for name in sizes if name not in names]
+    if lost:
+        reporter.warn(f"{_listed(lost)}: not found again in the logs, so that the name is lost; accept intents first")
+    return model.with_names(names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+
+
+def _earlier(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
+    """Return the earlier utterances: those of decided intents with their label, all others without."""
     corpus = reviewed.corpus()
     keep = [label in decided for label in corpus.labels]
     labels = [label if kept else None for label, kept in zip(corpus.labels, keep, strict=True)]
@@ -163,3 +202,11 @@ def _earlier(reviewed: ReviewedModel, *, accept_all: bool, reporter: Reporter) -
         origin if kept else replace(origin, labelled=False) for origin, kept in zip(corpus.origins, keep, strict=True)
     ]
     return Corpus.of(corpus.texts, labels, origins)
+
+
+def _decided(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
+    """Return the intents that are known in the next round."""
+    review = reviewed.review
+    if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):
+        raise NothingAccepted
+    return set(reviewed.names) if accept_all else review.known | review.accepted

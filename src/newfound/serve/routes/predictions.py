@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.errors import DataError
+from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
@@ -25,10 +25,11 @@ from newfound.serve.schemas.responses import (
     Intents,
     Predicted,
     Predictions,
+    fields_of,
 )
 from newfound.serve.service import Service
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
-from newfound.workflows.exporting import Only, checked_only, corpus_to_export
+from newfound.workflows.exporting import ExportChoice, Only, checked_only, corpus_to_export
 from newfound.workflows.prediction import PredictionLimits
 
 
@@ -79,17 +80,18 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def exports() -> Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
-        def counts(only: Literal["accepted"] | None) -> CountsOut:
+        def counts(choice: ExportChoice) -> CountsOut:
+            reviewed = service.refresh().reviewed
             try:
-                reviewed = service.refresh().reviewed
-                corpus = corpus_to_export(reviewed.assigned, reviewed.review, only=only)
-            except DataError:
-                return CountsOut(intents=0, utterances=0)
-            return CountsOut(intents=len(corpus.intents), utterances=len(corpus))
+                corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
+            except NothingToExport as error:
+                return CountsOut(left_out=error.left_out)
+            return CountsOut(intents=len(corpus.intents), utterances=len(corpus), **fields_of(kinds))
 
         formats = [ExportOut(name=name, title=f.title, suffix=f.suffix) for name, f in EXPORTS.items()]
-        every, accepted = await run_in_threadpool(lambda: (counts(None), counts("accepted")))
-        return Exports(formats=formats, all=every, accepted=accepted)
+        choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
+        default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
+        return Exports(formats=formats, default=default, accepted=accepted, all=every)
 
     @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
     async def export(
@@ -100,20 +102,23 @@ def add_routes(app: FastAPI, service: Service) -> None:
             Only | None, Query(description="Only intents that were not known before, or only accepted ones")
         ] = None,
         min_probability: Annotated[
-            float, Query(ge=0, le=1, description="Leave out utterances of the logs whose intent is less probable")
-        ] = 0.0,
+            float | None,
+            Query(
+                ge=0,
+                le=1,
+                description="Leave out utterances of the logs whose intent is less probable; by default "
+                f"{defaults.MIN_PROBABILITY_TO_EXPORT}, and 0 with guesses",
+            ),
+        ] = None,
+        with_guesses: Annotated[bool, Query(description="Also return what nobody labelled or accepted")] = False,
     ) -> Response:
-        """Return the reviewed intents and utterances in the format of a bot platform."""
+        """Return what people labelled or accepted in the format of a bot platform."""
         chosen, name = export_format(format.value), service.session.folder.name
+        choice = ExportChoice(checked_only(only, only_new), min_probability, with_guesses)
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed
-            corpus = corpus_to_export(
-                reviewed.assigned,
-                reviewed.review,
-                only=checked_only(only, only_new),
-                min_probability=min_probability,
-            )
+            corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
             return chosen.content(corpus, name=name, language=language)
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"

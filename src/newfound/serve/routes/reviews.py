@@ -12,9 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from newfound.errors import DecisionError
 from newfound.review.decisions import parse
 from newfound.review.entries import events
-from newfound.review.session import ReviewView
+from newfound.review.queries import ReviewView
 from newfound.serve.routes.authors import author_of
-from newfound.serve.schemas.requests import DecisionsBody, TextBody, UndoBody
+from newfound.serve.schemas.requests import DecisionKind, DecisionsBody, TextBody, UndoBody
 from newfound.serve.schemas.reviews import (
     AllDetails,
     Decided,
@@ -40,6 +40,7 @@ from newfound.serve.service import Service
 
 T = TypeVar("T")
 MAX_EVENTS = 20  # in an answer
+MAX_ENTRIES = 500  # of the log in an answer
 CONFLICT: dict[int | str, dict[str, Any]] = {
     409: {"description": "Somebody decided something else about the same since this version"}
 }
@@ -180,7 +181,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await run_in_threadpool(record)
 
     @app.get("/v1/review/log", tags=["review"])
-    async def log() -> Log:
-        """Return who decided what, and when."""
+    async def log(
+        most: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = MAX_ENTRIES,
+        kind: Annotated[DecisionKind | None, Query(description="Only decisions of this kind")] = None,
+    ) -> Log:
+        """Return who decided what, and when: the latest decisions, in their order."""
         entries = await run_in_threadpool(service.session.store.entries)
-        return Log(entries=[EntryOut.of(entry) for entry in entries])
+        chosen = [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
+        return Log(total=len(chosen), entries=[EntryOut.of(entry) for entry in chosen[-most:]])

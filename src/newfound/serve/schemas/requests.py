@@ -12,6 +12,7 @@ from newfound.algorithms.estimation import Strategy
 from newfound.defaults import Conflicts, LogsHold
 from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
+from newfound.review.decisions import KINDS
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.text import has_half_character
 
@@ -40,7 +41,17 @@ Model = Annotated[
 ]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ExportName = Enum("ExportName", {name: name for name in (*EXPORTS, *ALIASES)}, type=str)  # type: ignore[misc]
+DecisionKind = Enum("DecisionKind", {kind: kind for kind in KINDS}, type=str)  # type: ignore[misc]
 MethodName = Enum("MethodName", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
+
+
+def _example(**values: Any) -> ConfigDict:
+    """Return a model's configuration with the example that the OpenAPI description shows."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [values]})
+
+
+KNOWN_EXAMPLE = [{"text": "where is my card?", "label": "card_arrival"}, {"text": "pay my bill", "label": "pay_bill"}]
+LOGS_EXAMPLE = ["is there a power cut in my street", "no electricity since noon"]
 
 
 class Body(BaseModel):
@@ -62,14 +73,14 @@ class PredictBody(Body):
         default=None, description="Return no intent for texts whose most probable intent is less probable"
     )
     fallback: Name | None = Field(default=None, description="The label of texts of no intent; null by default")
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"texts": ["where is my card?"]}]})
+    model_config = _example(texts=["where is my card?"])
 
 
 class TextBody(Body):
     """One utterance."""
 
     text: Text
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"text": "where is my card?"}]})
+    model_config = _example(text="where is my card?")
 
 
 class DecisionsBody(Body):
@@ -79,14 +90,7 @@ class DecisionsBody(Body):
     version: Version
     model: Model = None
     decisions: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_DECISIONS_IN_A_REQUEST)]
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"author": "ana", "version": 0, "decisions": [{"rename": {"intent": "refund_money", "to": "refund"}}]}
-            ]
-        },
-    )
+    model_config = _example(author="ana", version=0, decisions=[{"rename": {"intent": "refund_money", "to": "refund"}}])
 
 
 class UndoBody(Body):
@@ -98,6 +102,7 @@ class UndoBody(Body):
     id: int | None = Field(
         default=None, ge=0, lt=2**53, description="The number of the decision; without it, the author's last one"
     )
+    model_config = _example(author="ana", version=1)
 
 
 class RefitBody(Body):
@@ -108,6 +113,7 @@ class RefitBody(Body):
         default=True,
         description="Utterances around those that a person moved follow them; otherwise only what was decided changes",
     )
+    model_config = _example(author="ana")
 
 
 class ServeBody(Body):
@@ -115,6 +121,7 @@ class ServeBody(Body):
 
     author: Author = None
     which: Literal["result", "earlier"] = "result"
+    model_config = _example(author="ana", which="result")
 
 
 class KnownText(Body):
@@ -128,6 +135,7 @@ class EvaluateBody(Body):
     """Labelled utterances that predictions are compared with."""
 
     labelled: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    model_config = _example(labelled=KNOWN_EXAMPLE)
 
 
 class LabelledText(Body):
@@ -165,6 +173,7 @@ class CheckBody(Body):
 
     known: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    model_config = _example(known=KNOWN_EXAMPLE)
 
 
 class EstimateBody(KnownAndLogs):
@@ -173,6 +182,7 @@ class EstimateBody(KnownAndLogs):
     strategy: Strategy = "auto"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    model_config = _example(known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
 
 
 class DiscoverBody(KnownAndLogs):
@@ -184,6 +194,7 @@ class DiscoverBody(KnownAndLogs):
     logs_hold: LogsHold | None = None
     redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    model_config = _example(author="ana", known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
 
 
 class UpdateBody(Body):
@@ -195,3 +206,4 @@ class UpdateBody(Body):
     accept_all: bool = False
     redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    model_config = _example(author="ana", logs=LOGS_EXAMPLE)

@@ -53,13 +53,15 @@ class Predictions(BaseModel):
 
 
 class IntentMatchOut(BaseModel):
-    """A new intent of the model and the label it is matched to."""
+    """An intent that was found in logs and the label it is matched to."""
 
     intent: str
+    status: Literal["new", "accepted"] = Field(description="Accepted intents are matched like new ones")
     label: str | None
     shared: int = Field(description="Utterances that have both")
     of_intent: int = Field(description="Utterances that are predicted as the intent")
     of_label: int = Field(description="Utterances that have the label")
+    suggests_rename: bool = Field(description="Whether an accepted intent should have the label's name")
 
 
 class ConfusionOut(BaseModel):
@@ -188,16 +190,22 @@ class ExportOut(BaseModel):
 class CountsOut(BaseModel):
     """What an export holds."""
 
-    intents: int
-    utterances: int
+    intents: int = 0
+    utterances: int = 0
+    labelled: int = Field(default=0, description="Utterances that a person labelled or assigned")
+    accepted: int = Field(default=0, description="Utterances that the model put into accepted intents")
+    guesses: int = Field(default=0, description="Utterances that the model put into other intents, or less surely")
+    left_out: int = Field(default=0, description="Utterances of these intents that the export does not hold")
+    new_intents: int = Field(default=0, description="Intents that nobody has accepted yet")
 
 
 class Exports(BaseModel):
     """The formats, and what an export holds as the review stands."""
 
     formats: list[ExportOut]
-    all: CountsOut
+    default: CountsOut = Field(description="What people labelled or accepted")
     accepted: CountsOut = Field(description="With `only=accepted`: the accepted intents")
+    all: CountsOut = Field(description="With `with_guesses=true`: what nobody labelled or accepted as well")
 
 
 class Served(BaseModel):

@@ -224,7 +224,8 @@ class IntentPageOut(IntentOut):
     split: SplitOut | None
     total: int
     utterances: list[UtteranceOut]
-    comments: list[CommentOut]
+    comments: list[CommentOut] = Field(description="The latest ones")
+    n_comments: int = Field(description="The number of all comments on it")
 
     @classmethod
     def of_page(cls, page: IntentPage) -> Self:
@@ -239,6 +240,7 @@ class IntentPageOut(IntentOut):
             total=page.total,
             utterances=[UtteranceOut.of(utterance) for utterance in page.utterances],
             comments=[CommentOut.of(entry) for entry in page.comments],
+            n_comments=page.n_comments,
         )
 
 
@@ -361,8 +363,9 @@ class Undone(BaseModel):
 
 
 class Log(BaseModel):
-    """All decisions, in their order."""
+    """The latest decisions, in their order."""
 
+    total: int = Field(description="The number of all decisions that were asked for")
     entries: list[EntryOut]
 
 

@@ -11,15 +11,16 @@ const ABOUT = {
   botpress: "intents of its NLU", csv: "a table of text and label", "csv-safe": "the same for Excel and the like: no cell can run as a formula", jsonl: "one object per line", parquet: "a table for data tools", datasets: "a folder for load_dataset",
 };
 const STEPS = { encoding: "Read the vectors", training: "Train", comparing: "Compare with the model so far", writing: "Write the model" };
-const chosen = { only: "", language: "en" };
-const countsOf = (c) => `${plural(c.intents, "intent")}, ${plural(c.utterances, "utterance")}`;
+const chosen = { which: "default", language: "en" };
+const QUERIES = { default: {}, accepted: { only: "accepted" }, all: { with_guesses: "true" } };
+const countsOf = (c) => `${plural(c.intents, "intent")}, ${plural(c.utterances, "utterance")}: ${c.labelled.toLocaleString("en")} labelled by people, ${c.accepted.toLocaleString("en")} in accepted intents, ${plural(c.guesses, "guess", "guesses")}`;
 
 export async function exportView() {
   const answer = await api("/v1/export");
   return { title: "Export & refit", onNews: () => false, content: [downloads(answer), refit()] };
 }
 
-function downloads({ formats, all, accepted }) {
+function downloads({ formats, ...counts }) {
   const links = formats.map((f) => el("a", { class: "download", download: true, id: "export-" + f.name }, el("strong", {}, f.title), el("span", { class: "quiet" }, `${ABOUT[f.name] || f.name} (${f.suffix})`)));
   const language = el("input", { id: "language", size: 6, maxlength: 20, pattern: "[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value: chosen.language, autocapitalize: "off" });
   const wrong = el("span", { class: "bad", role: "alert" });
@@ -27,18 +28,21 @@ function downloads({ formats, all, accepted }) {
     const isValid = language.validity.valid && language.value.trim() !== "";
     if (isValid) chosen.language = language.value.trim();
     wrong.textContent = isValid ? "" : "A language code, for instance en or pt-br.";
-    const query = new URLSearchParams({ language: chosen.language, ...(chosen.only && { only: chosen.only }) });
-    formats.forEach((f, k) => links[k].setAttribute("href", `/v1/export/${f.name}?${query}`));
+    const query = new URLSearchParams({ language: chosen.language, ...QUERIES[chosen.which] });
+    const isEmpty = counts[chosen.which].utterances === 0;
+    formats.forEach((f, k) => isEmpty ? links[k].removeAttribute("href") : links[k].setAttribute("href", `/v1/export/${f.name}?${query}`));
   }
-  const option = (value, label, counts) => {
-    const radio = el("input", { type: "radio", name: "only", id: `only-${value || "all"}`, value, disabled: counts.utterances === 0, onchange: () => { chosen.only = value; update(); } });
-    radio.checked = chosen.only === value;
-    return el("label", { class: "option" }, radio, " ", el("strong", {}, label), ` ${countsOf(counts)}`);
+  const option = (which, label) => {
+    const radio = el("input", { type: "radio", name: "which", id: `only-${which}`, value: which, disabled: counts[which].utterances === 0, onchange: () => { chosen.which = which; update(); } });
+    radio.checked = chosen.which === which;
+    return el("label", { class: "option" }, radio, " ", el("strong", {}, label), ` ${countsOf(counts[which])}`);
   };
+  const { left_out: guesses, new_intents: undecided } = counts.default;
   language.addEventListener("input", update);
   update();
-  return [el("h2", {}, "Export"), el("p", {}, "Every utterance with its reviewed intent. What belongs to no intent is left out."),
-    el("fieldset", {}, el("legend", {}, "Which intents"), option("", "All", all), option("accepted", "Accepted new intents only", accepted)),
+  return [el("h2", {}, "Export"), el("p", {}, "What people labelled, and what the model put into accepted intents. The rest are guesses of the model."),
+    el("fieldset", {}, el("legend", {}, "Which utterances"), option("default", "Labelled and accepted"), option("accepted", "Accepted new intents only"), option("all", "With the guesses of the model")),
+    guesses > 0 && el("p", { class: "quiet", id: "left-out" }, `${plural(guesses, "guess", "guesses")} would be left out${undecided ? `; ${plural(undecided, "new intent is", "new intents are")} not accepted yet` : ""}.`),
     el("p", { class: "row" }, el("label", { for: "language" }, "Language of the utterances"), language, wrong),
     el("div", { class: "downloads" }, links)];
 }

@@ -5,10 +5,8 @@ import { button, el } from "./dom.js";
 import { ago } from "./parts.js";
 import { mayBe } from "./store.js";
 
-const MAX_SHOWN = 500;
-
 export async function historyView() {
-  const { entries } = await api("/v1/review/log");
+  const { entries, total } = await api("/v1/review/log");
   if (!entries.length) return { title: "History", content: [el("h2", {}, "History"), el("p", { class: "quiet" }, "No decision yet.")] };
   const row = (e) => el("tr", { class: e.undone_by ? "undone" : "", "data-kind": e.kind }, el("td", { class: "time" }, ago(e.at)), el("td", {}, el("strong", {}, mayBe(e.author) ? "You" : e.author)),
     el("td", { class: "words" }, e.words),
@@ -16,6 +14,6 @@ export async function historyView() {
       : button("Undo", () => undo(e.id), { "aria-label": `Undo: ${e.author} ${e.words}` })));
   const latest = entries.toReversed();
   return { title: "History", content: [el("h2", {}, "History"), el("p", { class: "quiet" }, "Any step can be undone, unless a later one builds on it. “Undo” at the top takes back your own last decision."),
-    el("table", { class: "history" }, el("thead", {}, el("tr", {}, ["When", "Who", "What", ""].map((t) => el("th", {}, t || el("span", { class: "hidden" }, "Undo"))))), el("tbody", {}, latest.slice(0, MAX_SHOWN).map(row))),
-    latest.length > MAX_SHOWN && el("p", { class: "quiet" }, `The latest ${MAX_SHOWN} of ${latest.length} are shown; “newfound review log” lists all.`)] };
+    el("table", { class: "history" }, el("thead", {}, el("tr", {}, ["When", "Who", "What", ""].map((t) => el("th", {}, t || el("span", { class: "hidden" }, "Undo"))))), el("tbody", {}, latest.map(row))),
+    total > latest.length && el("p", { class: "quiet" }, `The latest ${latest.length} of ${total} are shown; “newfound review log” lists all.`)] };
 }

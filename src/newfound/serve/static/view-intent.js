@@ -60,7 +60,7 @@ export async function intentView(name) {
       el("p", { class: "meta" }, plural(i.size, "utterance"), " · ", term("certainty"), " ", meter(i.certainty, "certainty"), " · ", quiet(i.keywords.join(", "))),
       actions,
       el("div", { class: "columns" }, texts("Central utterances", i.exemplars), texts("Border cases", i.border)),
-      comments(name, i.comments),
+      comments(name, i.comments, i.n_comments),
       merges.length > 0 && [el("h3", {}, "Near intents"), merges],
       i.split && [el("h3", {}, "A possible split"), split(name, i.split)],
       el("h3", {}, `All ${plural(i.total, "utterance")}, the least certain first`), list, more,
@@ -83,13 +83,14 @@ function split(name, proposal) {
     }));
 }
 
-function comments(name, some) {
+function comments(name, some, total) {
   const input = draft(`comment/${name}`, el("textarea", { id: "comment", rows: 2, maxlength: 2000, placeholder: "For the others: what is this intent, what is still open?", "aria-label": "A comment on this intent" }));
   const add = async () => {
     const text = input.value.trim();
     if (text && await decide([{ comment: { intent: name, text } }], "Comment added.")) { forgetDrafts(`comment/${name}`); input.value = ""; const now = document.getElementById("comment"); if (now) now.value = ""; }
   };
-  return el("details", { class: "card comments", open: some.length > 0 }, el("summary", {}, some.length ? `Comments (${some.length})` : "Comment"),
+  return el("details", { class: "card comments", open: some.length > 0 }, el("summary", {}, total ? `Comments (${total})` : "Comment"),
+    total > some.length && el("p", { class: "quiet" }, `The latest ${some.length} of ${total} are shown.`),
     some.map((c) => el("div", { class: "comment" }, el("p", { class: "quiet" }, el("strong", {}, c.author), " ", ago(c.at)), el("p", { class: "lines" }, c.text))),
     el("div", { class: "row" }, input, button("Add the comment", add)));
 }

@@ -9,7 +9,7 @@ import { ago, utteranceList } from "./parts.js";
 const selection = new Set();
 
 export async function noneView() {
-  const [page, { entries }] = await Promise.all([api("/v1/review/without-intent"), api("/v1/review/log")]);
+  const [page, { entries }] = await Promise.all([api("/v1/review/without-intent"), api("/v1/review/log?kind=reject")]);
   const rejected = entries.filter((e) => e.kind === "reject" && !e.undone_by).toReversed();
   const clear = { after: () => selection.clear() };
   const rows = (some) => [utteranceList(some, { withIntent: false, selection, onMove: (t) => askAndMove(t, clear), onMake: (t) => askAndMake(t, clear), empty: "Every utterance belongs to an intent." })].flat();

@@ -1,0 +1,261 @@
+"""What the review page asks: the intents and utterances at one version of the review, without HTTP.
+
+A `ReviewView` shows one version and never changes; after a decision there is another one (`newfound.review.session`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.errors import DecisionError
+from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
+from newfound.review.entries import Entry
+from newfound.review.proposals import (
+    MIN_SEPARATION_TO_SUGGEST,
+    TwoParts,
+    confused_pairs,
+    merge_proposals,
+    split_proposal,
+    two_parts,
+)
+from newfound.review.queue import ReviewQueue
+from newfound.review.reviewed import ReviewedModel
+from newfound.review.views import (
+    Candidate,
+    ConfusedPair,
+    Explanation,
+    IntentDetails,
+    IntentPage,
+    ListedUtterance,
+    LogMap,
+    NearUtterance,
+    Page,
+    PairedUtterance,
+    Progress,
+    QueueItem,
+    ReviewState,
+    SplitProposal,
+)
+
+if TYPE_CHECKING:
+    from newfound.review.session import ReviewSession
+
+MAX_EXAMPLES_IN_LIST = 3  # of each intent
+MAX_COMMENTS_ON_A_PAGE = 50  # the latest ones
+
+
+class ReviewView:
+    """The intents and utterances at one version of the review."""
+
+    def __init__(self, session: ReviewSession, reviewed: ReviewedModel, version: int) -> None:
+        """Make a view; `ReviewSession.view` does this.
+
+        Args:
+            session: The session.
+            reviewed: The model with the decisions applied.
+            version: The version of the review.
+        """
+        self.session = session
+        self.version = version
+        self.entries: Sequence[Entry] = ()
+        self.reviewed = reviewed
+        self.names = list(reviewed.names)
+        self.review_queue = ReviewQueue(self)
+
+    @cached_property
+    def describer(self) -> IntentDescriber:
+        """Describes the intents of this version."""
+        _ = self.session.vectors  # The lock of the session makes sure that the utterances are encoded only once.
+        return self.reviewed.describer(neighbours=lambda: self.session.neighbours)
+
+    def number(self, name: str) -> int:
+        """Return the number of an intent, or raise a `DecisionError` if there is none of this name."""
+        if name not in self.names:
+            raise DecisionError(f"no intent {name!r}; somebody may have renamed or merged it")
+        return self.names.index(name)
+
+    def state(self) -> ReviewState:
+        """Return the intents in brief, and how far the review is."""
+        intents = [self.describer.summary(c) for c in range(len(self.names))]
+        intents.sort(key=lambda i: (i.known, -i.size, i.name))
+        review = self.reviewed.review
+        progress = Progress(
+            accepted=len(review.accepted),
+            new=sum(not i.known for i in intents),
+            checked=len(review.checked),
+            expected_error=self.describer.expected_error,
+            without_intent=int((self.describer.label < 0).sum()),
+        )
+        comments = {name: len(positions) for name, positions in review.comments.items()}
+        return ReviewState(self.version, tuple(intents), progress, dict(review.numbers), comments)
+
+    def details(self) -> list[IntentDetails]:
+        """Return what the list shows of each intent besides its summary: examples and proposals."""
+        return [self._details(intent) for intent in range(len(self.names))]
+
+    def _details(self, intent: int) -> IntentDetails:
+        name, rows = self.names[intent], self.describer.rows(intent)
+        examples = self.session.kept.get("examples", rows, lambda: self.describer.exemplars(intent))
+        if self.reviewed.review.status(name) == "known":
+            return IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
+        overlap = next(iter(self.describer.overlaps_of(intent)), None)
+        parts = self._two_parts(rows)
+        merge = overlap if overlap is not None and overlap.share >= MIN_OVERLAP_TO_SUGGEST else None
+        split = parts if parts is not None and parts.separation >= MIN_SEPARATION_TO_SUGGEST else None
+        return IntentDetails(
+            name,
+            examples[:MAX_EXAMPLES_IN_LIST],
+            None if merge is None else merge.name,
+            None if merge is None else merge.share,
+            None if split is None else split.separation,
+        )
+
+    def intent(self, name: str, *, start: int = 0, count: int = 50) -> IntentPage:
+        """Return one intent with some of its utterances.
+
+        Args:
+            name: The intent.
+            start: The number of utterances to skip. Proposals are made only if it is 0, on the first page.
+            count: The number of utterances to return at most.
+        """
+        number = self.number(name)
+        rows = self.describer.rows(number)
+        order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
+        return IntentPage(
+            self.describer.describe(number),
+            merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
+            self._split(rows) if start == 0 else None,
+            len(rows),
+            tuple(self.utterance(i) for i in order[start : start + count]),
+            self._comments(name),
+            len(self.reviewed.review.comments.get(name, ())),
+        )
+
+    def _comments(self, name: str) -> tuple[Entry, ...]:
+        recorded = [e for e in self.entries if e.undone_at is None and e.decision.kind == "comment"]
+        latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
+        return tuple(recorded[i] for i in latest if i < len(recorded))
+
+    def without_intent(self, *, start: int = 0, count: int = 50) -> Page:
+        """Return utterances that belong to no intent, those that a person put there first.
+
+        Args:
+            start: The number of utterances to skip.
+            count: The number of utterances to return at most.
+        """
+        checked = self.reviewed.review.checked
+        rows = (self.describer.label < 0).nonzero().squeeze(1).tolist()
+        rows.sort(key=lambda i: self.describer.utterances[i].text not in checked)
+        return Page(len(rows), tuple(self.utterance(i) for i in rows[start : start + count]))
+
+    def pairs(self, count: int = 30) -> list[ConfusedPair]:
+        """Return the pairs of intents that are most often mixed up.
+
+        Args:
+            count: The number of pairs at most.
+        """
+        return confused_pairs(self.describer, self.undecided, count)
+
+    def pair(self, first: str, second: str, count: int = 100) -> tuple[list[PairedUtterance], list[PairedUtterance]]:
+        """Return the unchecked utterances of two intents, those first that are closest to the other intent.
+
+        Args:
+            first: One intent.
+            second: The other one.
+            count: The number of utterances of each at most.
+        """
+        one, other = self.number(first), self.number(second)
+        return self._closest(one, other, count), self._closest(other, one, count)
+
+    def _closest(self, intent: int, other: int, count: int) -> list[PairedUtterance]:
+        undecided = set(self.undecided)
+        rows = [i for i in self.describer.rows(intent) if i in undecided]
+        of_other = self.describer.probabilities[rows, other]
+        order = of_other.argsort(descending=True, stable=True)[:count].tolist()
+        return [PairedUtterance(self.utterance(rows[i]), round(float(of_other[i]), 4)) for i in order]
+
+    @cached_property
+    def undecided(self) -> list[int]:
+        """The utterances from the logs that nobody has assigned."""
+        decided = self.reviewed.review.moved
+        return [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
+
+    def utterance(self, i: int) -> ListedUtterance:
+        """Return one utterance by its number."""
+        u = self.describer.utterances[i]
+        checked = u.text in self.reviewed.review.moved or u.text in self.reviewed.review.possible_parts
+        return ListedUtterance(i, u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source, checked)
+
+    def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
+        return self.session.kept.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
+
+    def _split(self, rows: Sequence[int]) -> SplitProposal | None:
+        """Propose to split an intent with these utterances; None if it is too small."""
+        parts = self._two_parts(rows)
+        if parts is None:
+            return None
+        texts = [self.describer.utterances[i].text for i in rows]
+        return split_proposal(parts, self.session.vectors[list(rows)], texts, self.names)
+
+    def queue(self, count: int = 20) -> list[QueueItem]:
+        """Return the utterances from the logs that most need a check (see `ReviewQueue`).
+
+        Args:
+            count: The number of utterances at most.
+        """
+        return self.review_queue.first(count)
+
+    def candidates(self, probabilities: Tensor, count: int) -> tuple[Candidate, ...]:
+        """Return the most probable intents.
+
+        Args:
+            probabilities: Of all intents, [intents].
+            count: The number of intents at most.
+        """
+        best = probabilities.topk(min(count, len(self.names)))
+        pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        return tuple(Candidate(self.names[c], round(value, 4)) for value, c in pairs)
+
+    def search(self, words: str, count: int = 100) -> Page:
+        """Return the number of utterances that contain all words, and the first of them.
+
+        Args:
+            words: The words, separated by spaces; upper and lower case are the same.
+            count: The number of utterances at most.
+        """
+        wanted = words.casefold().split()
+        rows = [i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted)]
+        return Page(len(rows), tuple(self.utterance(i) for i in rows[:count]))
+
+    def points(self) -> LogMap:
+        """Return the map of the logs, or of all utterances if there are no logs."""
+        utterances = self.describer.utterances
+        rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
+        layout, is_final = self.session.layout_now()
+        label, checked = self.describer.label.tolist(), self.reviewed.review.checked
+        return LogMap(
+            self.version,
+            tuple(self.names),
+            tuple(self.reviewed.review.status(name) for name in self.names),
+            tuple(
+                (*layout[i], label[i], i, round(utterances[i].probability, 3), int(utterances[i].text in checked))
+                for i in rows
+            ),
+            is_final,
+        )
+
+    def explain(self, text: str) -> Explanation:
+        """Classify one text, and return the most probable intents and the most similar utterances with it."""
+        (prediction,) = self.reviewed.classify([text])
+        vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
+        probabilities = self.reviewed.probabilities_of([text], vector)[0]
+        best = (self.session.vectors @ vector[0]).topk(min(5, len(self.describer.utterances)))
+        pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        similar = tuple(NearUtterance(self.utterance(i), round(value, 3)) for value, i in pairs)
+        return Explanation(prediction, self.candidates(probabilities, 5), similar)

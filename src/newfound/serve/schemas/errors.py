@@ -1,0 +1,54 @@
+"""The bodies of errors, and their part of the OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+WRITTEN_BY_FASTAPI = ("HTTPValidationError", "ValidationError")  # schemas of errors that are never sent
+REFUSALS = {  # what any request under /v1/ may be answered with
+    "401": "A token is needed, and the request has none or a wrong one",
+    "403": "The request comes from a page of another site, or in the name of somebody else than the token's owner",
+    "409": "What was asked for is not possible as things are; `detail` says why and what to do",
+    "413": "The request is too large",
+    "429": "Too many requests or wrong tokens; `Retry-After` says when to try again",
+}
+
+
+class WrongField(BaseModel):
+    """A field of a request that is not valid."""
+
+    where: list[str] = Field(description="The way to the field, for instance body, texts, 0")
+    what: str = Field(description="What is wrong with it")
+
+
+class Problem(BaseModel):
+    """Why a request was not answered."""
+
+    detail: str | list[WrongField] = Field(description="One sentence, or what is wrong with which field")
+
+
+def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an OpenAPI description in which errors are described as they are sent.
+
+    Args:
+        schema: The description that FastAPI has made; it is changed.
+    """
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas = schema["components"]["schemas"]
+    for name in WRITTEN_BY_FASTAPI:
+        schemas.pop(name, None)
+    schemas |= {**problem.pop("$defs"), "Problem": problem}
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            responses = operation["responses"]
+            if path.startswith("/v1/"):
+                for status, description in REFUSALS.items():
+                    if status != "403" or method == "post":
+                        responses.setdefault(status, {"description": description})
+            for status, response in responses.items():
+                if status.startswith("4"):
+                    content = {"schema": {"$ref": "#/components/schemas/Problem"}}
+                    response["content"] = {"application/json": content}
+    return schema

@@ -1,0 +1,129 @@
+"""What a decision and the queue cost: each version is computed once, and nothing of it while the log is locked."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from newfound.errors import ConflictError
+from newfound.files import REVIEW_FILE
+from newfound.review.decisions import Decision
+from newfound.review.queries import ReviewView
+from newfound.review.queue import ReviewQueue
+from newfound.review.session import ReviewSession
+from newfound.review.store import ReviewStore
+
+
+@pytest.fixture
+def session(saved, tmp_path, tiny_encoder):
+    return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The versions whose queue was computed, in their order."""
+    versions, compute = [], ReviewQueue._compute
+
+    def counting(self, votes):
+        order = compute(self, votes)
+        versions.append(self._view.version)
+        return order
+
+    monkeypatch.setattr(ReviewQueue, "_compute", counting)
+    return versions
+
+
+def wait_until(is_so):
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_queue_is_computed_once_for_all_who_ask(session, computed):
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda count: session.view().queue(count), [5, 20, 20, 200]))
+    assert computed == [0]
+    assert answers[0] == answers[1][:5] == answers[3][:5]
+
+
+def test_the_next_queue_is_computed_before_somebody_asks(session, computed):
+    item = session.view().queue()[0].utterance
+    session.decide([Decision("move", {"texts": [item.text], "to": item.intent})], author="ana")
+    wait_until(lambda: computed == [0, 1])
+    assert item.text not in [one.utterance.text for one in session.view().queue()]
+    session.undo(author="ana")
+    wait_until(lambda: computed == [0, 1, 2])
+    assert item.text in [one.utterance.text for one in session.view().queue()]
+    assert computed == [0, 1, 2]
+
+
+def test_nobody_pays_for_a_queue_that_nobody_uses(session, computed):
+    session.decide([Decision("accept", {"intent": session.store.names[-1]})], author="ana")
+    assert not session._is_preparing
+    assert computed == []
+
+
+def test_questions_join_the_queue_when_the_votes_are_counted(session, computed, monkeypatch):
+    monkeypatch.setattr("newfound.review.session.MAX_UTTERANCES_TO_WAIT_FOR", {"layout": 10, "votes": 10})
+    counted, votes = threading.Event(), session.votes
+    monkeypatch.setattr(ReviewSession, "votes_now", lambda self: votes if counted.is_set() else None)
+    view = session.view()
+    view.queue()
+    view.queue()
+    assert computed == [0]
+    counted.set()
+    view.queue()
+    view.queue()
+    assert computed == [0, 0]
+
+
+def test_a_decision_makes_the_state_once_and_while_nobody_is_kept_waiting(session, monkeypatch):
+    path = session.folder / REVIEW_FILE
+    made, state = [], ReviewView.state
+
+    def checking(self):
+        if path.exists():
+            with sqlite3.connect(path, timeout=0) as other:
+                other.execute("BEGIN IMMEDIATE")  # raises if the log is locked
+                other.execute("ROLLBACK")
+        made.append(self)
+        return state(self)
+
+    monkeypatch.setattr(ReviewView, "state", checking)
+    name = session.store.names[-1]
+    session.decide([Decision("accept", {"intent": name})], author="ana")
+    assert len(made) == 1, "also for the first decision, which makes the file"
+    session.decide([Decision("comment", {"intent": name, "text": "yes"})], author="ana")
+    session.undo(author="ana")
+    assert len(made) == 3
+    assert session.view() is made[-1], "the view that was made for the check is the one that is shown"
+
+
+def test_what_others_record_during_the_check_is_heeded(session):
+    """The check runs before the log is locked; a decision that comes between the two is not overlooked."""
+    first, second = session.store.names[-2:]
+    other, seen = ReviewStore(session.folder), []
+
+    def check(review):
+        seen.append(dict(review.slots))
+        if len(seen) == 1:
+            other.decide([Decision("rename", {"intent": second, "to": "theirs"})], author="bo")
+
+    session.store.decide([Decision("accept", {"intent": first})], author="ana", expected_version=0, check=check)
+    assert "theirs" not in seen[0].values()
+    assert "theirs" in seen[1].values()
+    assert [entry.author for entry in session.store.entries()] == ["bo", "ana"]
+
+    def contradict(review):
+        other.decide([Decision("rename", {"intent": first, "to": "gone"})], author="bo")
+
+    with pytest.raises(ConflictError, match="bo renamed"):
+        session.store.decide(
+            [Decision("reject", {"intent": first})], author="ana", expected_version=2, check=contradict
+        )

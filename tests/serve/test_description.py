@@ -1,0 +1,90 @@
+"""The OpenAPI description and the documentation say what the server does."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from serving import client_of
+
+from newfound.serve.schemas import requests
+
+jsonschema = pytest.importorskip("jsonschema")
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "serve.md"
+
+
+@pytest.fixture(scope="module")
+def client(saved, tmp_path_factory, tiny_encoder):
+    folder = shutil.copytree(saved, tmp_path_factory.mktemp("described") / "model")
+    with client_of(folder, tiny_encoder) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def description(client):
+    return client.get("/openapi.json").json()
+
+
+def test_every_documented_route_exists_and_every_route_is_documented(description):
+    section = DOCUMENTATION.read_text("utf-8").partition("## The API")[2].partition("\n## ")[0]
+    table = "\n".join(line for line in section.splitlines() if line.startswith("|"))
+    documented = set(re.findall(r"/v1/[a-z]+(?:/\{[a-z]+\})?(?=[`, ])|/(?:healthz|readyz|metrics)", table))
+    names = re.search(r"what the page uses: ([a-z, -]+)", table)[1].split(", ")
+    assert documented | {f"/v1/review/{name.strip()}" for name in names} == set(description["paths"])
+
+
+def test_every_post_has_an_example_that_is_valid(description):
+    posts = {path: operations["post"] for path, operations in description["paths"].items() if "post" in operations}
+    assert len(posts) >= 11
+    for path, post in posts.items():
+        name = post["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        examples = description["components"]["schemas"][name].get("examples")
+        assert examples, path
+        for example in examples:
+            getattr(requests, name).model_validate(example)
+
+
+BAD = [
+    ("post", "/v1/predict", {"json": {"texts": []}}, 422),
+    ("post", "/v1/predict", {"json": {"texts": ["a"], "stray": 1}}, 422),
+    ("get", "/v1/review/intent", {"params": {"name": "nosuch"}}, 422),
+    ("get", "/v1/export/{format}", {"params": {"language": "../"}}, 422),
+    ("get", "/v1/export/{format}", {"params": {"only": "accepted"}}, 409),
+    ("post", "/v1/review/decisions", {"json": {"author": "a", "version": 0, "decisions": [{"accept": "nosuch"}]}}, 422),
+    ("post", "/v1/review/decisions", {"json": {"author": "a", "version": 9, "decisions": [{"accept": "pay"}]}}, 409),
+    ("post", "/v1/review/undo", {"json": {"author": "a", "version": 0, "model": "other"}}, 409),
+    ("post", "/v1/review/serve", {"json": {"author": "a"}}, 409),
+    ("post", "/v1/estimate", {"json": {"known": [{"text": "a", "label": x} for x in "bc"], "logs": ["d"]}}, 409),
+    ("post", "/v1/predict", {"json": {"texts": ["a"]}, "headers": {"origin": "http://elsewhere"}}, 403),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "given", "status"), BAD)
+def test_errors_are_as_described(client, description, method, path, given, status):
+    answer = client.request(method, path.replace("{format}", "csv"), **given)
+    assert answer.status_code == status, answer.text
+    described = description["paths"][path][method]["responses"][str(status)]
+    assert described["description"]
+    schema = described["content"]["application/json"]["schema"]
+    jsonschema.validate(answer.json(), {**schema, "components": description["components"]})
+    assert set(answer.json()) == {"detail"}
+
+
+def test_nothing_else_is_described(description):
+    assert "HTTPValidationError" not in str(description)
+    schema = {"$ref": "#/components/schemas/Problem", "components": description["components"]}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"detail": [{"loc": [], "msg": "", "type": ""}]}, schema)
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/v1/intents", "/v1/export/csv", "/static/app.css"])
+def test_head_is_answered_as_get_without_a_body(client, path):
+    head, get = client.head(path), client.get(path)
+    assert head.status_code == get.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-type"] == get.headers["content-type"]
+    assert head.headers["content-length"] == get.headers["content-length"]
+    assert client.head("/nosuch").status_code == 404
+    assert client.head("/v1/predict").status_code == 405
