@@ -7,6 +7,7 @@ import csv
 import datetime
 import gzip
 import io
+import re
 import sys
 import zipfile
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from newfound.data import compressed, spreadsheets
 from newfound.data.readers import Columns, Row, Source, open_rows, read_csv
 from newfound.data.validation import read_combined, read_known, read_logs
-from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra
+from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra, WrongEncoding
 
 TWO = [("pay, now", "pay"), ("leak", "leak")]
 
@@ -97,6 +98,37 @@ def test_a_file_in_windows_1252_is_read_with_a_warning(tmp_path):
     with pytest.raises(DataError, match="name its encoding"):
         read_known(write(tmp_path / "b.csv", russian))
     assert read_known(tmp_path / "b.csv", encoding="cp1251")[0].texts[0] == "где мои деньги"
+
+
+OTHER_ENCODINGS = {
+    "shift_jis": "明日の朝七時に目覚ましをかけてください|今日の東京の天気はどうですか|この曲をプレイリストに追加して",
+    "euc_jp": "明日の朝七時に目覚ましをかけてください|今日の東京の天気はどうですか|この曲をプレイリストに追加して",
+    "gb18030": "请帮我查一下明天北京的天气|我想把这首歌加到播放列表里|提醒我明天早上七点起床",
+    "cp1251": "где мои деньги и почему карта закрыта|я хочу оплатить счёт за воду|перезвоните мне, пожалуйста",
+}
+
+
+@pytest.mark.parametrize("encoding", OTHER_ENCODINGS)
+@pytest.mark.parametrize("tried", ["utf-8", "ascii"])
+def test_the_encoding_that_an_error_names_reads_the_file(tmp_path, encoding, tried):
+    texts = OTHER_ENCODINGS[encoding].split("|")
+    path = write(tmp_path / "logs.csv", "\n".join(["text", *texts]).encode(encoding))
+    with pytest.raises(WrongEncoding) as refused:
+        read_logs(path, encoding=tried)
+    likely = re.search(r"name its encoding \(likely (\w+)\)$", str(refused.value))[1]
+    assert read_logs(path, encoding=likely)[0].texts == tuple(texts)
+
+
+def test_an_encoding_that_failed_is_not_advised(tmp_path, monkeypatch):
+    japanese = "\n".join(["text", *OTHER_ENCODINGS["shift_jis"].split("|")]).encode("shift_jis")
+    path = write(tmp_path / "logs.csv", japanese)
+    with pytest.raises(WrongEncoding, match=r"not CP1252; .*likely cp932"):
+        read_logs(path, encoding="cp1252")
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)  # as if it were not installed
+    with pytest.raises(WrongEncoding, match=r"or name its encoding$"):
+        read_logs(path, encoding="cp1252")
+    with pytest.raises(WrongEncoding, match=r"likely cp1252"):
+        read_logs(write(tmp_path / "b.csv", b"text\ncaf\xe9\n"), encoding="ascii")
 
 
 @pytest.mark.parametrize(

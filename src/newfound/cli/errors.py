@@ -24,7 +24,7 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.EncoderMismatch, "say where its encoder is", "say where its encoder is with --encoder"),
     (errors.ModelMissing, "discover intents first and save the model there", "make one with `newfound discover`"),
     (errors.NotSplittable, "train heads only (tune='heads')", "use --tune heads"),
-    (errors.WrongEncoding, "or name its encoding, for instance cp1252", "or name its encoding: --encoding cp1252"),
+    (errors.WrongEncoding, "or name its encoding", "or name its encoding with --encoding"),
     (
         errors.HeaderMissing,
         "say that there is no header line, or which column holds the text",
