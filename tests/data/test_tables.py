@@ -139,6 +139,13 @@ def test_an_encoding_that_failed_is_not_advised(tmp_path, monkeypatch):
         ("user_message,intent name,id", "user_message", "intent name"),
         ("message,text,label,intent", "text", "label"),
         ("userInput,IntentName", "userInput", "IntentName"),
+        ("id,Customer message,Category", "Customer message", "Category"),
+        ("message_id,message_text,intent", "message_text", "intent"),
+        ("Agent message,Customer message,label", "Customer message", "label"),
+        ("Subject,Body,Topic", "Body", "Topic"),
+        ("chat_message,visitor_messages,label", "visitor_messages", "label"),
+        ("example,caller utterance,label", "caller utterance", "label"),
+        ("Client Comment,Intent,message count", "Client Comment", "Intent"),
     ],
 )
 def test_columns_are_found_by_their_names_and_said(tmp_path, header, text, label):
@@ -156,6 +163,10 @@ def test_several_likely_columns_are_not_guessed_among(tmp_path):
     with pytest.raises(ColumnMissing, match="message, query could each hold the text; say which"):
         pairs(write(tmp_path / "a.csv", "message,query,label\nx,y,z\n"))
     assert pairs(tmp_path / "a.csv", Columns(text="query")) == [("y", "z")]
+    with pytest.raises(ColumnMissing, match="first message, last message could each hold the text; say which"):
+        pairs(write(tmp_path / "b.csv", "first message,last message,label\nx,y,z\n"))
+    with pytest.raises(ColumnMissing, match="no column 'text'"):
+        pairs(write(tmp_path / "c.csv", "bot message,message id,label\nx,y,z\n"))
 
 
 @pytest.mark.parametrize(
@@ -259,8 +270,16 @@ def test_the_first_sheet_with_the_columns_of_a_workbook_is_read(tmp_path):
     assert rows == [Row(3, "pay, now", "pay"), Row(6, "leak", "leak")]
     assert notes[0] == f"{path}: reading the sheet 'data' (not 'about', 'more')"
     assert any("'Utterance'" in note for note in notes)
-    with pytest.raises(ColumnMissing, match="sheet 'about', line 1: no column 'wording'"):
+    with pytest.raises(ColumnMissing, match="sheet 'data', line 2: no column 'wording'"):
         pairs(path, Columns(text="wording"))
+    unlabelled = workbook(
+        tmp_path / "c.xlsx",
+        about=[["name", "value", "a", "b"], *([["x"] * 4] * 9)],
+        logs=[["Customer message"], ["leak"]],
+    )
+    with pytest.raises(ColumnMissing, match="sheet 'logs', line 1: no column 'label'"):
+        pairs(unlabelled)
+    assert read_logs(unlabelled)[0].texts == ("leak",)
     plain = workbook(tmp_path / "b.xlsx", only=[["how do i pay", "pay"], ["it leaks here", "leak"]])
     assert pairs(plain, Columns(header=False)) == [("how do i pay", "pay"), ("it leaks here", "leak")]
 
