@@ -81,11 +81,18 @@ def main() -> NoReturn:
         sys.exit(0)
     except Exception as error:
         wait_for_the_main_process_to_speak()
+        if _has_shown_help(error):
+            sys.exit(2)
         if "--debug" in sys.argv or not _can_be_fixed_by_user(error):
             raise
         print(f"newfound: error: {name_of_process()}{message_with_flags(error)}", file=sys.stderr, flush=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _has_shown_help(error: Exception) -> bool:
+    """Return whether a command without arguments has printed its help, which Click reports as an error without text."""
+    return hasattr(error, "format_message") and not error.format_message()
 
 
 def _can_be_fixed_by_user(error: Exception) -> bool:

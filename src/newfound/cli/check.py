@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from newfound import defaults
-from newfound.cli.options import EncoderOption, FileOptions, SeedOption, with_option_groups
+from newfound.cli.option_groups import with_option_groups
+from newfound.cli.options import EncoderOption, FileOptions, SeedOption
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import command_name, print_table
 
