@@ -68,7 +68,7 @@ def message_with_flags(error: Exception) -> str:
         message = message.replace(f"say which column holds the {error.role}", f"name the right one with {option}")
         message = message.replace(", or that there is no header line", ", or add --no-header if that line is data")
     if isinstance(error, errors.Interrupted) and error.folder is not None:
-        message = f"{message}: go on with --resume"
+        message = f"{message}: go on with --resume, added to the same command"
     for error_type, phrase, phrase_with_flags in REMEDIES:
         if isinstance(error, error_type) and phrase in message:
             message = message.replace(phrase, phrase_with_flags)
