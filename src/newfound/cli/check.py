@@ -46,7 +46,9 @@ def check(
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
     _print_result(result)
-    if not (result.conflicts or result.label_errors or result.near_duplicates or result.few_examples):
+    if not (
+        result.conflicts or result.label_errors or result.near_duplicates or result.few_examples or result.misspelt
+    ):
         print(f"\nThere is nothing to mend. {target} says so, too.")
         return
     print(f"\nWrote all of it to {target}. Mend the labels in {known}, and check again:")
@@ -78,6 +80,11 @@ def _print_result(result: CheckResult) -> None:
             (pair.first, pair.second, f"{100 * pair.confusion:.0f} %", f"{pair.similarity:.2f}")
             for pair in result.near_duplicates
         ],
+    )
+    _print_part(
+        ("label that is likely misspelt", "labels that are likely misspelt"),
+        ("label", "likely meant"),
+        [*result.misspelt],
     )
     _print_part(
         ("intent with few examples", "intents with few examples"),

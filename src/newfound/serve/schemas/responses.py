@@ -262,6 +262,7 @@ class CheckOut(BaseModel):
     near_duplicates: list[NearDuplicateOut]
     conflicts: list[LabelConflictOut]
     few_examples: dict[str, int] = Field(description="Intents with few examples, and how many they have")
+    misspelt: dict[str, str] = Field(description="Labels that are likely misspelt, and the label that is likely meant")
 
     @classmethod
     def of(cls, result: CheckResult) -> Self:
@@ -276,6 +277,7 @@ class CheckOut(BaseModel):
                 for c in result.conflicts
             ],
             few_examples=dict(result.few_examples),
+            misspelt=dict(result.misspelt),
         )
 
 
