@@ -1,4 +1,4 @@
-"""Splitting text into words, what a mistyped word may mean, and how shares are written."""
+"""Splitting text into words, cutting it, what a mistyped word may mean, and how shares are written."""
 
 from __future__ import annotations
 
@@ -47,6 +47,26 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_folded = {name.casefold(): name for name in islice(known, MAX_NAMES_COMPARED)}
     close = get_close_matches(word.casefold()[:MAX_LENGTH_COMPARED], by_folded, n=2, cutoff=MIN_LIKENESS)
     return f" (did you mean {' or '.join(repr(by_folded[name][:80]) for name in close)}?)" if close else ""
+
+
+def shortened(text: str, width: int, end: str = "…") -> str:
+    """Return a text with at most so many characters; one that is longer is cut and marked.
+
+    What is seen as one character, such as an emoji of several that are joined, is not cut.
+
+    Args:
+        text: The text.
+        width: How many characters it may have, the mark included.
+        end: The mark.
+    """
+    if len(text) <= width:
+        return text
+    if not text.isascii():
+        import regex  # its `\X` knows the rules of Unicode
+
+        ends = [match.end() for match in regex.finditer(r"\X", text[: width + 1])]
+        return text[: max((place for place in ends if place <= width - len(end)), default=0)] + end
+    return text[: width - len(end)] + end
 
 
 def has_half_character(text: str) -> bool:

@@ -13,6 +13,7 @@ from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import EncoderOption, FileOptions, SeedOption
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import command_name, print_table
+from newfound.text import shortened
 
 if TYPE_CHECKING:
     from newfound.workflows.checking import CheckResult
@@ -103,5 +104,4 @@ def _print_part(titles: tuple[str, str], header: tuple[str, ...], rows: list[tup
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= MAX_CHARACTERS_SHOWN else flat[: MAX_CHARACTERS_SHOWN - 1] + "…"
+    return shortened(" ".join(text.split()), MAX_CHARACTERS_SHOWN)
