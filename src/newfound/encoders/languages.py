@@ -139,7 +139,7 @@ def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Se
     known, logs = (foreign_share(encoder.tokenizer, texts) or 0.0 for texts in (known_texts, log_texts))
     if max(logs, known) <= MAX_FOREIGN_TEXTS:
         return None
-    remedy = f"a multilingual encoder such as {MULTILINGUAL_ENCODER} will serve them better"
+    remedy = f"a multilingual encoder such as {MULTILINGUAL_ENCODER} is made for several languages"
     if known_texts and known <= MAX_FOREIGN_TEXTS / 2:
         return (
             f"{100 * logs:.0f} % of the logs, but {100 * known:.0f} % of the known utterances, are not in the language "

@@ -22,7 +22,7 @@ from newfound.paths import graph_cache_dir
 
 IDS, MASK, VECTORS = "input_ids", "attention_mask", "vectors"
 OPSET = 20
-BUILDER_VERSION = 2  # to be raised when the same weights give another graph
+BUILDER_VERSION = 3  # to be raised when the same weights give another graph, or other files beside it
 GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.json"
 
 
