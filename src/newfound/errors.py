@@ -107,6 +107,12 @@ class FormatMismatch(DataError):
 class WrongEncoding(DataError):
     """A file's bytes are not in the character encoding it was read with."""
 
+    def __init__(self, where: str, byte: int, encoding: str, likely: str | None) -> None:
+        guess = "" if likely is None else f" (likely {likely})"
+        super().__init__(
+            f"{where}: byte 0x{byte:02x} is not {encoding.upper()}; save the file as UTF-8, or name its encoding{guess}"
+        )
+
 
 class NothingToExport(DataError):
     """An export would hold nothing.

@@ -1,4 +1,4 @@
-"""Splitting text into words, what a mistyped word may mean, and how shares are written."""
+"""Splitting text into words, cutting it, what a mistyped word may mean, and how shares are written."""
 
 from __future__ import annotations
 
@@ -53,6 +53,26 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def is_blank(text: str) -> bool:
     """Return whether nothing of a text can be seen: it has only spaces, control and format characters, or none."""
     return all(character.isspace() or unicodedata.category(character) in INVISIBLE for character in text)
+
+
+def shortened(text: str, width: int, end: str = "…") -> str:
+    """Return a text with at most so many characters; one that is longer is cut and marked.
+
+    What is seen as one character, such as an emoji of several that are joined, is not cut.
+
+    Args:
+        text: The text.
+        width: How many characters it may have, the mark included.
+        end: The mark.
+    """
+    if len(text) <= width:
+        return text
+    if not text.isascii():
+        import regex  # its `\X` knows the rules of Unicode
+
+        ends = [match.end() for match in regex.finditer(r"\X", text[: width + 1])]
+        return text[: max((place for place in ends if place <= width - len(end)), default=0)] + end
+    return text[: width - len(end)] + end
 
 
 def has_half_character(text: str) -> bool:

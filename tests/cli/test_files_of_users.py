@@ -108,6 +108,25 @@ def test_a_csv_that_is_piped_into_predict_loses_its_header(tmp_path, run, tiny_f
     assert [json.loads(line)["text"] for line in piped.stdout.splitlines()] == ["pay bill"]
 
 
+def test_swapped_files_are_noticed(tmp_path, run):
+    table(tmp_path / "known.csv", [("text", "intent"), *KNOWN])
+    table(tmp_path / "logs.csv", [("text",), *((text,) for text in LOGS)])
+    table(tmp_path / "empty.csv", [("text", "label"), *((text, "") for text in LOGS)])
+    (tmp_path / "logs.txt").write_text("\n".join(LOGS))
+    hint = f"or are the two files swapped? {tmp_path / 'known.csv'} has labels, and this one has none"
+    for logs in ("logs.csv", "empty.csv", "logs.txt"):
+        swapped = run(logs, "known.csv")
+        assert swapped.returncode == 2
+        assert len(swapped.stderr.splitlines()) == 1
+        assert hint in swapped.stderr
+        assert "files swapped" in run(logs, "known.csv", command="estimate").stderr
+    table(tmp_path / "damaged.csv", [("text", "label"), ("x", "a", "b")])
+    for files in (("logs.csv", "logs.csv"), ("damaged.csv", "known.csv"), ("known.csv", "damaged.csv")):
+        refused = run(*files)
+        assert refused.returncode == 2
+        assert "files swapped" not in refused.stderr
+
+
 CONFLICTS = [("pay bill a money", "leak"), *((f"call me {w}", label) for w in WORDS[:4] for label in ("pay", "leak"))]
 
 

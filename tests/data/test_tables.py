@@ -7,6 +7,7 @@ import csv
 import datetime
 import gzip
 import io
+import re
 import sys
 import zipfile
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from newfound.data import compressed, spreadsheets
 from newfound.data.readers import Columns, Row, Source, open_rows, read_csv
 from newfound.data.validation import read_combined, read_known, read_logs
-from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra
+from newfound.errors import ColumnMissing, DataError, FormatMismatch, HeaderMissing, MissingExtra, WrongEncoding
 
 TWO = [("pay, now", "pay"), ("leak", "leak")]
 
@@ -99,6 +100,37 @@ def test_a_file_in_windows_1252_is_read_with_a_warning(tmp_path):
     assert read_known(tmp_path / "b.csv", encoding="cp1251")[0].texts[0] == "где мои деньги"
 
 
+OTHER_ENCODINGS = {
+    "shift_jis": "明日の朝七時に目覚ましをかけてください|今日の東京の天気はどうですか|この曲をプレイリストに追加して",
+    "euc_jp": "明日の朝七時に目覚ましをかけてください|今日の東京の天気はどうですか|この曲をプレイリストに追加して",
+    "gb18030": "请帮我查一下明天北京的天气|我想把这首歌加到播放列表里|提醒我明天早上七点起床",
+    "cp1251": "где мои деньги и почему карта закрыта|я хочу оплатить счёт за воду|перезвоните мне, пожалуйста",
+}
+
+
+@pytest.mark.parametrize("encoding", OTHER_ENCODINGS)
+@pytest.mark.parametrize("tried", ["utf-8", "ascii"])
+def test_the_encoding_that_an_error_names_reads_the_file(tmp_path, encoding, tried):
+    texts = OTHER_ENCODINGS[encoding].split("|")
+    path = write(tmp_path / "logs.csv", "\n".join(["text", *texts]).encode(encoding))
+    with pytest.raises(WrongEncoding) as refused:
+        read_logs(path, encoding=tried)
+    likely = re.search(r"name its encoding \(likely (\w+)\)$", str(refused.value))[1]
+    assert read_logs(path, encoding=likely)[0].texts == tuple(texts)
+
+
+def test_an_encoding_that_failed_is_not_advised(tmp_path, monkeypatch):
+    japanese = "\n".join(["text", *OTHER_ENCODINGS["shift_jis"].split("|")]).encode("shift_jis")
+    path = write(tmp_path / "logs.csv", japanese)
+    with pytest.raises(WrongEncoding, match=r"not CP1252; .*likely cp932"):
+        read_logs(path, encoding="cp1252")
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)  # as if it were not installed
+    with pytest.raises(WrongEncoding, match=r"or name its encoding$"):
+        read_logs(path, encoding="cp1252")
+    with pytest.raises(WrongEncoding, match=r"likely cp1252"):
+        read_logs(write(tmp_path / "b.csv", b"text\ncaf\xe9\n"), encoding="ascii")
+
+
 @pytest.mark.parametrize(
     ("header", "text", "label"),
     [
@@ -107,6 +139,13 @@ def test_a_file_in_windows_1252_is_read_with_a_warning(tmp_path):
         ("user_message,intent name,id", "user_message", "intent name"),
         ("message,text,label,intent", "text", "label"),
         ("userInput,IntentName", "userInput", "IntentName"),
+        ("id,Customer message,Category", "Customer message", "Category"),
+        ("message_id,message_text,intent", "message_text", "intent"),
+        ("Agent message,Customer message,label", "Customer message", "label"),
+        ("Subject,Body,Topic", "Body", "Topic"),
+        ("chat_message,visitor_messages,label", "visitor_messages", "label"),
+        ("example,caller utterance,label", "caller utterance", "label"),
+        ("Client Comment,Intent,message count", "Client Comment", "Intent"),
     ],
 )
 def test_columns_are_found_by_their_names_and_said(tmp_path, header, text, label):
@@ -124,6 +163,10 @@ def test_several_likely_columns_are_not_guessed_among(tmp_path):
     with pytest.raises(ColumnMissing, match="message, query could each hold the text; say which"):
         pairs(write(tmp_path / "a.csv", "message,query,label\nx,y,z\n"))
     assert pairs(tmp_path / "a.csv", Columns(text="query")) == [("y", "z")]
+    with pytest.raises(ColumnMissing, match="first message, last message could each hold the text; say which"):
+        pairs(write(tmp_path / "b.csv", "first message,last message,label\nx,y,z\n"))
+    with pytest.raises(ColumnMissing, match="no column 'text'"):
+        pairs(write(tmp_path / "c.csv", "bot message,message id,label\nx,y,z\n"))
 
 
 @pytest.mark.parametrize(
@@ -227,8 +270,16 @@ def test_the_first_sheet_with_the_columns_of_a_workbook_is_read(tmp_path):
     assert rows == [Row(3, "pay, now", "pay"), Row(6, "leak", "leak")]
     assert notes[0] == f"{path}: reading the sheet 'data' (not 'about', 'more')"
     assert any("'Utterance'" in note for note in notes)
-    with pytest.raises(ColumnMissing, match="sheet 'about', line 1: no column 'wording'"):
+    with pytest.raises(ColumnMissing, match="sheet 'data', line 2: no column 'wording'"):
         pairs(path, Columns(text="wording"))
+    unlabelled = workbook(
+        tmp_path / "c.xlsx",
+        about=[["name", "value", "a", "b"], *([["x"] * 4] * 9)],
+        logs=[["Customer message"], ["leak"]],
+    )
+    with pytest.raises(ColumnMissing, match="sheet 'logs', line 1: no column 'label'"):
+        pairs(unlabelled)
+    assert read_logs(unlabelled)[0].texts == ("leak",)
     plain = workbook(tmp_path / "b.xlsx", only=[["how do i pay", "pay"], ["it leaks here", "leak"]])
     assert pairs(plain, Columns(header=False)) == [("how do i pay", "pay"), ("it leaks here", "leak")]
 

@@ -13,6 +13,7 @@ import newfound
 from commands import newfound as command
 from conftest import themed_corpus
 from newfound.errors import DataError, TargetExists
+from newfound.workflows.checking import misspelt_labels
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 
@@ -67,6 +68,41 @@ def test_a_divided_intent_is_shown_as_a_pair(tiny_encoder):
     assert (pair.first, pair.second) == ("leak 0", "leak 1")
 
 
+def test_a_misspelt_label_is_named_with_the_one_that_is_meant(tiny_folder, tiny_encoder, tmp_path):
+    corpus = themed_corpus(per_theme=20).labelled()
+    names = {"pay": "CALL_CENTER", "leak": "leak 1", "meter": "time"}
+    labels = [names.get(y, y) for y in corpus.labels]
+    labels[0] = "CALL_CENTRE"
+    labels[labels.index("leak 1")] = "leak 2"
+    result = newfound.check((corpus.texts, labels), encoder=tiny_encoder)
+    assert result.misspelt == (("CALL_CENTRE", "CALL_CENTER"),)
+    path = tmp_path / "known.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *zip(corpus.texts, labels, strict=True)])
+    out = tmp_path / "check.csv"
+    done = command("check", path, "--encoder", tiny_folder, "--out", out, COLUMNS="80")
+    assert "1 label that is likely misspelt" in done.stdout
+    assert ("CALL_CENTRE", "CALL_CENTER") in [
+        (row["label"], row["likely"]) for row in csv.DictReader(out.open()) if row["problem"] == "misspelt label"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ({"CALL_CENTER": 40, "CALL_CENTRE": 8}, {"CALL_CENTRE": "CALL_CENTER"}),
+        ({"CALL_CENTER": 40, "CALL_CENTRE": 9}, {}),
+        ({"call center": 40, "Call_Center": 39}, {"Call_Center": "call center"}),
+        ({"time": 100, "timer": 100}, {}),
+        ({"plan 1": 9, "plan 2": 1}, {}),
+        ({"+": 9, "-": 8}, {}),
+        ({"refunds": 2, "refund": 3}, {"refunds": "refund"}),
+    ],
+)
+def test_labels_that_are_spelt_alike(sizes, found):
+    assert misspelt_labels(sizes) == found
+
+
 def test_the_command_prints_narrow_tables_and_writes_a_file(known, tiny_folder, tiny_encoder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = command("check", known, "--encoder", tiny_folder, COLUMNS="80")
@@ -99,6 +135,7 @@ def test_the_server_finds_the_same(faulty, saved, tiny_encoder):
         refused = client.post("/v1/check", json={"known": body["known"][1:3]})
     assert answer["label_errors"] == [asdict(error) for error in expected.label_errors]
     assert answer["few_examples"] == {"house": 1}
+    assert answer["misspelt"] == {}
     assert [use["label"] for use in answer["conflicts"][0]["uses"]] == [
         label for _, label in expected.conflicts[0].uses
     ]

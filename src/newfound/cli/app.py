@@ -23,6 +23,8 @@ from newfound.threads import settle_threads
 from newfound.training.launch import launched
 from newfound.version import __version__
 
+CODE_OF_CTRL_C = 130
+
 app = typer.Typer(
     help="Extend an intent classifier to the intents its users really have.",
     no_args_is_help=True,
@@ -65,13 +67,15 @@ def main() -> NoReturn:
         check_processes(arguments)
         code = app(arguments, standalone_mode=False)
         leave_processes()
+        if code == CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
+            raise KeyboardInterrupt
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
         if not launched().is_main:
-            sys.exit(130)
+            sys.exit(CODE_OF_CTRL_C)
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)
         print(f"newfound: {message or 'stopped'}", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(CODE_OF_CTRL_C)
     except SystemExit as stop:
         # If the pipe to the reader of the output is closed, Typer exits with 1 and replaces stdout by this class. A
         # reader may stop reading at any time (`newfound predict ... | head`), so this is not an error.
@@ -81,11 +85,18 @@ def main() -> NoReturn:
         sys.exit(0)
     except Exception as error:
         wait_for_the_main_process_to_speak()
+        if _has_shown_help(error):
+            sys.exit(2)
         if "--debug" in sys.argv or not _can_be_fixed_by_user(error):
             raise
         print(f"newfound: error: {name_of_process()}{message_with_flags(error)}", file=sys.stderr, flush=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _has_shown_help(error: Exception) -> bool:
+    """Return whether a command without arguments has printed its help, which Click reports as an error without text."""
+    return hasattr(error, "format_message") and not error.format_message()
 
 
 def _can_be_fixed_by_user(error: Exception) -> bool:

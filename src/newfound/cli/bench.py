@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from newfound import defaults
+from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     RESULTS,
     CellOptions,
@@ -16,7 +17,6 @@ from newfound.cli.options import (
     EncoderOption,
     MethodOption,
     TuneOption,
-    with_option_groups,
 )
 from newfound.cli.parsing import one_of, parts, whole_numbers
 from newfound.cli.progress import reporter_for_terminal

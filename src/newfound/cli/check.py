@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from newfound import defaults
-from newfound.cli.options import EncoderOption, FileOptions, SeedOption, with_option_groups
+from newfound.cli.option_groups import with_option_groups
+from newfound.cli.options import EncoderOption, FileOptions, SeedOption
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import command_name, print_table
+from newfound.text import shortened
 
 if TYPE_CHECKING:
     from newfound.workflows.checking import CheckResult
@@ -45,7 +47,9 @@ def check(
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
     _print_result(result)
-    if not (result.conflicts or result.label_errors or result.near_duplicates or result.few_examples):
+    if not (
+        result.conflicts or result.label_errors or result.near_duplicates or result.few_examples or result.misspelt
+    ):
         print(f"\nThere is nothing to mend. {target} says so, too.")
         return
     print(f"\nWrote all of it to {target}. Mend the labels in {known}, and check again:")
@@ -79,6 +83,11 @@ def _print_result(result: CheckResult) -> None:
         ],
     )
     _print_part(
+        ("label that is likely misspelt", "labels that are likely misspelt"),
+        ("label", "likely meant"),
+        [*result.misspelt],
+    )
+    _print_part(
         ("intent with few examples", "intents with few examples"),
         ("intent", "examples"),
         [(intent, str(size)) for intent, size in result.few_examples],
@@ -95,5 +104,4 @@ def _print_part(titles: tuple[str, str], header: tuple[str, ...], rows: list[tup
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= MAX_CHARACTERS_SHOWN else flat[: MAX_CHARACTERS_SHOWN - 1] + "…"
+    return shortened(" ".join(text.split()), MAX_CHARACTERS_SHOWN)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from newfound import defaults
+from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     ConflictsOption,
     EncoderOption,
@@ -32,7 +33,6 @@ from newfound.cli.options import (
     RedactOption,
     RunOptions,
     SeedOption,
-    with_option_groups,
 )
 from newfound.cli.output import quiet_output
 from newfound.cli.parsing import one_of, precision_named, whole_number_or_auto

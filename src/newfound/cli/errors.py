@@ -24,7 +24,7 @@ REMEDIES: tuple[Remedy, ...] = (
     (errors.EncoderMismatch, "say where its encoder is", "say where its encoder is with --encoder"),
     (errors.ModelMissing, "discover intents first and save the model there", "make one with `newfound discover`"),
     (errors.NotSplittable, "train heads only (tune='heads')", "use --tune heads"),
-    (errors.WrongEncoding, "or name its encoding, for instance cp1252", "or name its encoding: --encoding cp1252"),
+    (errors.WrongEncoding, "or name its encoding", "or name its encoding with --encoding"),
     (
         errors.HeaderMissing,
         "say that there is no header line, or which column holds the text",
@@ -74,7 +74,7 @@ def message_with_flags(error: Exception) -> str:
         message = message.replace(f"say which column holds the {error.role}", f"name the right one with {option}")
         message = message.replace(", or that there is no header line", ", or add --no-header if that line is data")
     if isinstance(error, errors.Interrupted) and error.folder is not None:
-        message = f"{message}: go on with --resume"
+        message = f"{message}: go on with --resume, added to the same command"
     for error_type, phrase, phrase_with_flags in REMEDIES:
         if isinstance(error, error_type) and phrase in message:
             message = message.replace(phrase, phrase_with_flags)

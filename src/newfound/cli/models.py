@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from newfound import defaults
+from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
     EngineOptions,
@@ -24,7 +25,6 @@ from newfound.cli.options import (
     PredictFileOptions,
     ServerOptions,
     WorkersOption,
-    with_option_groups,
 )
 from newfound.cli.output import quiet_output, writing_output
 from newfound.cli.parsing import precision_named, share

@@ -1,13 +1,10 @@
-"""Options that several commands have, and option groups: dataclasses whose fields become options of a command."""
+"""Options that several commands have, alone and in groups (`newfound.cli.option_groups`)."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
-from functools import wraps
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import typer
 
@@ -23,44 +20,11 @@ from newfound.methods.registry import METHODS
 if TYPE_CHECKING:
     from newfound.workflows.sources import ReadOptions
 
-Result = TypeVar("Result")
-
 
 def _listed(names: Any, conjunction: str = "or") -> str:
     """Return names as `a, b or c`."""
     *others, last = map(str, names)
     return f"{', '.join(others)} {conjunction} {last}" if others else last
-
-
-def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a command in which each parameter of a dataclass type is replaced by the fields of that type."""
-    hints = get_type_hints(command, include_extras=True)
-    parameters, groups = [], {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        if not is_dataclass(hints[name]):
-            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        groups[name] = hints[name]
-        types = get_type_hints(hints[name], include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.default is MISSING else field.default,
-                annotation=types[field.name],
-            )
-            for field in fields(hints[name])
-        ]
-
-    @wraps(command)
-    def grouped(**values: Any) -> Result:
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        return command(**values)
-
-    grouped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    grouped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return grouped
 
 
 KnownArgument = Annotated[
@@ -161,6 +125,7 @@ ConflictsOption = Annotated[
 class EngineOptions:
     """Where the encoder runs."""
 
+    PANEL: ClassVar = "Where the encoder runs"
     engine: Annotated[
         str, typer.Option("--engine", help="local, or ray: on a cluster, or on all cores of this machine.")
     ] = defaults.ENGINE
@@ -187,6 +152,7 @@ class EngineOptions:
 class LogOptions:
     """How unlabelled utterances are read."""
 
+    PANEL: ClassVar = "Reading files"
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     format: FormatOption = None
     encoding: EncodingOption = defaults.ENCODING
@@ -204,6 +170,7 @@ class LogOptions:
 class PredictFileOptions:
     """How utterances to be classified are read; `--format` is the format of the predictions."""
 
+    PANEL: ClassVar = "Reading files"
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     input_format: Annotated[
         str | None,
@@ -232,6 +199,7 @@ class PredictFileOptions:
 class FileOptions:
     """How labelled utterances are read."""
 
+    PANEL: ClassVar = "Reading files"
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     label_column: LabelColumnOption = defaults.LABEL_COLUMN
     format: FormatOption = None
@@ -250,6 +218,7 @@ class FileOptions:
 class LogsFileOptions:
     """How the logs are read where they differ from the known intents."""
 
+    PANEL: ClassVar = "Reading files"
     logs_text_column: Annotated[
         str | None,
         typer.Option("--logs-text-column", help="The column of the utterances in the logs, if not --text-column."),
@@ -269,6 +238,7 @@ class LogsFileOptions:
 class FitOptions:
     """How a model is fitted."""
 
+    PANEL: ClassVar = "Fitting"
     effort: EffortOption = defaults.EFFORT
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
@@ -280,6 +250,7 @@ class FitOptions:
 class RunOptions:
     """How a run can be resumed or repeated."""
 
+    PANEL: ClassVar = "Repeating and resuming"
     force: ForceOption = False
     resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
     checkpoint_seconds: Annotated[
@@ -291,6 +262,7 @@ class RunOptions:
 class FolderOptions:
     """What a model folder contains besides the model."""
 
+    PANEL: ClassVar = "The model folder"
     with_encoder: Annotated[bool, typer.Option("--with-encoder", help="Copy the encoder into the model folder.")] = (
         False
     )
@@ -308,6 +280,7 @@ class FolderOptions:
 class NamerOptions:
     """Which language model names the new intents."""
 
+    PANEL: ClassVar = "A language model"
     namer: Annotated[
         str | None,
         typer.Option(
@@ -322,6 +295,7 @@ class NamerOptions:
 class LanguageModelOptions:
     """Which language model may be asked."""
 
+    PANEL: ClassVar = "A language model"
     llm: Annotated[
         str | None,
         typer.Option(
@@ -360,6 +334,7 @@ class LanguageModelOptions:
 class ServerOptions:
     """Where a server listens."""
 
+    PANEL: ClassVar = "The server"
     host: Annotated[
         str, typer.Option("--host", help="The address to listen on. Any but 127.0.0.1 needs --token-file.")
     ] = "127.0.0.1"
@@ -390,6 +365,7 @@ RESULTS = Path("benchmarks/results")
 class CellOptions:
     """Which runs of an experiment are meant, and where their results are."""
 
+    PANEL: ClassVar = "Which runs"
     methods: Annotated[
         str, typer.Option("--methods", help="Methods, separated by commas; by default those of the experiment.")
     ] = ""

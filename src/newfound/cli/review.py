@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from newfound import defaults
 from newfound.cli.models import start_server
+from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
     EffortOption,
@@ -18,7 +19,6 @@ from newfound.cli.options import (
     ModelEncoderOption,
     ServerOptions,
     TuneOption,
-    with_option_groups,
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table

@@ -12,10 +12,16 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
+from newfound.text import shortened
+
 if TYPE_CHECKING:
     from newfound.model.types import Intent
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
+
+
+# The line end, a joiner and a non-joiner, and the tags of which the flags of England, Scotland and Wales consist.
+JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))))
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -129,7 +135,7 @@ def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, wi
         count: The number of texts to show.
         width: The number of characters to show of each.
     """
-    shown = [text if len(text) <= width else text[: width - 1] + "…" for text in islice(texts, count)]
+    shown = [shortened(text, width) for text in islice(texts, count)]
     return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
 
 
@@ -141,10 +147,10 @@ def print_next(out: Path, example: str) -> None:
         example: An utterance to classify.
     """
     command = command_name()
-    folder = shlex.quote(str(out))
+    folder, text = shlex.quote(str(out)), shlex.quote(shortened(printable(example), 60, end=""))
     print(
         f"\nWrote the model to {out}/. Next:\n"
-        f"  echo {shlex.quote(printable(example)[:60])} | {command} predict {folder}\n"
+        f"  echo {text} | {command} predict {folder}\n"
         f"  {command} inspect {folder} --new"
     )
 
@@ -158,5 +164,5 @@ def command_name() -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    """Return a text without control characters; those that join letters and emoji stay."""
+    return "".join(c if c.isprintable() or c in JOINERS else "\N{REPLACEMENT CHARACTER}" for c in text)

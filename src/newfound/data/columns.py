@@ -8,15 +8,18 @@ from dataclasses import dataclass
 
 from newfound.data.rows import Columns, Source
 from newfound.errors import ColumnMissing, DataError, HeaderMissing
+from newfound.text import FILLERS
 
-# In order of preference: a column of an earlier group is taken before those of later groups.
+# In order of preference: a column of an earlier group is taken before those of later groups. Between the first three
+# and the last of the texts come names that end with any of these words, such as "Customer message".
 TEXT_NAMES = (
     ("text",),
     ("utterance", "utterances"),
     ("message", "query", "sentence", "question", "phrase", "transcript"),
-    ("user message", "user utterance", "user input", "user query", "user text", "message text", "input text"),
-    ("request", "input", "content", "body", "example", "training phrase"),
+    ("request", "input", "content", "body", "example", "comment"),
 )
+CUSTOMERS = frozenset(("user", "customer", "client", "caller", "visitor", "member", "guest"))
+OTHER_SPEAKERS = frozenset(("agent", "assistant", "bot", "chatbot", "operator", "reply", "response", "system"))
 LABEL_NAMES = (
     ("label", "labels"),
     ("intent", "intents"),
@@ -89,7 +92,7 @@ def _position(
             raise DataError(f"{where}: the column {wanted!r} stands there twice; rename one of them")
         return names.index(wanted)
     plain = [_plain(name) for name in names]
-    for group in groups:
+    for group in _with_compound_names(groups, plain) if role == "text" else groups:
         positions = [i for i, name in enumerate(plain) if name in group]
         if len(positions) > 1 and len({plain[i] for i in positions}) == 1:
             raise DataError(f"{where}: the column {names[positions[0]]!r} stands there twice; rename one of them")
@@ -106,12 +109,30 @@ def _position(
     raise ColumnMissing(where, groups[0][0], role, names, may_lack_header=may_lack_header)
 
 
+def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of names of texts with two more: what customers say, and any other text.
+
+    A name with a filler word, such as "my question", is more likely an utterance in a file without a header.
+    """
+    nouns = {noun for group in groups for noun in group}
+    compounds = {
+        name: words
+        for name in plain
+        if len(words := set(name.split())) > 1
+        and name.split()[-1].removesuffix("s") in nouns
+        and not words & (OTHER_SPEAKERS | FILLERS)
+    }
+    of_customers = tuple(name for name, words in compounds.items() if words & CUSTOMERS)
+    return (*groups[:-1], of_customers, tuple(name for name in compounds if name not in of_customers), groups[-1])
+
+
 def has_text_column(header: Sequence[str], columns: Columns) -> bool:
     """Return whether a line is a header that names the column of the utterances."""
     if columns.text is not None:
         return columns.text in [name.strip() for name in header]
     plain = [_plain(name) for name in header]
-    return not looks_like_data(header) and any(name in group for group in TEXT_NAMES for name in plain)
+    groups = _with_compound_names(TEXT_NAMES, plain)
+    return not looks_like_data(header) and any(name in group for group in groups for name in plain)
 
 
 def has_label_column(header: Sequence[str], columns: Columns) -> bool:

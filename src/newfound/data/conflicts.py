@@ -13,8 +13,10 @@ from newfound.data.rows import Row
 from newfound.defaults import Conflicts
 from newfound.errors import ConflictingLabels, SettingsError
 from newfound.files import write_atomically
+from newfound.text import shortened
 
 CONFLICTS_IN_A_MESSAGE = 3
+MAX_CHARACTERS_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,8 @@ class Conflict:
     def __str__(self) -> str:
         (first_line, first), *others = self.uses
         line, label = next(use for use in others if use[1] != first)
-        shown = self.text if len(self.text) <= 60 else self.text[:57] + "..."
-        return f"line {line}: {shown!r} is labelled {label!r}, but {first!r} on line {first_line}"
+        shown = shortened(self.text, MAX_CHARACTERS_SHOWN)
+        return f"line {line}: '{shown}' is labelled {label!r}, but {first!r} on line {first_line}"
 
 
 def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:

@@ -6,11 +6,13 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from newfound.errors import ColumnMissing, DataError, WrongEncoding
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
+LINES_FOR_GUESS = 1_000  # that are looked at to guess an encoding
 MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
 
 LabelUse = Literal["required", "optional", "ignored"]
@@ -116,10 +118,10 @@ class Source:
                 if self.on_fallback is not None:
                     self.on_fallback(number)
                 return raw.decode(FALLBACK_ENCODING, errors="replace")
-            byte = raw[error.start]
+            sample = raw + b"".join(islice(self.stream, LINES_FOR_GUESS))
+            where = f"{self.name}, line {number}"
             raise WrongEncoding(
-                f"{self.name}, line {number}: byte 0x{byte:02x} is not {self.encoding.upper()}; save the file as "
-                "UTF-8, or name its encoding, for instance cp1252"
+                where, raw[error.start], self.encoding, _likely_encoding(sample, self.encoding)
             ) from None
         except (LookupError, ValueError):
             raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
@@ -149,6 +151,17 @@ class Source:
         finally:
             self.stream.seek(position)
         return is_fallback and others < MAX_FALLBACK_SHARE * letters
+
+
+def _likely_encoding(sample: bytes, tried: str) -> str | None:
+    """Return the encoding that lines of a file are most likely in, other than the one that failed; None if unknown."""
+    try:
+        from charset_normalizer import from_bytes
+    except ImportError:  # it is a dependency, but newfound works without it
+        is_fallback = tried != FALLBACK_ENCODING and _fallback_characters(sample) is not None
+        return FALLBACK_ENCODING if is_fallback else None
+    best = from_bytes(sample).best()
+    return None if best is None or best.encoding in ("ascii", tried) else str(best.encoding)
 
 
 def _is_utf8(line: bytes) -> bool:

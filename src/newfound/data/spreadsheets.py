@@ -87,8 +87,11 @@ def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tup
 
 
 def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, Found]:
-    """Return the first sheet that has the columns, the number of its first row of data, and the columns."""
-    problem: DataError | None = None
+    """Return the first sheet that has the columns, the number of its first row of data, and the columns.
+
+    If none has them, the error is about the sheet that has most of what is needed: the utterances, or else most cells.
+    """
+    problems: list[tuple[bool, int, DataError]] = []
     sheets = list(book.worksheets)
     for sheet in sheets:
         notes: list[str] = []
@@ -99,7 +102,8 @@ def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, 
                 continue
             first, found = _find_columns(quiet, sheet.title, start, columns)
         except (ColumnMissing, HeaderMissing) as error:
-            problem = problem or error
+            has_text = isinstance(error, ColumnMissing) and error.role == "label"
+            problems.append((has_text, sum(len(fields) for _, fields in start), error))
             continue
         if len(sheets) > 1:
             others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
@@ -107,7 +111,9 @@ def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, 
         for note in notes:
             source.note(note.removeprefix(f"{source.name}: "))
         return sheet, first, found
-    raise problem or DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
+    if problems:
+        raise max(problems, key=lambda problem: problem[:2])[2]
+    raise DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
 
 
 def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:

@@ -1,21 +1,14 @@
-"""A cache of frozen features on disk, keyed by the hash of the text.
+"""A cache of frozen features on disk, keyed by the hash of the text; `newfound.encoders.shards` reads its files.
 
-There is one folder per combination of weights, layer, length and dtype. It holds shards, which are written once and
-never changed. A shard is a folder of three arrays: the hashes of its texts, the offsets of its rows, and the rows
-themselves without padding. A shard is put in place by one rename, so two processes may write at the same time; at worst
-both write the same rows.
+A shard is put in place by one rename, so two processes may write at the same time; at worst both write the same rows.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +16,9 @@ import numpy.typing as npt
 import torch
 
 from newfound.encoders.ragged import Ragged
+from newfound.encoders.shards import HASH_BYTES, Shard, folder_name, hash_of_text, load_shards
 
 Compute = Callable[[list[int]], Ragged]
-HASH_BYTES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Shard:
-    """One shard in memory."""
-
-    keys: npt.NDArray[np.void]  # [rows] hash of each text
-    offsets: npt.NDArray[np.int64]  # [rows + 1]
-    flat: npt.NDArray[np.float32]  # [tokens, d], memory-mapped
 
 
 class FeatureCache:
@@ -58,13 +42,13 @@ class FeatureCache:
                 with their positions in `texts`.
         """
         folder = self._folder(key)
-        hashes = [_hash(text) for text in texts]
-        shards = self._shards(folder)
+        hashes = [hash_of_text(text) for text in texts]
+        shards = load_shards(folder)
         location = {key.tobytes(): (s, r) for s, shard in enumerate(shards) for r, key in enumerate(shard.keys)}
         missing = list({h: i for i, h in reversed(list(enumerate(hashes))) if h not in location}.values())[::-1]
         if missing:
             fresh = compute(missing)
-            shard = _Shard(
+            shard = Shard(
                 np.array([hashes[i] for i in missing], dtype=f"V{HASH_BYTES}"),
                 fresh.offsets.numpy(),
                 fresh.flat.numpy(),
@@ -77,18 +61,9 @@ class FeatureCache:
         return _gather(shards, [location[h] for h in hashes])
 
     def _folder(self, key: Mapping[str, str | int]) -> Path:
-        digest = hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()
-        return self.root / digest[:32]
+        return self.root / folder_name(key)
 
-    def _shards(self, folder: Path) -> list[_Shard]:
-        shards = []
-        for path in sorted(folder.glob("shard-*")):
-            # A shard that another process is deleting, or that is incomplete because the disk was full, is ignored.
-            with contextlib.suppress(OSError, ValueError, EOFError):
-                shards.append(_load(path))
-        return shards
-
-    def _write(self, folder: Path, shard: _Shard) -> None:
+    def _write(self, folder: Path, shard: Shard) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix="writing-", dir=folder))
@@ -120,20 +95,7 @@ def computed_once(texts: Sequence[str], compute: Compute) -> Ragged:
     return Ragged(vectors[[place[text] for text in texts]], torch.arange(len(texts) + 1))
 
 
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()
-
-
-def _load(path: Path) -> _Shard:
-    keys = np.load(path / "keys.npy", allow_pickle=False)
-    offsets = np.load(path / "offsets.npy", allow_pickle=False)
-    flat = np.load(path / "flat.npy", mmap_mode="r", allow_pickle=False)
-    if len(offsets) != len(keys) + 1 or offsets[-1] != len(flat) or keys.dtype.itemsize != HASH_BYTES:
-        raise ValueError(f"{path}: its arrays do not fit together")
-    return _Shard(keys, offsets, flat)
-
-
-def _gather(shards: list[_Shard], locations: list[tuple[int, int]]) -> Ragged:
+def _gather(shards: list[Shard], locations: list[tuple[int, int]]) -> Ragged:
     """Return the rows at the given locations (number of the shard, row in it), in order."""
     if len({s for s, _ in locations}) == 1:
         shard = shards[locations[0][0]]

@@ -33,6 +33,7 @@ from newfound.encoders.onnx.quantize import name_of_int8
 from newfound.encoders.precision import check_precision
 from newfound.encoders.ragged import Batch, Ragged, pack
 from newfound.encoders.registry import RELEASES, check_modules, locate
+from newfound.encoders.shards import folder_name
 from newfound.encoders.tail import Features as Features
 from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
@@ -315,6 +316,10 @@ class Encoder:
             "max_length": self.max_length,
             "dtype": "float32" if self.precision == "fp32" or tune.layers else name_of_int8(),
         }
+
+    def vectors_folder(self) -> str:
+        """Return the name of the folder in a feature cache that has the vectors of the frozen encoder."""
+        return folder_name(self._cache_key(self.tune("heads")))
 
     @torch.no_grad()
     def _run_trunk(

@@ -1,15 +1,23 @@
-"""Notices utterances in a language that an encoder was not made for, by how its tokenizer cuts their words.
+"""Notices utterances in a language that an encoder was not made for.
 
-A tokenizer of one language knows most words of that language whole, and cuts those of others into many pieces or does
-not know them at all. Tokenizers of multilingual encoders have large vocabularies and cut all languages, so that nothing
-is said about them.
+The language of an encoder is the one whose function words its tokenizer knows best, and its scripts are those of its
+vocabulary. An utterance is in another language if it is written in another script, or has more function words of
+another language than of the encoder's. Words that the tokenizer does not know are no sign of another language: names of
+products and medicines, and identifiers, are not known either. Nothing is said about multilingual encoders, whose
+vocabularies are large.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from newfound.encoders.function_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -17,47 +25,106 @@ if TYPE_CHECKING:
 MULTILINGUAL_ENCODER = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 MIN_VOCABULARY, MAX_VOCABULARY = 5_000, 100_000  # of a tokenizer that is made for one language
 MAX_TEXTS_LOOKED_AT = 1_000
-MIN_TEXTS = 10
-MIN_WORDS = 2  # in a text that can be judged, where words have spaces between them
-MIN_WHOLE_WORDS = 0.7  # share of the words of a text that the tokenizer knows whole; docs/howto/other-languages.md
-MAX_FOREIGN_TEXTS = 0.2  # share of texts below that; more of them are worth a warning
+MIN_TEXTS = 10  # that can be judged
+MIN_KNOWN_FUNCTION_WORDS = 0.8  # share of those of a language, in the vocabulary of an encoder that is made for it
+MIN_SHARE_OF_SCRIPT = 0.05  # of the tokens, for a script that an encoder is made for
+TOKENS_PER_TOKEN_LOOKED_AT = 10
+MIN_OTHER_LETTERS = 0.2  # share of the letters of a text; a name in Latin letters has more of them than Chinese
+MIN_WHOLE_WORDS = 0.7  # share of the words of a text that the tokenizer knows whole, if no function word tells
+MAX_FOREIGN_TEXTS = 0.05  # share of texts in another language; more are worth a warning: docs/howto/other-languages.md
+
+
+@dataclass(frozen=True, slots=True)
+class _EncoderLanguage:
+    """What an encoder is made for.
+
+    Attributes:
+        scripts: The scripts that it reads.
+        own: The function words of its language; none if that is not known.
+        others: The function words of each other language.
+        whole: The words that its tokenizer knows whole.
+    """
+
+    scripts: frozenset[str]
+    own: frozenset[str]
+    others: tuple[frozenset[str], ...]
+    whole: frozenset[str]
+
+    def is_foreign(self, text: str) -> bool | None:
+        """Return whether a text is in another language; None if that cannot be told."""
+        words = _words(text)
+        known = sum(word in self.whole for word in words) >= MIN_WHOLE_WORDS * len(words)
+        letters = [script for word in words for character in word if (script := _script(character))]
+        other_letters = sum(script not in self.scripts for script in letters)
+        if not letters:
+            return None
+        if other_letters > 1 and other_letters >= MIN_OTHER_LETTERS * len(letters):
+            return not known
+        own = sum(word in self.own for word in words)
+        other = max(sum(word in others for word in words) for others in self.others)
+        if self.own and own != other:
+            return other > own
+        return False if known else None
 
 
 def foreign_share(tokenizer: Any, texts: Sequence[str]) -> float | None:
     """Return the share of texts that are likely in another language than that of a tokenizer.
+
+    Texts that cannot be judged, such as a list of product codes, are left out.
 
     Args:
         tokenizer: A tokenizer of transformers.
         texts: The utterances; an evenly spread part of them is looked at if they are many.
 
     Returns:
-        The share, or None if there are too few texts with words, or the tokenizer is made for many languages.
+        The share, or None if too few texts can be judged, or the tokenizer is made for many languages.
     """
     if not MIN_VOCABULARY <= len(tokenizer) <= MAX_VOCABULARY:
         return None
     step = max(1, -(-len(texts) // MAX_TEXTS_LOOKED_AT))
-    words = [found for text in texts[::step] if _can_be_judged(found := _words(text))]
-    if len(words) < MIN_TEXTS:
-        return None
-    distinct = sorted({word for found in words for word in found})
+    language = _language_of(tokenizer, texts[::step])
+    judged = [found for text in texts[::step] if (found := language.is_foreign(text)) is not None]
+    return sum(judged) / len(judged) if len(judged) >= MIN_TEXTS else None
+
+
+def _language_of(tokenizer: Any, texts: Sequence[str]) -> _EncoderLanguage:
+    words = {word for text in texts for word in _words(text)}.union(*FUNCTION_WORDS.values())
+    distinct = sorted(words)
     # With a space before the word, tokenizers that mark the start of words see one.
     pieces = tokenizer([f" {word}" for word in distinct], add_special_tokens=False)["input_ids"]
-    whole = {
+    whole = frozenset(
         word for word, ids in zip(distinct, pieces, strict=True) if len(ids) == 1 and ids[0] != tokenizer.unk_token_id
-    }
-    foreign = sum(sum(word in whole for word in found) < MIN_WHOLE_WORDS * len(found) for found in words)
-    return foreign / len(words)
+    )
+    shares = {language: len(words & whole) / len(words) for language, words in FUNCTION_WORDS.items()}
+    best = max(shares, key=lambda language: shares[language])
+    return _EncoderLanguage(
+        _scripts_of(tokenizer),
+        FUNCTION_WORDS[best] if shares[best] >= MIN_KNOWN_FUNCTION_WORDS else frozenset(),
+        tuple(words for language, words in FUNCTION_WORDS.items() if language != best),
+        whole,
+    )
+
+
+def _scripts_of(tokenizer: Any) -> frozenset[str]:
+    tokens = sorted(tokenizer.get_vocab())[::TOKENS_PER_TOKEN_LOOKED_AT]
+    scripts = Counter(script for token in tokens for script in {_script(character) for character in token} if script)
+    return frozenset(script for script, n in scripts.items() if n >= MIN_SHARE_OF_SCRIPT * len(tokens))
+
+
+@lru_cache(maxsize=10_000)
+def _script(character: str) -> str:
+    """Return the script of a letter, such as LATIN or CJK; an empty text for what is no letter."""
+    return unicodedata.name(character, "").split(" ")[0] if character.isalpha() else ""
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text that have at least two letters; marks such as vowel signs belong to a word."""
-    spaced = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in text.replace("'", "").replace("’", ""))
-    return [word for word in spaced.split() if len(word) > 1]
+    """Return the words of a text in lower case, without punctuation around them.
 
-
-def _can_be_judged(words: Sequence[str]) -> bool:
-    # Scripts without spaces between words, such as Chinese, have letters without case.
-    return len(words) >= MIN_WORDS or any(unicodedata.category(c) == "Lo" for word in words for c in word)
+    What has a digit, an underscore or the like within it is no word but a code, of which no part is a word.
+    """
+    plain = unicodedata.normalize("NFKC", text).lower().replace("'", "").replace("’", "")
+    words = [re.sub(r"^[\W_]+|[\W_]+$", "", part) for part in re.split(r"[\s,;:!?/…。、，]+", plain)]
+    return [word for word in words if len(word) > 1 and not re.search(r"[\d_.:]", word)]
 
 
 def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Sequence[str] = ()) -> str | None:
@@ -72,7 +139,7 @@ def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Se
     known, logs = (foreign_share(encoder.tokenizer, texts) or 0.0 for texts in (known_texts, log_texts))
     if max(logs, known) <= MAX_FOREIGN_TEXTS:
         return None
-    remedy = f"a multilingual encoder such as {MULTILINGUAL_ENCODER} will serve them better"
+    remedy = f"a multilingual encoder such as {MULTILINGUAL_ENCODER} is made for several languages"
     if known_texts and known <= MAX_FOREIGN_TEXTS / 2:
         return (
             f"{100 * logs:.0f} % of the logs, but {100 * known:.0f} % of the known utterances, are not in the language "

@@ -37,7 +37,7 @@ class StoredPredictor:
             max_length: The largest number of tokens of a text.
         """
         self._session, self._tokenizer, self._max_length = session, tokenizer, max_length
-        self._padded = stored.padded
+        self._padded, self.features = stored.padded, stored.features
         self.columns: ReviewedColumns
 
     def transform(self, texts: Sequence[str]) -> Array:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,9 @@ from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOp
 
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
 FOLDS = 5
+MIN_LIKENESS_OF_LABELS = 0.85  # as difflib measures it; of the 323 labels of seven corpora, one pair is as alike
+MAX_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
+MAX_LABELS_COMPARED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,7 @@ class CheckResult:
         near_duplicates: Pairs of intents that are nearly one, the most confused first.
         conflicts: Texts with several labels.
         few_examples: Intents with fewer than five distinct examples, and how many they have.
+        misspelt: Labels that are likely misspelt, each with the more frequent label that is likely meant.
         path: The file that was written; None if none was.
     """
 
@@ -106,6 +113,7 @@ class CheckResult:
     near_duplicates: tuple[NearDuplicate, ...]
     conflicts: tuple[Conflict, ...]
     few_examples: tuple[tuple[str, int], ...]
+    misspelt: tuple[tuple[str, str], ...]
     path: Path | None
 
 
@@ -141,11 +149,45 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
         near_duplicates=tuple(pairs),
         conflicts=tuple(conflicts),
         few_examples=tuple(sorted(((i, n) for i, n in sizes.items() if n < FEW_EXAMPLES), key=lambda x: (x[1], x[0]))),
+        misspelt=tuple(misspelt_labels(sizes).items()),
         path=out,
     )
     if out is not None:
         write_atomically(out, _as_csv(result))
     return result
+
+
+def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
+    """Return labels that are likely misspelt, and the more frequent label that is likely meant.
+
+    They differ in case and separators only, or are spelt alike and one of them is rare. Labels that differ in digits
+    only are meant to differ.
+
+    Args:
+        sizes: The number of utterances of each label.
+    """
+    if len(sizes) > MAX_LABELS_COMPARED:
+        return {}
+    found = {}
+    frequent: list[str] = []
+    for label in sorted(sizes, key=lambda label: (-sizes[label], label)):
+        limit = {other: max(FEW_EXAMPLES - 1, MAX_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
+        same = [other for other in frequent if _letters_of(other) == _letters_of(label) != ""]
+        alike = {
+            other.casefold(): other
+            for other in frequent
+            if sizes[label] <= limit[other] and re.sub(r"\d", "", other) != re.sub(r"\d", "", label)
+        }
+        close = get_close_matches(label.casefold(), alike, n=1, cutoff=MIN_LIKENESS_OF_LABELS)
+        if same or close:
+            found[label] = same[0] if same else alike[close[0]]
+        else:
+            frequent.append(label)
+    return found
+
+
+def _letters_of(label: str) -> str:
+    return "".join(character for character in label.casefold() if character.isalnum())
 
 
 def _check_target(out: Path, overwrite: bool) -> None:
@@ -219,6 +261,8 @@ def _as_csv(result: CheckResult) -> bytes:
         writer.writerow(("label error", error.line, error.text, error.label, error.likely, error.margin))
     for pair in result.near_duplicates:
         writer.writerow(("nearly one intent", "", "", pair.first, pair.second, pair.confusion))
+    for label, likely in result.misspelt:
+        writer.writerow(("misspelt label", "", "", label, likely, ""))
     for intent, size in result.few_examples:
         writer.writerow(("few examples", "", "", intent, "", size))
     return sink.getvalue().encode()

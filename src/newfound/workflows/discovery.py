@@ -13,7 +13,7 @@ from newfound.data.corpus import Corpus
 from newfound.defaults import Conflicts, Engine, LogsHold, Precision
 from newfound.encoders.precision import check_precision
 from newfound.engines.ray_data import RaySettings
-from newfound.errors import SettingsError
+from newfound.errors import Interrupted, SettingsError
 from newfound.files import check_replaceable
 from newfound.intents.namers import NamerSettings
 from newfound.llm.settings import LanguageModelSettings
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
+    from newfound.training.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,17 @@ def _fitted(
         checkpoint_seconds=request.checkpoint_seconds,
     )
     fit(method, known + logs, run, llm=llm if request.namer is None else None)  # a namer is asked for names alone
-    tell_engine(method.model_, reporter)
+    try:
+        model = _named_and_saved(request, method, out, run, llm)
+    except KeyboardInterrupt:
+        raise Interrupted(run.folder if run.kept else None) from None
+    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
+
+
+def _named_and_saved(
+    request: DiscoverRequest, method: Discoverer, out: Path | None, run: Run, llm: LanguageModel | None
+) -> IntentModel:
+    tell_engine(method.model_, run.reporter)
     model = with_asked_names(method.model_, llm)
 
     def save() -> None:
@@ -242,7 +253,7 @@ def _fitted(
         run.finish()
 
     save_once(run, save)
-    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
+    return model
 
 
 def _settings(request: DiscoverRequest, reporter: Reporter, *, has_known: bool) -> dict[str, Any]:

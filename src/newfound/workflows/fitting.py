@@ -32,7 +32,8 @@ TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|layers|all")
 DEFAULT_EFFORT_NOTES = {
     "quick": (
         "Effort quick, since there is no GPU here: the encoder stays as it is, which takes about half a minute for "
-        "10,000 utterances. Effort standard fine-tunes it in about six minutes and finds new intents better."
+        "10,000 utterances. Effort standard fine-tunes it, which takes ten times as long or more; it found new intents "
+        "better on two of three benchmarks, and not on the third (docs/recipe.md)."
     ),
     "standard": (
         "Effort standard, since there is a GPU: the encoder is fine-tuned, which takes about ten seconds for 10,000 "

@@ -71,12 +71,19 @@ def opened_predictor(
 
         stored = open_stored(Path(model), precision)
         if stored is not None:
-            return stored
+            from newfound.engines.stored_vectors import with_stored_vectors
+
+            return with_stored_vectors(stored, stored.features)
     reviewed = opened(model, encoder, device, precision)
     problem = reviewed.model.graph_problem()
     if problem is not None:
         reporter.note(problem)
-    return reviewed
+    is_frozen = not reviewed.model.tune.layers and reviewed.model.network.dense is None
+    if not is_frozen or not isinstance(model, str | Path):  # a loaded model answers at once
+        return reviewed
+    from newfound.engines.stored_vectors import with_stored_vectors
+
+    return with_stored_vectors(reviewed, reviewed.encoder.vectors_folder())
 
 
 def _reviewed(model: object) -> ReviewedModel:

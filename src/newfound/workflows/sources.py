@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from newfound.data.conflicts import Conflict, without_conflicts, write_conflicts
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import distinct
+from newfound.data.readers import open_rows
 from newfound.data.redact import redact, redact_corpus
-from newfound.data.rows import Row
+from newfound.data.rows import Columns, Row
 from newfound.data.sampling import DistinctSample
 from newfound.data.validation import (
     ReadReport,
@@ -29,6 +31,7 @@ from newfound.training.progress import Reporter
 
 MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
 FEW_UTTERANCES_PER_NEW_INTENT = 5  # on average; below it a warning is due
+ROWS_LOOKED_AT = 50  # to see whether a file has labels
 NO_KNOWN_INTENTS = "No known intents: all intents are discovered."
 
 KnownSource = str | Path | Corpus | tuple[Sequence[str], Sequence[str | int | None]]
@@ -110,7 +113,14 @@ def known_and_logs(
                 f"or intent), so that all of them are logs. {NO_KNOWN_INTENTS}"
             )
     else:
-        labelled = _labelled_corpus(known, options, reporter, conflicts, conflicts_file, combined=False, masked=masked)
+        try:
+            labelled = _labelled_corpus(
+                known, options, reporter, conflicts, conflicts_file, combined=False, masked=masked
+            )
+        except DataError as error:
+            if _has_labels(known, options) is False and _has_labels(logs, options_for_logs):
+                error.args = (f"{error}; or are the two files swapped? {logs} has labels, and this one has none",)
+            raise
         try:
             unlabelled = logs_corpus(logs, options_for_logs, reporter, sample=sample)
         except ColumnMissing as error:
@@ -119,6 +129,18 @@ def known_and_logs(
         unlabelled, labelled = labelled.unlabelled() + unlabelled, labelled.labelled()
     _warn_of_single_examples(labelled, reporter)
     return labelled, unlabelled
+
+
+def _has_labels(source: KnownSource | LogSource, options: ReadOptions) -> bool | None:
+    """Return whether one of the first rows of a file has a label; None if that cannot be found out."""
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return None
+    columns = Columns(options.text_column, options.label_column, "optional", options.header)
+    try:
+        rows = open_rows(source, columns, format=options.format, encoding=options.encoding, delimiter=options.delimiter)
+        return any(row.label and row.label.strip() for row in islice(rows, ROWS_LOOKED_AT))
+    except DataError:
+        return None
 
 
 def _labelled_corpus(

@@ -86,8 +86,9 @@ def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
     tokenizer = None if backend is None else str(backend.to_str())
     padded = encoder.pooling == "padded-mean"
+    features = encoder.vectors_folder() if tail is None and dense is None else ""
     with contextlib.suppress(OSError):  # then it runs from memory, and is made again the next time
-        save_graph(key, graph, tokenizer, pad_token=pad_token, pad_id=pad_id, padded=padded)
+        save_graph(key, graph, tokenizer, pad_token=pad_token, pad_id=pad_id, padded=padded, features=features)
     return session
 
 

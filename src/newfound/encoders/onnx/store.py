@@ -22,7 +22,7 @@ from newfound.paths import graph_cache_dir
 
 IDS, MASK, VECTORS = "input_ids", "attention_mask", "vectors"
 OPSET = 20
-BUILDER_VERSION = 2  # to be raised when the same weights give another graph
+BUILDER_VERSION = 3  # to be raised when the same weights give another graph, or other files beside it
 GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.json"
 
 
@@ -65,6 +65,8 @@ class StoredGraph:
         pad_id: Its id.
         has_tokenizer: Whether its tokenizer lies beside it.
         padded: Whether texts are padded to the largest length.
+        features: The name of the folder in the feature cache that has vectors of the same encoder; empty if there is
+            none, since vectors of a trained encoder are not kept there.
     """
 
     folder: Path
@@ -72,6 +74,7 @@ class StoredGraph:
     pad_id: int
     has_tokenizer: bool
     padded: bool
+    features: str = ""
 
     @property
     def graph(self) -> Path:
@@ -101,13 +104,21 @@ def find_graph(key: GraphKey) -> StoredGraph | None:
             int(about["pad_id"]),
             TOKENIZER_FILE in about["sha256"],
             bool(about["padded"]),
+            str(about.get("features", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def save_graph(
-    key: GraphKey, graph: bytes, tokenizer: str | None, *, pad_token: str, pad_id: int, padded: bool
+    key: GraphKey,
+    graph: bytes,
+    tokenizer: str | None,
+    *,
+    pad_token: str,
+    pad_id: int,
+    padded: bool,
+    features: str,
 ) -> None:
     """Store a graph: all of it, or nothing.
 
@@ -118,13 +129,15 @@ def save_graph(
         pad_token: The token that pads.
         pad_id: Its id.
         padded: Whether texts are padded to the largest length.
+        features: The folder of the same vectors in the feature cache; see `StoredGraph`.
 
     Raises:
         OSError: It cannot be written.
     """
     files = {GRAPH_FILE: graph, **({} if tokenizer is None else {TOKENIZER_FILE: tokenizer.encode()})}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    about = {**asdict(key), "sha256": sums, "pad_token": pad_token, "pad_id": pad_id, "padded": padded}
+    padding = {"pad_token": pad_token, "pad_id": pad_id, "padded": padded}
+    about = {**asdict(key), "sha256": sums, **padding, "features": features}
     with folder_atomically(key.folder) as target:
         for name, content in files.items():
             (target / name).write_bytes(content)

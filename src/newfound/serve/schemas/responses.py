@@ -270,6 +270,7 @@ class CheckOut(BaseModel):
     near_duplicates: list[NearDuplicateOut]
     conflicts: list[LabelConflictOut]
     few_examples: dict[str, int] = Field(description="Intents with few examples, and how many they have")
+    misspelt: dict[str, str] = Field(description="Labels that are likely misspelt, and the label that is likely meant")
 
     @classmethod
     def of(cls, result: CheckResult) -> Self:
@@ -284,6 +285,7 @@ class CheckOut(BaseModel):
                 for c in result.conflicts
             ],
             few_examples=dict(result.few_examples),
+            misspelt=dict(result.misspelt),
         )
 
 

@@ -1,0 +1,67 @@
+"""Ctrl-C at any time: one line, exit code 130, and how to go on where a run can be resumed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from unittest import mock
+
+import pytest
+
+from commands import newfound
+from newfound.workflows import discovery
+
+KNOWN = "text,label\n" + "".join(f"pay bill {w} money,pay\nleak water {w} smell,leak\n" for w in "abcdefgh")
+LOGS = "text\n" + "".join(f"solar car {w} charge\nmove house {w} open\n" for w in "abcdefgh")
+
+
+@pytest.fixture
+def discover(tmp_path, tiny_folder):
+    (tmp_path / "known.csv").write_text(KNOWN)
+    (tmp_path / "logs.csv").write_text(LOGS)
+
+    def run(*options):
+        files = (tmp_path / "known.csv", tmp_path / "logs.csv", "--out", tmp_path / "m")
+        fit = ("--encoder", tiny_folder, "--tune", "heads", "--n-new", 2, "--checkpoint-seconds", 0)
+        return newfound("discover", *files, *fit, *options)
+
+    return run
+
+
+def ctrl_c(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", ["with_asked_names", "save_once"])
+def test_after_the_training_the_run_can_be_resumed(discover, tmp_path, step):
+    with mock.patch.object(discovery, step, ctrl_c):
+        stopped = discover()
+    assert stopped.returncode == 130
+    folder = tmp_path / "m.run"
+    assert stopped.stderr.splitlines()[-1] == (
+        f"newfound: stopped; what was reached lies in {folder}: go on with --resume, added to the same command"
+    )
+    assert not (tmp_path / "m").exists()
+    assert discover("--resume").returncode == 0
+    assert (tmp_path / "m").is_dir()
+    assert not folder.exists()
+
+
+def test_before_the_training_it_says_that_it_stopped(discover, tmp_path):
+    with mock.patch.object(discovery, "known_and_logs", ctrl_c):
+        stopped = discover()
+    assert (stopped.returncode, stopped.stderr) == (130, "newfound: stopped\n")
+
+
+def test_while_modules_are_loaded_there_is_no_traceback():
+    script = """
+import sys
+class CtrlC:
+    def find_spec(self, name, path, target=None):
+        if name == "newfound.cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, CtrlC())
+from newfound.cli import main
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "newfound: stopped\n")

@@ -1,0 +1,50 @@
+"""Cutting and printing texts in which several characters are seen as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from newfound.cli.show import examples, print_table, printable
+from newfound.data.conflicts import Conflict
+from newfound.text import shortened
+
+FAMILY = "👨\u200d👩\u200d👧\u200d👦"  # seven characters
+THUMB = "👍🏽"  # two
+FLAG = "🇩🇪"  # two
+SCOTLAND = "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"  # seven
+HINDI = "क्षि"  # four
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("where is my card", 16, "where is my card"),
+        ("where is my card", 9, "where is…"),
+        (f"ab{FAMILY}cd", 9, "ab…"),
+        (f"ab{FAMILY}cd", 10, f"ab{FAMILY}…"),
+        (f"ab{FAMILY}cd", 11, f"ab{FAMILY}cd"),
+        (f"a{THUMB}{FLAG}z", 3, "a…"),
+        (f"a{THUMB}{FLAG}z", 5, f"a{THUMB}…"),
+        ("ne\u0301 a", 3, "n…"),
+        (FAMILY * 2, 3, "…"),
+    ],
+)
+def test_what_is_seen_as_one_character_is_not_cut(text, width, expected):
+    assert shortened(text, width) == expected
+
+
+@pytest.mark.parametrize("seen", [FAMILY, THUMB, FLAG, SCOTLAND, HINDI, "می\u200cخواهم"])
+def test_joined_characters_are_printed_whole(seen, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert printable(seen) == seen
+    print_table(("intent", "text"), [("x", examples([f"hello {seen} " * 20], width=200))])
+    shown = capsys.readouterr().out
+    assert seen in shown
+    assert shown.count("\N{REPLACEMENT CHARACTER}") == 0
+    assert seen in str(Conflict(f"pay {seen}", ((2, "a"), (3, "b"))))
+
+
+def test_control_characters_are_still_replaced():
+    assert printable("a\x1b[31m\u202eb\u200e\n") == "a\N{REPLACEMENT CHARACTER}[31m" + "\N{REPLACEMENT CHARACTER}b" + (
+        "\N{REPLACEMENT CHARACTER}\n"
+    )
