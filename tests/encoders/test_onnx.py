@@ -229,3 +229,50 @@ def test_the_real_encoder_gives_the_same_vectors(monkeypatch):
     assert float((found - expected).abs().max()) < 1e-5
     small = encoder.with_precision("int8").features(texts, encoder.tune("heads")).data.flat
     assert float((small * expected).sum(1).min()) > 0.95
+
+
+def test_a_call_with_few_texts_does_not_wait_for_all_runs_of_another(tiny_encoder, cache, monkeypatch):
+    """While one call has hundreds of runs to compute, another one is answered after a few of them."""
+    import threading
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    session = GraphSession(find_graph(_key(tiny_encoder)).graph, pad_id=0)
+    real, n_computed, small_is_done = session._session, 0, threading.Event()
+    has_begun, small_waits = threading.Event(), threading.Event()
+
+    class Slow:
+        def run(self, names, inputs):
+            nonlocal n_computed
+            n_computed += 1
+            has_begun.set()
+            small_waits.wait(60)
+            return real.run(names, inputs)
+
+    session._session = Slow()
+    many = [" ".join(["pay my bill"] * 20) + f" {i}" for i in range(600)]
+    at_end = []
+    submit = type(session._pool).submit
+
+    def submit_and_tell(pool, function, batch):
+        future = submit(pool, function, batch)
+        if threading.current_thread().name == "small":
+            small_waits.set()
+        return future
+
+    monkeypatch.setattr(type(session._pool), "submit", submit_and_tell)
+    large = threading.Thread(target=lambda: engine.vectors_of(tiny_encoder, session, many))
+
+    def ask():
+        engine.vectors_of(tiny_encoder, session, [f"pay {'my bill ' * 20}{i}" for i in range(12)])
+        at_end.append(n_computed)
+        small_is_done.set()
+
+    small = threading.Thread(target=ask, name="small")
+    large.start()
+    has_begun.wait(60)
+    small.start()
+    assert small_is_done.wait(60)
+    large.join(60)
+    n_runs_of_small = 12 * 64 // 128 + 2
+    assert n_computed > 4 * n_runs_of_small, "there was much to wait for"
+    assert at_end[0] <= n_computed / 2, (at_end, n_computed)

@@ -110,6 +110,12 @@ class RefitBody(Body):
     )
 
 
+class CancelBody(Body):
+    """Who cancels the running job."""
+
+    author: Author = None
+
+
 class ServeBody(Body):
     """Which model to serve: the one that the last job has written, or the one that was served before."""
 
