@@ -88,6 +88,9 @@ def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_do
             await process.run(works.fail, print)
         with pytest.raises(WorkFailed, match="ended with code 3"):
             await process.run(works.die, print)
+        idle, *_ = await process.run(works.describe, print)
+        os.kill(idle, signal.SIGKILL)
+        await until(lambda: process._process.returncode is not None)
         result = await process.run(works.describe, print)
         await process.stop()
         return result
@@ -319,7 +322,7 @@ def test_a_refit_is_cancelled_over_http(folder, tiny_encoder, monkeypatch, tmp_p
         client.post("/v1/review/refit", json={"author": "ana"})
         wait_until(lambda: started.exists() and started.read_text())
         answer = client.post("/v1/jobs/cancel", json={"author": "bo"})
-        assert answer.status_code == 200
+        assert answer.status_code == 200, answer.text
         assert answer.json()["status"] == "cancelled"
         assert client.get("/v1/jobs").json()["message"] == "bo has cancelled it. Nothing was written."
         assert client.post("/v1/review/serve", json={"author": "bo"}).status_code == 409

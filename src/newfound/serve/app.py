@@ -21,6 +21,7 @@ from starlette.concurrency import run_in_threadpool
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, DecisionError, NewfoundError
+from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.messages import encodable, without_paths
 from newfound.serve.middleware import GuardMiddleware
@@ -127,6 +128,10 @@ def _add_error_handlers(app: FastAPI, service: Service) -> None:
     @app.exception_handler(TimeoutError)
     async def on_timeout(request: Request, error: TimeoutError) -> JSONResponse:
         return answer(503, "it took too long; try again with fewer texts", retry_after="1")
+
+    @app.exception_handler(WorkFailed)
+    async def on_failed_work(request: Request, error: WorkFailed) -> JSONResponse:
+        return answer(500, shown(error))
 
     @app.exception_handler(ConflictError)
     async def on_conflict(request: Request, error: ConflictError) -> JSONResponse:

@@ -95,7 +95,7 @@ class BackgroundJobs:
         Args:
             message: Why it ends.
         """
-        if self._ending is not None and self._work is not None:
+        if self._state.status == "running" and self._ending is not None and self._work is not None:
             self._update(message=message)
             self._work.cancel()
             await asyncio.wait([self._ending])

@@ -75,7 +75,7 @@ class WorkProcess:
         await process.wait()
 
     async def _exchange(self, message: bytes, tell: Tell) -> Any:
-        if self._process is None:
+        if self._process is None or self._process.returncode is not None:  # it may have died while it had no work
             self._process = await _started()
         process = self._process
         assert process.stdin is not None
