@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.serve.load import SETTLE_SECONDS, WARM_UP_SECONDS, send_load, server
+from benchmarks.serve.load import WARM_UP_SECONDS, send_load, server
 
 from newfound.bench.speed import hardware
 from newfound.data.validation import read_known
@@ -63,8 +63,10 @@ def measure(model: str, path: str, body: dict[str, Any], connections: int, secon
     command = [sys.executable, "-m", "newfound", "serve", model, "--quiet", "--port", str(PORT)]
     with (
         tempfile.TemporaryDirectory() as cache,
-        server(command, PORT, {"NEWFOUND_CACHE": cache}, SETTLE_SECONDS) as _,
+        server(command, PORT, {"NEWFOUND_CACHE": cache}, SECONDS_UNTIL_IT_WORKS) as _,
     ):
+        while not ask("/v1/review/map").get("is_final"):  # until then the server prepares its review
+            time.sleep(SECONDS_UNTIL_IT_WORKS)
         asyncio.run(send_load(PORT, texts, connections, WARM_UP_SECONDS))
         quiet = asyncio.run(send_load(PORT, texts, connections, seconds)).summary()
         if path == "/v1/evaluate":

@@ -63,4 +63,5 @@ def write_whole(*, out, reporter):
 
 
 def refuse_to_write(*, out, reporter):
+    out.with_name(f"{out.name}.conflicts.csv").write_text("text,label")
     raise DataError(f"{out}: cannot be written")

@@ -166,7 +166,7 @@ def test_a_cancelled_job_leaves_nothing_and_the_next_one_starts(tmp_path):
     assert sorted(path.name for path in model.parent.iterdir()) == ["m", done.folder], "no checkpoints either"
 
 
-def test_a_job_that_fails_says_no_path(tmp_path):
+def test_a_job_that_fails_says_no_path_and_leaves_nothing(tmp_path):
     model = tmp_path / "two words" / "m"
     model.mkdir(parents=True)
 
@@ -179,6 +179,7 @@ def test_a_job_that_fails_says_no_path(tmp_path):
     assert state.status == "failed"
     assert state.message.startswith("m-discover-"), state.message
     assert state.message.endswith(": cannot be written")
+    assert [path.name for path in model.parent.iterdir()] == ["m"]
 
 
 @pytest.mark.parametrize(

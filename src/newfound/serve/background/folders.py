@@ -32,14 +32,20 @@ def _base_name(model: Path) -> str:
     return re.sub(f"(?:{JOB})+$", "", model.name) or model.name
 
 
-def remove_leftovers(out: Path, *, keep_result: bool) -> None:
-    """Remove what a job that has ended left beside its result.
+def remove_leftovers(out: Path, status: str) -> None:
+    """Remove what a job that has ended left behind.
+
+    What a job that failed finds at `out` is not its own: a result is written as a whole, as the last step.
 
     Args:
         out: The folder of the result.
-        keep_result: Whether the result is whole and stays.
+        status: How the job ended: done, failed or cancelled.
     """
-    names = {f"{out.name}.run"} if keep_result else {f"{out.name}.run", f"{out.name}.conflicts.csv", out.name}
+    names = {f"{out.name}.run"}
+    if status != "done":
+        names.add(f"{out.name}.conflicts.csv")
+    if status == "cancelled":
+        names.add(out.name)
     for path in _entries(out.parent):
         if path.name in names or path.name.startswith(f".{out.name}-"):
             _remove(path)

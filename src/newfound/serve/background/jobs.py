@@ -42,6 +42,7 @@ class BackgroundJobs:
         self._max_results, self._in_use = max_results, in_use
         self._state = JobState()
         self._started, self._ended = 0.0, 0.0
+        self._place = Path()
         self._work: asyncio.Task[ChangesOut | None] | None = None
         self._ending: asyncio.Task[None] | None = None
         self.result: Path | None = None  # the model folder that the last job has written
@@ -71,6 +72,7 @@ class BackgroundJobs:
             raise ConflictError(f"{self._state.author} has started a job already; wait for it")
         self._state = JobState(kind=kind, status="running", author=author, step="starting", steps=list(steps))
         self._started, self._ended, self.result = time.monotonic(), 0.0, None
+        self._place = out.parent
         self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))
         self._ending = asyncio.create_task(self._end(self._work, out))
         return self.state()
@@ -104,9 +106,8 @@ class BackgroundJobs:
         """Wait for the end of a job, tidy up, and say how it ended. This is never cancelled itself."""
         await asyncio.wait([work])
         end = self._describe_end(work, out)
-        is_done = end["status"] == "done"
-        await asyncio.to_thread(remove_leftovers, out, keep_result=is_done)
-        if is_done:
+        await asyncio.to_thread(remove_leftovers, out, end["status"])
+        if end["status"] == "done":
             self.result = out
             await asyncio.to_thread(remove_old_results, out, self._max_results, in_use=[out, *self._in_use()])
         self._ended = time.monotonic()
@@ -120,9 +121,12 @@ class BackgroundJobs:
             message = f"Wrote {out.name}, beside the model. The model itself stays as it is."
             return {"status": "done", "message": message, "folder": out.name, "changes": work.result()}
         if isinstance(error, NewfoundError | WorkFailed):
-            return {"status": "failed", "message": without_paths(str(error), out.parent)}
+            return {"status": "failed", "message": self._shown(str(error))}
         logger.error("a job failed", exc_info=error)
         return {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
+
+    def _shown(self, message: str) -> str:
+        return without_paths(message, self._place)
 
     def _update(self, **changes: object) -> None:
         self._state = self._state.model_copy(update=changes)
@@ -131,10 +135,10 @@ class BackgroundJobs:
         """Keep a report of the job."""
         match kind, values:
             case "note", (message,):
-                self._update(message=without_paths(message))
+                self._update(message=self._shown(message))
             case "warn", (message,):
                 logger.warning("%s: %s", self._state.kind, message)
-                message = without_paths(message)
+                message = self._shown(message)
                 self._update(message=message, warnings=[*self._state.warnings, message][:MAX_WARNINGS])
             case "task", (title, total):
                 self._update(step=title, done=0, total=total)
