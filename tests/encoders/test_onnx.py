@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from importlib.util import find_spec
 
 import numpy as np
@@ -229,3 +230,40 @@ def test_the_real_encoder_gives_the_same_vectors(monkeypatch):
     assert float((found - expected).abs().max()) < 1e-5
     small = encoder.with_precision("int8").features(texts, encoder.tune("heads")).data.flat
     assert float((small * expected).sum(1).min()) > 0.95
+
+
+def test_a_call_with_few_texts_does_not_wait_for_all_runs_of_another(tiny_encoder, cache, monkeypatch):
+    """While one call has dozens of runs to compute, another one is answered after a few of them."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    session = GraphSession(find_graph(_key(tiny_encoder)).graph, pad_id=0)
+    real, computed = session._session, []
+    has_begun, may_go_on = threading.Event(), threading.Event()
+
+    class Waiting:
+        def run(self, names, inputs):
+            has_begun.set()
+            may_go_on.wait(60)
+            computed.append(threading.current_thread())
+            return real.run(names, inputs)
+
+    session._session = Waiting()
+    words = "card money bill pay lost found open close account help meter water gas power light visit".split()
+    texts = [f"{first} {second} " * 20 for first in words for second in words]
+    few, many = texts[:16], texts[16:]
+    large = threading.Thread(target=engine.vectors_of, args=(tiny_encoder, session, many))
+    at_end = []
+
+    def ask():
+        submit = session._pool.submit
+        session._pool.submit = lambda *task: (submit(*task), may_go_on.set())[0]
+        engine.vectors_of(tiny_encoder, session, few)
+        at_end.append(len(computed))
+
+    large.start()
+    assert has_begun.wait(60)
+    small = threading.Thread(target=ask)
+    small.start()
+    small.join(60)
+    large.join(60)
+    assert len(computed) > 20, "there was much to wait for"
+    assert at_end[0] <= len(computed) / 2, (at_end, len(computed))

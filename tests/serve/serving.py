@@ -11,11 +11,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="extra `serve` not installed")
 
-import uvicorn
 from starlette.testclient import TestClient
 
 from newfound.serve.app import create_app
-from newfound.serve.server import listen, server_config
+from newfound.serve.server import Server, listen
 from newfound.serve.settings import ServeSettings
 
 QUIET = ServeSettings(log_requests=False)
@@ -32,7 +31,7 @@ def server_of(folder, encoder, settings=QUIET, *, port=0):
     """A real server as `newfound serve` runs it, in a thread and by default on a free port; gives its address."""
     listener = listen(dataclasses.replace(settings, port=port))
     app = create_app(folder, settings, encoder=encoder)
-    server = uvicorn.Server(server_config(app, settings))
+    server = Server(app, settings)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -169,7 +169,7 @@ def test_every_format_is_exported(client, format):
 
 def refitted(client, **body):
     assert client.post("/v1/review/refit", json={"author": "ana", **body}).json()["status"] == "running"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (job := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
         time.sleep(0.1)
     assert job["status"] == "done", job
@@ -190,7 +190,7 @@ def test_a_refit_over_http_can_leave_similar_utterances_where_they_are(client):
 def test_refitting_leaves_the_model_and_says_how_far_it_is(client, folder):
     before = (folder / "weights.safetensors").read_bytes()
     assert client.post("/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (found := client.get("/v1/review/refit").json())["status"] == "running" and time.monotonic() < deadline:
         time.sleep(0.1)
     assert found["status"] == "done", found

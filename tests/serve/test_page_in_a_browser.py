@@ -258,6 +258,26 @@ def test_warnings_of_a_job_are_shown_as_text(page):
     assert page.locator("#warnings b").count() == 0
 
 
+def test_a_running_job_can_be_cancelled(page):
+    job = {"author": "Bo", "step": "training", "done": 1, "total": 9, "seconds": 3, "steps": [], "warnings": []}
+    job |= {"status": "running", "message": "", "folder": None, "changes": None}
+    asked = []
+
+    def cancel(route):
+        asked.append(route.request.post_data_json)
+        job.update(status="cancelled", message="Ana has cancelled it. Nothing was written.")
+        route.fulfill(json=job)
+
+    page.route("**/v1/jobs", lambda route: route.fulfill(json=job))
+    page.route("**/v1/jobs/cancel", cancel)
+    page.click("nav a:has-text('Export')")
+    page.click("#cancel-job")
+    page.wait_for_selector("#job p:has-text('Ana has cancelled it. Nothing was written.')")
+    assert asked == [{"author": "Ana"}]
+    assert page.locator("#cancel-job").count() == 0
+    assert page.locator("#refit").is_enabled()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
 def test_the_page_fits_and_can_be_read(page, width, scheme):
     """No sideways scrolling; every control has a name; text stands out from its background (WCAG AA: 4.5)."""

@@ -57,7 +57,7 @@ def by_python(files, tiny_folder):
 
 
 def _wait_for_job(client):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (state := client.get("/v1/jobs").json())["status"] == "running":
         assert time.monotonic() < deadline, state
         time.sleep(0.05)

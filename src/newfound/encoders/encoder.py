@@ -92,6 +92,10 @@ class Encoder:
         """Return itself: clones of an estimator share the pretrained weights, which fits do not change."""
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs; it opens its own session of ONNX Runtime."""
+        return {**self.__dict__, "_kept": None}
+
     @property
     def device(self) -> torch.device:
         """The device of the weights."""

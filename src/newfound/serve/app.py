@@ -22,7 +22,9 @@ from starlette.concurrency import run_in_threadpool
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, DecisionError, NewfoundError
+from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
+from newfound.serve.messages import encodable, without_paths
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
 from newfound.serve.schemas.errors import describe_errors
@@ -62,8 +64,8 @@ def create_app(
         reloading = asyncio.create_task(_reload_regularly(service))
         Thread(target=service.warm_up, daemon=True).start()
         yield
-        service.stopping = True
         reloading.cancel()
+        await service.stop_work()
         await service.batcher.stop()
 
     app = FastAPI(
@@ -76,8 +78,8 @@ def create_app(
     )
     describe = app.openapi
     app.openapi = cache(lambda: describe_errors(describe()))  # type: ignore[method-assign]
-    guard = GuardMiddleware(app, settings, service.metrics.request)
-    _add_error_handlers(app)
+    guard = GuardMiddleware(app, settings, service.metrics.request, stop_work=service.stop_work)
+    _add_error_handlers(app, service)
     predictions.add_routes(app, service)
     if settings.workers == 1:
         reviews.add_routes(app, service)
@@ -108,14 +110,17 @@ async def _reload_regularly(service: Service) -> None:
             logger.warning("cannot check for a newer model: %s: %s", type(error).__name__, error)
 
 
-def _add_error_handlers(app: FastAPI) -> None:
+def _add_error_handlers(app: FastAPI, service: Service) -> None:
+    def shown(error: Exception) -> str:
+        return encodable(without_paths(str(error), service.session.folder.parent))
+
     def answer(status: int, detail: Any, **headers: str) -> JSONResponse:
         return JSONResponse({"detail": detail}, status, headers={k.replace("_", "-"): v for k, v in headers.items()})
 
     @app.exception_handler(RequestValidationError)
     async def on_invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
         details = [
-            {"where": [_encodable(str(part)) for part in e["loc"]], "what": _encodable(str(e["msg"]))}
+            {"where": [encodable(str(part)) for part in e["loc"]], "what": encodable(str(e["msg"]))}
             for e in error.errors()[:MAX_ERRORS_IN_AN_ANSWER]
         ]
         return answer(422, details)
@@ -128,19 +133,18 @@ def _add_error_handlers(app: FastAPI) -> None:
     async def on_timeout(request: Request, error: TimeoutError) -> JSONResponse:
         return answer(503, "it took too long; try again with fewer texts", retry_after="1")
 
+    @app.exception_handler(WorkFailed)
+    async def on_failed_work(request: Request, error: WorkFailed) -> JSONResponse:
+        return answer(500, shown(error))
+
     @app.exception_handler(ConflictError)
     async def on_conflict(request: Request, error: ConflictError) -> JSONResponse:
-        return answer(409, str(error))
+        return answer(409, shown(error))
 
     @app.exception_handler(DecisionError)
     async def on_invalid_decision(request: Request, error: DecisionError) -> JSONResponse:
-        return answer(422, _encodable(str(error)))
+        return answer(422, shown(error))
 
     @app.exception_handler(NewfoundError)
     async def on_other_error(request: Request, error: NewfoundError) -> JSONResponse:
-        return answer(409, _encodable(str(error)))
-
-
-def _encodable(text: str) -> str:
-    """Replace what cannot be encoded: an error message may repeat parts of the request."""
-    return text.encode("utf-8", "replace").decode()
+        return answer(409, shown(error))

@@ -66,16 +66,21 @@ class GuardMiddleware:
         cookie: The name of the session cookie.
         tokens: The secrets that open the server.
         sessions: The people who logged in.
+        stop_work: Ends the work in the background, which need not be finished before the server ends.
     """
 
-    def __init__(self, app: App, settings: ServeSettings, on_request: OnRequest) -> None:
+    def __init__(
+        self, app: App, settings: ServeSettings, on_request: OnRequest, *, stop_work: Callable[[], Awaitable[None]]
+    ) -> None:
         """Wrap an application.
 
         Args:
             app: The application.
             settings: Whom to answer, and the limits.
             on_request: Called after each request with its path, its status and how long it took in seconds.
+            stop_work: Ends the work in the background.
         """
+        self.stop_work = stop_work
         self._app, self._settings, self._on_request = app, settings, on_request
         self._rate_limiter = RateLimiter(settings.requests_per_second, settings.burst)
         self._lockout = Lockout()
@@ -109,7 +114,7 @@ class GuardMiddleware:
             asked = {**scope, "method": "GET"} if is_head else scope  # the same answer, without its body
             await self._app(asked, _replay(body, receive), send_with_headers)
         except Refused as refused:
-            await _refuse(refused, send_with_headers)
+            await _refuse(refused, send_with_headers, close=not self._has_small_body(_headers(scope)))
         finally:
             seconds = time.perf_counter() - started
             self._on_request(scope["path"], status, seconds)
@@ -156,7 +161,7 @@ class GuardMiddleware:
             raise Refused(429, "too many requests; slow down", retry_after="1")
         self._check_host(headers)
         identity = self._check_identity(scope, headers)
-        scope.setdefault("state", {})["person"] = identity.person
+        scope.setdefault("state", {}).update(person=identity.person, client=self._client(scope))
         if scope["method"] not in SAFE_METHODS:
             self._check_origin(scope, headers)
         return await self._read_body(headers, receive)
@@ -198,11 +203,17 @@ class GuardMiddleware:
         if not hmac.compare_digest(headers.get("x-csrf-token", "").encode("utf-8", "replace"), self.csrf.encode()):
             raise Refused(403, "the page is out of date; reload it")
 
+    def _has_small_body(self, headers: dict[str, str]) -> bool:
+        """Return whether the body is at most as large as it may be. The rest of any other one is not read."""
+        announced = headers.get("content-length", "0")
+        return (
+            "transfer-encoding" not in headers and announced.isdecimal() and int(announced) <= self._settings.max_bytes
+        )
+
     async def _read_body(self, headers: dict[str, str], receive: Receive) -> bytes:
         max_bytes = self._settings.max_bytes
         too_large = Refused(413, f"the request is larger than {max_bytes:,} bytes; send fewer texts at a time")
-        announced = headers.get("content-length", "0")
-        if announced.isdecimal() and int(announced) > max_bytes:
+        if "content-length" in headers and not self._has_small_body(headers):
             raise too_large
         parts: list[bytes] = []
         size = 0
@@ -260,9 +271,11 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _refuse(refused: Refused, send: Send) -> None:
+async def _refuse(refused: Refused, send: Send, *, close: bool) -> None:
     body = json.dumps({"detail": str(refused)}).encode()
     headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in refused.headers.items()]
+    if close and "connection" not in refused.headers:
+        headers.append((b"connection", b"close"))
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

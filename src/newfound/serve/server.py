@@ -15,6 +15,7 @@ import uvicorn
 from newfound.errors import SettingsError
 from newfound.model.about import describe
 from newfound.serve.app import create_app
+from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.protocol import limited_protocol
 from newfound.serve.settings import ServeSettings
 from newfound.serve.workers import run_workers
@@ -55,9 +56,23 @@ def serve(
     if open_page:
         Thread(target=webbrowser.open, args=(f"http://{host}:{port}/",), daemon=True).start()
     if app is not None:
-        uvicorn.Server(server_config(app, settings)).run(sockets=[listener])
+        Server(app, settings).run(sockets=[listener])
     else:
         run_workers(folder, settings, listener, encoder=encoder)
+
+
+class Server(uvicorn.Server):
+    """Ends the work in the background first: it would take longer than anybody waits for the end of a server."""
+
+    def __init__(self, app: GuardMiddleware, settings: ServeSettings) -> None:
+        """Take what `create_app` returned, and the limits."""
+        super().__init__(server_config(app, settings))
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, and finish the requests that were accepted."""
+        await self._app.stop_work()
+        await super().shutdown(sockets)
 
 
 def server_config(app: Any, settings: ServeSettings) -> uvicorn.Config:

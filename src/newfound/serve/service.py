@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import hashlib
@@ -16,8 +17,10 @@ from newfound.model.about import ABOUT_FILE
 from newfound.model.types import Prediction
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
+from newfound.serve.background.jobs import BackgroundJobs
+from newfound.serve.background.queue import WorkQueue
+from newfound.serve.background.work import ServedModel
 from newfound.serve.batching import Batcher
-from newfound.serve.jobs import BackgroundJobs
 from newfound.serve.metrics import ServerMetrics
 from newfound.serve.schemas.requests import MAX_TOP
 from newfound.serve.settings import ServeSettings
@@ -34,7 +37,8 @@ class Service:
         view: The reviewed model; predictions come from it.
         batches_at_once: How many batches the model answers at the same time. torch takes all cores for one.
         metrics: The metrics of the server.
-        jobs: The jobs in the background.
+        jobs: The jobs in the background, which write a model.
+        queue: The queue of evaluations, checks and estimates.
         batcher: The queue of texts before the model; None before the server has started.
         stopping: Whether the server is shutting down.
     """
@@ -54,7 +58,8 @@ class Service:
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
         self.metrics = ServerMetrics()
-        self.jobs = BackgroundJobs()
+        self.jobs = BackgroundJobs(max_results=settings.max_results, in_use=lambda: [self._folder, *self._earlier])
+        self.queue = WorkQueue(max_waiting=settings.max_queued, max_waiting_per_client=settings.max_queued_per_client)
         self.batcher: Batcher[Prediction] | None = None
         self.stopping = False
         self._loaded = self._signature()
@@ -68,6 +73,17 @@ class Service:
             with contextlib.suppress(ModelError):  # a model without its utterances predicts, but cannot be reviewed
                 self.session.warm_up()
         _keep_what_is_loaded()
+
+    async def stop_work(self) -> None:
+        """Accept no more texts, and end what runs in the background."""
+        self.stopping = True
+        await asyncio.gather(self.jobs.stop(), self.queue.stop())
+
+    @property
+    def served_model(self) -> ServedModel:
+        """What another process needs to open the model."""
+        model = self.session.model
+        return ServedModel(self.session.folder, self._encoder, model.device.type, self.settings.precision)
 
     def classify(self, texts: list[str]) -> list[Prediction]:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""

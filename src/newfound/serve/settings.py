@@ -39,6 +39,9 @@ class ServeSettings:
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
         max_bytes: The largest request body.
         max_waiting_texts: How many texts may wait for the model, in all requests together.
+        max_queued: How many evaluations, checks and estimates may wait or run, of all clients together.
+        max_queued_per_client: How many of them may be of one client.
+        max_results: How many results of jobs stay beside the model.
         max_connections_per_client: How many connections one address may hold open.
         requests_per_second: How many requests one client may send, on average.
         burst: How many requests one client may send at once.
@@ -59,6 +62,9 @@ class ServeSettings:
     log_requests: bool = True
     max_bytes: int = 4 * 2**20
     max_waiting_texts: int = 1_024
+    max_queued: int = 16
+    max_queued_per_client: int = 4
+    max_results: int = 10
     max_connections_per_client: int = 256
     requests_per_second: float = 2_000.0
     burst: int = 4_000
@@ -85,6 +91,9 @@ class ServeSettings:
             self.llm.check()
         if type(self.workers) is not int or not 1 <= self.workers <= MAX_WORKERS:
             raise SettingsError(f"workers={self.workers!r} must be a whole number from 1 to {MAX_WORKERS}")
+        for name in ("max_queued", "max_queued_per_client", "max_results"):
+            if type(value := getattr(self, name)) is not int or value < 1:
+                raise SettingsError(f"{name}={value!r} must be a whole number from 1")
         if not self.is_local and not self.token:
             raise SettingsError(f"host {self.host} can be reached by others; give a token, or use 127.0.0.1")
 

@@ -130,14 +130,12 @@ def _work(
         access.setLevel(logging.INFO)
         access.propagate = False
     with suppress(KeyboardInterrupt):  # where it cannot be held back, uvicorn passes it on when it has stopped
-        import uvicorn
-
         from newfound.serve.app import create_app
-        from newfound.serve.server import server_config
+        from newfound.serve.server import Server
 
         try:
             app = create_app(folder, settings, encoder=encoder)
         except (NewfoundError, OSError) as error:
             problems.put(str(error))
             raise SystemExit(CANNOT_SERVE) from None
-        uvicorn.Server(server_config(app, settings)).run(sockets=[listener])
+        Server(app, settings).run(sockets=[listener])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import cache, cached_property
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ MIN_TOKENS_PER_RUN = 128  # fewer keep a core busy with everything but products
 MAX_PADDING_PER_RUN = 24  # tokens; a run of its own costs about as much as these
 MIN_DIVIDED_MB = 64  # of a graph; in a run of a smaller one, threads wait for each other longer than they compute
 Vectors = npt.NDArray[np.float32]
+Run = npt.NDArray[np.int64]  # the numbers of its rows
 
 
 class GraphSession:
@@ -80,7 +82,7 @@ class GraphSession:
         runs = runs_by_length(lengths, tokens_per_run(int(lengths.sum()), self._threads))
         session = self._divided_session if len(runs) == 1 and self._divides_runs else self._session
 
-        def compute(batch: npt.NDArray[np.int64]) -> None:
+        def compute(batch: Run) -> None:
             width = int(lengths[batch].max())
             ids = np.full((len(batch), width), self.pad_id, dtype=np.int64)
             for i, row in enumerate(batch):
@@ -92,8 +94,18 @@ class GraphSession:
             for batch in runs:
                 compute(batch)
         else:
-            list(self._pool.map(compute, reversed(runs)))  # the longest first, so that none of them ends alone
+            self._compute_all(compute, runs[::-1])  # the longest first, so that none of them ends alone
         return found if len(distinct) == len(rows) else found[wanted]
+
+    def _compute_all(self, compute: Callable[[Run], None], runs: Sequence[Run]) -> None:
+        """Compute runs in the pool, a few at a time, so that another call waits for one run and not for all of them."""
+        waiting = iter(runs)
+        pending = {self._pool.submit(compute, run) for run in islice(waiting, self._threads)}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                future.result()
+            pending |= {self._pool.submit(compute, run) for run in islice(waiting, len(done))}
 
 
 def _opened(graph: Path | bytes, threads: int) -> Any:
@@ -121,7 +133,7 @@ def tokens_per_run(tokens: int, threads: int) -> int:
 
 def runs_by_length(
     lengths: npt.NDArray[np.int64], tokens: int = MAX_TOKENS_PER_RUN, padding: int = MAX_PADDING_PER_RUN
-) -> list[npt.NDArray[np.int64]]:
+) -> list[Run]:
     """Return row numbers in runs of similar length, the shortest first.
 
     Args:
@@ -130,7 +142,7 @@ def runs_by_length(
         padding: The largest number of tokens of a run that are only padding.
     """
     order = np.argsort(lengths, kind="stable")
-    runs: list[npt.NDArray[np.int64]] = []
+    runs: list[Run] = []
     start, unpadded = 0, 0
     for end, length in enumerate(lengths[order].tolist()):
         size = (end + 1 - start) * length

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Response
+from fastapi import APIRouter, FastAPI, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from newfound import defaults
-from newfound.data.corpus import Corpus
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
+from newfound.serve.background.queue import TOO_MANY, queued_route
+from newfound.serve.background.work import run_evaluation
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
 from newfound.serve.schemas.responses import (
@@ -28,7 +30,6 @@ from newfound.serve.schemas.responses import (
     fields_of,
 )
 from newfound.serve.service import Service
-from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.exporting import ExportChoice, Only, checked_only, corpus_to_export
 from newfound.workflows.prediction import PredictionLimits
 
@@ -59,16 +60,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
         content = Predictions(predictions=predictions).model_dump_json()
         return Response(content, media_type="application/json")
 
-    @app.post("/v1/evaluate", tags=["predict"])
+    queued = APIRouter(route_class=queued_route(service.queue))
+
+    @queued.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY)
     async def evaluate_labelled(body: EvaluateBody) -> EvaluationOut:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
-        pairs = [example.text for example in body.labelled], [example.label for example in body.labelled]
+        result: EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
+        return result
 
-        def run() -> EvaluationOut:
-            reviewed = service.refresh().reviewed
-            return EvaluationOut.of(evaluate(EvaluateRequest(reviewed, Corpus.of(*pairs))))
-
-        return await run_in_threadpool(run)
+    app.include_router(queued)
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> Intents:

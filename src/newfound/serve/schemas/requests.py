@@ -116,6 +116,12 @@ class RefitBody(Body):
     model_config = _example(author="ana")
 
 
+class CancelBody(Body):
+    """Who cancels the running job."""
+
+    author: Author = None
+
+
 class ServeBody(Body):
     """Which model to serve: the one that the last job has written, or the one that was served before."""
 

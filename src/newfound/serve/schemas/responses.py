@@ -164,7 +164,7 @@ class JobState(BaseModel):
     """The last job in the background, and its progress."""
 
     kind: str = ""
-    status: Literal["idle", "running", "done", "failed"] = "idle"
+    status: Literal["idle", "running", "done", "failed", "cancelled"] = "idle"
     author: str = ""
     step: str = ""
     done: int = 0

@@ -50,6 +50,7 @@ function downloads({ formats, ...counts }) {
 function refit() {
   const box = el("div", { id: "job", "aria-live": "polite" });
   const start = button("Refit", () => attempt(async () => { draw(await api("/v1/review/refit", { author: who() })); follow(); }), { class: "main", id: "refit" });
+  const cancel = () => attempt(async () => draw(await api("/v1/jobs/cancel", { author: who() })));
   async function follow() {
     try {
       const [job, news] = await Promise.all([api("/v1/jobs"), api("/v1/review/news?since=0")]);
@@ -61,7 +62,8 @@ function refit() {
   }
   function draw(job, news) {
     start.disabled = job.status === "running";
-    fill(box, job.status === "running" && running(job), job.status === "failed" && el("p", { class: "bad" }, `It failed: ${job.message}`),
+    fill(box, job.status === "running" && [running(job), el("div", { class: "row" }, button("Cancel", cancel, { id: "cancel-job" }))],
+      job.status === "failed" && el("p", { class: "bad" }, `It failed: ${job.message}`), job.status === "cancelled" && el("p", {}, job.message),
       job.status === "done" && [el("p", {}, el("strong", {}, job.message), ` It took ${job.seconds < 10 ? job.seconds.toFixed(1) : Math.round(job.seconds)} s.`), job.changes && changes(job.changes)],
       warnings(job), serving(job, news));
   }

@@ -1,0 +1,155 @@
+"""Runs the workflows that train, one at a time, each in a process of its own, and keeps their progress."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from newfound.errors import ConflictError, NewfoundError
+from newfound.files import check_replaceable
+from newfound.serve.background.folders import new_folder, remove_leftovers, remove_old_results
+from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
+from newfound.serve.messages import without_paths
+from newfound.serve.schemas.responses import ChangesOut, JobState
+from newfound.training.progress import Reporter
+
+logger = logging.getLogger("newfound.serve")
+MAX_WARNINGS = 100  # of one job that are kept
+Kind = Literal["discover", "update", "refit"]
+
+
+class JobWork(Protocol):
+    """A workflow that writes a model and returns what it changed, or None. It can be pickled."""
+
+    def __call__(self, *, out: Path, reporter: Reporter) -> ChangesOut | None: ...
+
+
+class BackgroundJobs:
+    """Runs at most one job at a time."""
+
+    def __init__(self, *, max_results: int, in_use: Callable[[], Collection[Path]]) -> None:
+        """Set the limits.
+
+        Args:
+            max_results: How many results stay beside the model.
+            in_use: Returns the folders that stay in any case.
+        """
+        self._max_results, self._in_use = max_results, in_use
+        self._state = JobState()
+        self._started, self._ended = 0.0, 0.0
+        self._place = Path()
+        self._work: asyncio.Task[ChangesOut | None] | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self.result: Path | None = None  # the model folder that the last job has written
+
+    def state(self) -> JobState:
+        """Return the last job and its progress."""
+        seconds = (self._ended or time.monotonic()) - self._started if self._started else 0.0
+        return self._state.model_copy(update={"seconds": round(seconds, 1)})
+
+    def start(self, kind: Kind, model: Path, work: JobWork, *, author: str, steps: Sequence[str] = ()) -> JobState:
+        """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
+
+        Args:
+            kind: The name of the workflow.
+            model: The served model; the result is written into a folder beside it.
+            work: The workflow.
+            author: Who asked for it.
+            steps: The titles of its steps, in their order, if they are known in advance.
+
+        Raises:
+            ConflictError: If a job is running already.
+            SettingsError: If the folder cannot be written.
+        """
+        out = new_folder(model, kind)
+        check_replaceable(out, False)  # before the training, which may take an hour
+        if self._state.status == "running":
+            raise ConflictError(f"{self._state.author} has started a job already; wait for it")
+        self._state = JobState(kind=kind, status="running", author=author, step="starting", steps=list(steps))
+        self._started, self._ended, self.result = time.monotonic(), 0.0, None
+        self._place = out.parent
+        self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))
+        self._ending = asyncio.create_task(self._end(self._work, out))
+        return self.state()
+
+    async def cancel(self, author: str) -> JobState:
+        """End the running job. Nothing of it stays.
+
+        Args:
+            author: Who cancels it.
+
+        Raises:
+            ConflictError: If no job is running.
+        """
+        if self._state.status != "running":
+            raise ConflictError("no job is running")
+        await self.stop(f"{author} has cancelled it. Nothing was written.")
+        return self.state()
+
+    async def stop(self, message: str = "The server has stopped. Nothing was written.") -> None:
+        """End the running job, if there is one.
+
+        Args:
+            message: Why it ends.
+        """
+        if self._state.status == "running" and self._ending is not None and self._work is not None:
+            self._update(message=message)
+            self._work.cancel()
+            await asyncio.wait([self._ending])
+
+    async def _end(self, work: asyncio.Task[ChangesOut | None], out: Path) -> None:
+        """Wait for the end of a job, tidy up, and say how it ended. This is never cancelled itself."""
+        await asyncio.wait([work])
+        end = self._describe_end(work, out)
+        await asyncio.to_thread(remove_leftovers, out, end["status"])
+        if end["status"] == "done":
+            self.result = out
+            await asyncio.to_thread(remove_old_results, out, self._max_results, in_use=[out, *self._in_use()])
+        self._ended = time.monotonic()
+        self._update(**end)
+
+    def _describe_end(self, work: asyncio.Task[ChangesOut | None], out: Path) -> dict[str, Any]:
+        if work.cancelled():
+            return {"status": "cancelled"}
+        error = work.exception()
+        if error is None:
+            message = f"Wrote {out.name}, beside the model. The model itself stays as it is."
+            return {"status": "done", "message": message, "folder": out.name, "changes": work.result()}
+        if isinstance(error, NewfoundError | WorkFailed):
+            return {"status": "failed", "message": self._shown(str(error))}
+        logger.error("a job failed", exc_info=error)
+        return {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
+
+    def _shown(self, message: str) -> str:
+        return without_paths(message, self._place)
+
+    def _update(self, **changes: object) -> None:
+        self._state = self._state.model_copy(update=changes)
+
+    def _tell(self, kind: str, *values: Any) -> None:
+        """Keep a report of the job."""
+        match kind, values:
+            case "note", (message,):
+                self._update(message=self._shown(message))
+            case "warn", (message,):
+                logger.warning("%s: %s", self._state.kind, message)
+                message = self._shown(message)
+                self._update(message=message, warnings=[*self._state.warnings, message][:MAX_WARNINGS])
+            case "task", (title, total):
+                self._update(step=title, done=0, total=total)
+            case "advance", (steps,):
+                self._update(done=self._state.done + steps)
+
+
+async def _run(work: Work, tell: Tell) -> ChangesOut | None:
+    process = WorkProcess()
+    try:
+        changes: ChangesOut | None = await process.run(work, tell)
+        return changes
+    finally:
+        await process.stop()  # with the memory that a training has taken

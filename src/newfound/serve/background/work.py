@@ -1,0 +1,135 @@
+"""What the processes in the background do: the workflows, with the body of a request and the served model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from newfound.data.corpus import Corpus
+from newfound.defaults import Precision
+from newfound.encoders.encoder import Encoder
+from newfound.errors import ConflictingLabels
+from newfound.llm.settings import LanguageModelSettings
+from newfound.model.folder import load
+from newfound.serve.schemas.requests import (
+    CheckBody,
+    DiscoverBody,
+    EstimateBody,
+    EvaluateBody,
+    KnownText,
+    LabelledText,
+    RefitBody,
+    UpdateBody,
+)
+from newfound.serve.schemas.responses import ChangesOut, CheckOut, EstimateOut, EvaluationOut
+from newfound.training.progress import Reporter
+from newfound.workflows.checking import CheckRequest, check
+from newfound.workflows.discovery import DiscoverRequest, discover
+from newfound.workflows.estimation import EstimateRequest, estimate
+from newfound.workflows.evaluation import EvaluateRequest, evaluate
+from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.updating import UpdateRequest, update
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """What another process needs to open the served model.
+
+    Attributes:
+        folder: The model folder.
+        encoder: The encoder or its folder, if it is not where the model expects it.
+        device: The device of the model.
+        precision: The precision of predictions; training is done in fp32.
+    """
+
+    folder: Path
+    encoder: str | Encoder | None
+    device: str
+    precision: Precision
+
+    def load_encoder(self) -> Encoder:
+        """Return the encoder of the model."""
+        return load(self.folder, encoder=self.encoder).encoder
+
+
+def run_evaluation(model: ServedModel, body: EvaluateBody, *, reporter: Reporter) -> EvaluationOut:
+    """Compare predictions of the reviewed model with labels."""
+    labelled = Corpus.of(*_pairs(body.labelled))
+    request = EvaluateRequest(
+        model.folder, labelled, encoder=model.encoder, device=model.device, precision=model.precision
+    )
+    return EvaluationOut.of(evaluate(request, reporter=reporter))
+
+
+def run_check(model: ServedModel, body: CheckBody, *, reporter: Reporter) -> CheckOut:
+    """Look for likely label errors and nearly equal intents."""
+    request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), seed=body.seed)
+    return CheckOut.of(check(request, reporter=reporter))
+
+
+def run_estimate(model: ServedModel, body: EstimateBody, *, reporter: Reporter) -> EstimateOut:
+    """Estimate the number of new intents."""
+    request = EstimateRequest(
+        _pairs(body.known) if body.known else None,
+        body.logs,
+        strategy=body.strategy,
+        logs_hold=body.logs_hold,
+        encoder=model.load_encoder(),
+        seed=body.seed,
+        conflicts=body.conflicts,
+    )
+    return EstimateOut.of(estimate(request, reporter=reporter))
+
+
+def run_discovery(
+    model: ServedModel, body: DiscoverBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
+) -> None:
+    """Discover new intents and write the model."""
+    request = DiscoverRequest(
+        _pairs(body.known) if body.known else None,
+        body.logs,
+        out,
+        method=body.method.value,
+        n_new=body.n_new,
+        logs_hold=body.logs_hold,
+        encoder=model.load_encoder(),
+        device=model.device,
+        seed=body.seed,
+        redact=body.redact,
+        conflicts=body.conflicts,
+        llm=llm,
+    )
+    try:
+        discover(request, reporter=reporter)
+    except ConflictingLabels as error:  # a client cannot read the file that lists them
+        raise ConflictingLabels(error.shown, error.conflicts) from None
+
+
+def run_update(
+    model: ServedModel, body: UpdateBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
+) -> None:
+    """Discover further intents in newer logs and write the model."""
+    request = UpdateRequest(
+        model.folder,
+        body.logs,
+        out,
+        n_new=body.n_new,
+        accept_all=body.accept_all,
+        encoder=model.encoder,
+        device=model.device,
+        seed=body.seed,
+        redact=body.redact,
+        llm=llm,
+    )
+    update(request, reporter=reporter)
+
+
+def run_refit(model: ServedModel, body: RefitBody, *, out: Path, reporter: Reporter) -> ChangesOut:
+    """Train the model further on the decisions, write it, and return what changed."""
+    request = RefitRequest(model.folder, out, encoder=model.encoder, device=model.device, recluster=body.recluster)
+    return ChangesOut.of(refit(request, reporter=reporter).changes)
+
+
+def _pairs(known: Sequence[KnownText | LabelledText]) -> tuple[list[str], list[str | None]]:
+    return [example.text for example in known], [example.label for example in known]

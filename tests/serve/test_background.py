@@ -1,0 +1,354 @@
+"""Work in the background: its process, the folders of jobs, and requests that take turns."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import background_works as works
+import httpx
+import pytest
+from serving import QUIET, client_of, server_of
+
+from newfound.errors import ConflictError, NewfoundError
+from newfound.serve.background.folders import new_folder, remove_old_results
+from newfound.serve.background.jobs import BackgroundJobs
+from newfound.serve.background.process import WorkFailed, WorkProcess
+from newfound.serve.messages import without_paths
+from newfound.threads import inference_threads
+
+SECONDS_TO_WAIT = 60
+LABELLED = {"labelled": [{"text": "pay my bill", "label": "pay"}]}
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def wait_until(condition, what="it"):
+    deadline = time.monotonic() + SECONDS_TO_WAIT
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen"
+        time.sleep(0.02)
+
+
+async def until(condition):
+    await asyncio.to_thread(wait_until, condition)
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes() if Path(f"/proc/{pid}").exists() else True
+
+
+def ends(pid):
+    wait_until(lambda: not is_running(pid), f"the end of process {pid}")
+
+
+# ---------------------------------------------------------------- the process
+
+
+def test_work_has_half_of_the_cores_and_a_low_priority_and_keeps_its_process():
+    async def run():
+        process, told = WorkProcess(), []
+        first = await process.run(works.describe, lambda *report: told.append(report))
+        with pytest.raises(NewfoundError, match=r"rows\.csv: no utterance in it"):
+            await process.run(partial(works.refuse, "/a"), print)
+        second = await process.run(works.describe, print)
+        await process.stop()
+        return first, second, told
+
+    (pid, priority, threads), second, told = asyncio.run(run())
+    assert told == [("task", "describing", 2), ("advance", 1), ("warn", "odd")]
+    assert second[0] == pid, "a refusal does not end the process"
+    assert int(threads) == max(1, inference_threads() // 2)
+    assert priority > os.getpriority(os.PRIO_PROCESS, 0) or priority == 19
+    ends(pid)
+
+
+def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_done():
+    async def run():
+        process = WorkProcess()
+        with pytest.raises(WorkFailed, match="ZeroDivisionError; the server's log says more"):
+            await process.run(works.fail, print)
+        with pytest.raises(WorkFailed, match="ended with code 3"):
+            await process.run(works.die, print)
+        idle, *_ = await process.run(works.describe, print)
+        os.kill(idle, signal.SIGKILL)
+        await until(lambda: process._process.returncode is not None)
+        result = await process.run(works.describe, print)
+        await process.stop()
+        return result
+
+    assert asyncio.run(run())[0] > 0
+
+
+def test_cancelled_work_is_killed(tmp_path):
+    started = tmp_path / "pid"
+
+    async def run():
+        task = asyncio.create_task(WorkProcess().run(partial(works.wait, started), print))
+        await until(lambda: started.exists() and started.read_text())
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(run())
+    ends(int(started.read_text()))
+
+
+def test_work_ends_with_a_server_that_is_killed(tmp_path):
+    started = tmp_path / "pid"
+    script = (
+        "import asyncio, pathlib, functools, background_works as works\n"
+        "from newfound.serve.background.process import WorkProcess\n"
+        f"asyncio.run(WorkProcess().run(functools.partial(works.wait, pathlib.Path({str(started)!r})), print))"
+    )
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=variables) as server:
+        wait_until(lambda: started.exists() and started.read_text())
+        server.send_signal(signal.SIGKILL)
+    ends(int(started.read_text()))
+
+
+# ---------------------------------------------------------------- jobs and their folders
+
+
+def jobs_of():
+    return BackgroundJobs(max_results=2, in_use=list)
+
+
+async def ended(jobs):
+    while jobs.state().status == "running":
+        await asyncio.sleep(0.02)
+    return jobs.state()
+
+
+def test_a_cancelled_job_leaves_nothing_and_the_next_one_starts(tmp_path):
+    started, model = tmp_path / "pid", tmp_path / "models" / "m"
+    model.mkdir(parents=True)
+
+    async def run():
+        jobs = jobs_of()
+        with pytest.raises(ConflictError, match="no job is running"):
+            await jobs.cancel("ana")
+        jobs.start("refit", model, partial(works.write_half, started), author="ana")
+        await until(lambda: started.exists() and started.read_text())
+        with pytest.raises(ConflictError, match="ana has started a job already"):
+            jobs.start("refit", model, works.write_whole, author="bo")
+        cancelled = await jobs.cancel("bo")
+        left = sorted(path.name for path in model.parent.iterdir())
+        jobs.start("refit", model, works.write_whole, author="bo")
+        return cancelled, left, await ended(jobs)
+
+    cancelled, left, done = asyncio.run(run())
+    assert (cancelled.status, cancelled.message) == ("cancelled", "bo has cancelled it. Nothing was written.")
+    assert len(cancelled.warnings) == 1
+    assert str(tmp_path) not in cancelled.model_dump_json()
+    assert left == ["m"]
+    ends(int(started.read_text()))
+    assert done.status == "done", done
+    assert sorted(path.name for path in model.parent.iterdir()) == ["m", done.folder], "no checkpoints either"
+
+
+def test_a_job_that_fails_says_no_path_and_leaves_nothing(tmp_path):
+    model = tmp_path / "two words" / "m"
+    model.mkdir(parents=True)
+
+    async def run():
+        jobs = jobs_of()
+        jobs.start("discover", model, works.refuse_to_write, author="ana")
+        return await ended(jobs)
+
+    state = asyncio.run(run())
+    assert state.status == "failed"
+    assert state.message.startswith("m-discover-"), state.message
+    assert state.message.endswith(": cannot be written")
+    assert [path.name for path in model.parent.iterdir()] == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("/model: damaged", "model: damaged"),
+        ("cannot open '/var/lib/x/weights.safetensors'", "cannot open 'weights.safetensors'"),
+        ("C:\\models\\m: damaged", "m: damaged"),
+        (
+            "no such <b>key</b> at https://example.org/v1, 3/4 done",
+            "no such <b>key</b> at https://example.org/v1, 3/4 done",
+        ),
+    ],
+)
+def test_messages_hold_no_path(message, shown):
+    assert without_paths(message) == shown
+
+
+def test_the_name_of_a_result_does_not_grow():
+    model = Path("bot")
+    for kind in ("refit", "update", "refit", "discover") * 5:
+        model = new_folder(model, kind)
+        assert len(model.name) <= len("bot-discover-20260101-000000")
+    grown = Path("bot-refit-20250101-000000-refit-20250101-000001")
+    assert new_folder(grown, "refit").name.startswith("bot-refit-2")
+
+
+def test_only_the_latest_results_stay(saved, tmp_path):
+    model = tmp_path / "m"
+    names = [f"m-refit-2026010{day}-120000" for day in range(1, 8)]
+    for name in ("m", "other-refit-20260101-120000", "m-notes", *names):
+        shutil.copytree(saved, tmp_path / name)
+    (tmp_path / names[0] / "review.sqlite3").write_text("decisions")
+    (tmp_path / names[1] / "mine.txt").write_text("something else")
+    leftovers = [tmp_path / f"{name}.run" for name in ("m-refit-20260101-110000", "m-refit-20260101-100000", "m")]
+    for place in leftovers:
+        place.mkdir()
+    os.utime(leftovers[0], (0, 0))
+    os.utime(leftovers[2], (0, 0))
+    remove_old_results(tmp_path / names[-1], 2, in_use=[tmp_path / names[2]])
+    stayed = {path.name for path in tmp_path.iterdir()}
+    assert stayed == {
+        "m",
+        "other-refit-20260101-120000",
+        "m-notes",
+        "m.run",
+        "m-refit-20260101-100000.run",
+        *(names[i] for i in (0, 1, 2, 5, 6)),
+    }
+    assert model.is_dir()
+
+
+# ---------------------------------------------------------------- over HTTP
+
+
+def work_that_waits(monkeypatch, tmp_path):
+    """Let evaluations wait for a file; return it, and the file that tells which processes have begun."""
+    from newfound.serve.schemas.responses import EvaluationOut
+
+    answer = EvaluationOut.model_construct(
+        **dict.fromkeys(EvaluationOut.model_fields, 0) | {"matches": [], "confusions": []}
+    )
+    release, order = tmp_path / "release", tmp_path / "order"
+    work = partial(works.wait_for, release, order, answer)
+    monkeypatch.setattr("newfound.serve.routes.predictions.run_evaluation", work)
+    return release, order
+
+
+def test_evaluations_take_turns_and_are_limited(folder, tiny_encoder, monkeypatch, tmp_path):
+    release, order = work_that_waits(monkeypatch, tmp_path)
+    settings = dataclasses.replace(QUIET, max_queued_per_client=2, max_queued=3)
+    answers = []
+    with server_of(folder, tiny_encoder, settings) as address:
+
+        def evaluate():
+            answers.append(httpx.post(f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT).status_code)
+
+        asking = [threading.Thread(target=evaluate) for _ in range(3)]
+        asking[0].start()
+        wait_until(order.exists)
+        for thread in asking[1:]:
+            thread.start()
+        wait_until(lambda: answers == [429])
+        predicted = httpx.post(f"{address}/v1/predict", json={"texts": ["pay"]}, timeout=SECONDS_TO_WAIT)
+        assert predicted.status_code == 200
+        assert len(order.read_text().split()) == 1, "the second one waits for its turn"
+        release.touch()
+        for thread in asking:
+            thread.join(SECONDS_TO_WAIT)
+        assert httpx.post(f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT).status_code == 200
+    assert sorted(answers) == [200, 200, 429]
+    assert len(set(order.read_text().split())) == 1, "one process did all of it"
+
+
+def send_and_leave(address, path, body):
+    content = json.dumps(body).encode()
+    host, port = address.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)))
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+    return connection
+
+
+def test_the_work_of_a_client_that_leaves_ends(folder, tiny_encoder, monkeypatch, tmp_path):
+    release, order = work_that_waits(monkeypatch, tmp_path)
+    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_queued_per_client=1)) as address:
+        connection = send_and_leave(address, "/v1/evaluate", LABELLED)
+        wait_until(lambda: order.exists() and order.read_text())
+        connection.close()
+        ends(int(order.read_text()))
+        release.touch()
+        evaluate = partial(httpx.post, f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT)
+        wait_until(lambda: evaluate().status_code == 200, "the place of the client that left was not given back:")
+
+
+def test_a_server_that_stops_waits_neither_for_a_job_nor_for_an_evaluation(folder, tiny_encoder, monkeypatch, tmp_path):
+    _, order = work_that_waits(monkeypatch, tmp_path)
+    started, answers = tmp_path / "pid", []
+    monkeypatch.setattr("newfound.serve.routes.training.run_refit", partial(works.write_half_of_a_refit, started))
+    with server_of(folder, tiny_encoder) as address:
+
+        def evaluate():
+            answers.append(httpx.post(f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT))
+
+        asking = threading.Thread(target=evaluate)
+        asking.start()
+        assert httpx.post(f"{address}/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"
+        wait_until(lambda: started.exists() and started.read_text() and order.exists() and order.read_text())
+    asking.join(SECONDS_TO_WAIT)
+    assert (answers[0].status_code, answers[0].json()) == (503, {"detail": "the server is stopping"})
+    ends(int(started.read_text()))
+    ends(int(order.read_text()))
+    assert sorted(path.name for path in folder.parent.glob("*model*")) == ["model"]
+
+
+def test_a_refit_is_cancelled_over_http(folder, tiny_encoder, monkeypatch, tmp_path):
+    started = tmp_path / "pid"
+    monkeypatch.setattr("newfound.serve.routes.training.run_refit", partial(works.write_half_of_a_refit, started))
+    with client_of(folder, tiny_encoder) as client:
+        assert client.post("/v1/jobs/cancel", json={"author": "bo"}).status_code == 409
+        client.post("/v1/review/refit", json={"author": "ana"})
+        wait_until(lambda: started.exists() and started.read_text())
+        answer = client.post("/v1/jobs/cancel", json={"author": "bo"})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["status"] == "cancelled"
+        assert client.get("/v1/jobs").json()["message"] == "bo has cancelled it. Nothing was written."
+        assert client.post("/v1/review/serve", json={"author": "bo"}).status_code == 409
+    ends(int(started.read_text()))
+
+
+def test_an_encoder_can_be_sent_to_another_process_after_it_was_used(tiny_encoder):
+    import pickle
+
+    tiny_encoder.features(["pay my bill"], tiny_encoder.tune("heads"))
+    sent = pickle.loads(pickle.dumps(tiny_encoder))  # noqa: S301 (our own)
+    assert sent.weights_hash() == tiny_encoder.weights_hash()
+
+
+@pytest.mark.parametrize("head", ["Content-Length: 100000000", "Transfer-Encoding: chunked"])
+def test_nothing_is_read_after_413(folder, tiny_encoder, head):
+    """The connection is closed, although the client has most of the body still to send."""
+    settings = dataclasses.replace(QUIET, max_bytes=1_000)
+    with server_of(folder, tiny_encoder, settings) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=SECONDS_TO_WAIT) as connection:
+            connection.sendall(f"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode())
+            connection.sendall(b"800\r\n" + b"x" * 0x800 + b"\r\n")
+            answer = b""
+            while part := connection.recv(10_000):  # until the server closes it
+                answer += part
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in answer.lower()
