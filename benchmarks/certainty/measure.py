@@ -47,8 +47,8 @@ MEASURES = ("certainty", "agreement", "neighbours", "certainty x neighbours", "s
 class WatchedConsensus(Consensus):
     """Consensus that keeps how far the votes agree on each utterance."""
 
-    def _label(self, context: FitContext, x: Tensor, number: int) -> tuple[Tensor, Tensor]:
-        y, self.agreed_ = super()._label(context, x, number)
+    def _label(self, context: FitContext, x: Tensor, number: int, *, last: bool = False) -> tuple[Tensor, Tensor]:
+        y, self.agreed_ = super()._label(context, x, number, last=last)
         return y, self.agreed_
 
 

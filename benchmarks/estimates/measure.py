@@ -49,11 +49,10 @@ class EstimateSettings(TypedDict):
 
 STRATEGIES: dict[str, EstimateSettings] = {
     "resolution": {"strategy": "resolution", "logs_hold": "novel"},
-    "height": {"strategy": "height", "logs_hold": "novel"},
     "drop": {"strategy": "drop", "logs_hold": "novel"},
 }
 ON_MIXED_LOGS: dict[str, EstimateSettings] = {
-    "mixed": {"strategy": "resolution", "logs_hold": "mixed"},
+    "mixed": {"strategy": "tree", "logs_hold": "mixed"},
     "taken as novel": {"strategy": "resolution", "logs_hold": "novel"},
 }
 

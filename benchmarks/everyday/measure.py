@@ -1,9 +1,9 @@
 """Measure discovery on everyday logs: known intents among them, few labels or many, the number given or estimated.
 
 export NEWFOUND_DATA=...
-python benchmarks/everyday/measure.py --out benchmarks/everyday/quick.jsonl
-python benchmarks/everyday/measure.py --out best.jsonl --effort best --shapes "banking 77;snips" --labels 10
-python benchmarks/everyday/measure.py --table benchmarks/everyday/quick.jsonl
+python -m benchmarks.everyday.measure --out benchmarks/everyday/quick.jsonl
+python -m benchmarks.everyday.measure --out best.jsonl --effort best --shapes "banking 77;snips" --labels 10
+python -m benchmarks.everyday.measure --table benchmarks/everyday/quick.jsonl
 
 A case is a corpus of `shapes.py`, a number of labels for each known intent, whether the number of new intents is given,
 and a seed. Every case fits `consensus` on all rows and is scored on the rows of its logs, by the protocol `strict`;
@@ -20,9 +20,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-from shapes import Case, Labels, case_of, shapes
+from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
 
 from newfound.algorithms.metrics import calibration_error, map_clusters
 from newfound.bench.studies import Row, study_encoder
@@ -34,7 +35,9 @@ from newfound.methods.estimation import estimate_for
 KEY = ("shape", "labels", "number", "seed", "effort")
 
 
-def fitted(case: Case, encoder: Encoder, n_new: int | str, effort: str, seed: int, device: str) -> Consensus:
+def fitted(
+    case: Case, encoder: Encoder, n_new: int | Literal["auto"], effort: str, seed: int, device: str
+) -> Consensus:
     """Return the fitted method; an effort such as `quick-joint` names the way of labelling, too."""
     effort, _, way = effort.partition("-")
     settings = dict(Consensus.EFFORTS[effort]) | ({"way": way} if way else {})

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, expected_accuracy, vote
 from torch import Tensor
 
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings, share_agreeing
+from newfound.algorithms.label_accuracy import expected_accuracy
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, frozen_vectors, study_encoder
@@ -29,9 +30,11 @@ RUNS = 2
 def labelled(x: Tensor, k: int, seed: int) -> tuple[Tensor, float]:
     """Return the consensus labels, and the mean share of votes that agree with them."""
     views = (x, diffuse(x, neighbours=10))
-    counted = believed([vote(v, k, seed=derive(seed, i, run)) for i, v in enumerate(views) for run in range(RUNS)])
-    labels = agree(counted, k, seed=seed)
-    return labels, float(agreement(counted, labels).mean())
+    counted = select_labellings(
+        [label_freely(v, k, seed=derive(seed, i, run)) for i, v in enumerate(views) for run in range(RUNS)]
+    )
+    labels = consensus_clustering(counted, k, seed=seed)
+    return labels, float(share_agreeing(counted, labels).mean())
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from newfound.algorithms.metrics import auroc
 from newfound.algorithms.questions import _co_association
 from newfound.bench.cells import load_partition
@@ -38,13 +38,19 @@ def examples(x: Tensor, gold: Tensor, k: int) -> tuple[Examples, Examples]:
     """Cut the clusters of a consensus again and again, and pair them; return both kinds of examples."""
     second = diffuse(x, neighbours=10)
     votes = torch.stack(
-        believed([vote(v, k, seed=derive(0, "vote", 0, i, run)) for i, v in enumerate((x, second)) for run in range(6)])
+        select_labellings(
+            [
+                label_freely(v, k, seed=derive(0, "vote", 0, i, run))
+                for i, v in enumerate((x, second))
+                for run in range(6)
+            ]
+        )
     )
 
     def counts(rows: Tensor) -> Tensor:
         return F.one_hot(votes[:, rows], k).sum(1).float()
 
-    labels = agree(list(votes), k, seed=derive(0, "agree", 0))
+    labels = consensus_clustering(list(votes), k, seed=derive(0, "agree", 0))
     pieces = [rows for c in range(k) if len(rows := (labels == c).nonzero().squeeze(1))]
     centres = [medoid(second, rows) for rows in pieces]
     means = F.normalize(torch.stack([second[rows].mean(0) for rows in pieces]), dim=-1)

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
@@ -39,10 +39,12 @@ CRITERION = "silhouette"  # the best of the criteria after two epochs, chosen wi
 def labels_by(x: Tensor, k: int) -> dict[str, Tensor]:
     """Return the labels of the logs by one k-means and by the votes."""
     views = (x, diffuse(x, neighbours=10))
-    votes = [vote(view, k, seed=derive(0, "vote", 0, i, run)) for i, view in enumerate(views) for run in range(6)]
+    votes = [
+        label_freely(view, k, seed=derive(0, "vote", 0, i, run)) for i, view in enumerate(views) for run in range(6)
+    ]
     return {
         "k-means": kmeans(x, k, restarts=10, seed=derive(0, "k-means")).labels,
-        "votes": agree(believed(votes), k, seed=derive(0, "agree", 0)),
+        "votes": consensus_clustering(select_labellings(votes), k, seed=derive(0, "agree", 0)),
     }
 
 

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.ensembles import consensus_clustering, consistency, diffuse, label_freely, select_labellings
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.neighbours import nearest
 from newfound.bench.cells import load_partition
@@ -184,11 +184,11 @@ def measure(x: Tensor, y: Tensor, gold: npt.NDArray[np.int64], seed: int) -> Row
     k = len(np.unique(truth))
     second = diffuse(points, neighbours=10)
     votes = [
-        vote(view, k, seed=derive(seed, "vote", 0, i, run))
+        label_freely(view, k, seed=derive(seed, "vote", 0, i, run))
         for i, view in enumerate((points, second))
         for run in range(6)
     ]
-    counted = believed(votes)
+    counted = select_labellings(votes)
     joiner = learn_joining(diffuse(x[~logs], neighbours=10), y[~logs], k, seed=partial(derive, seed, "joining", 0))
     assert joiner is not None
     near = nearest(second, NEIGHBOURS)[1]
@@ -198,7 +198,7 @@ def measure(x: Tensor, y: Tensor, gold: npt.NDArray[np.int64], seed: int) -> Row
         for run in range(JOININGS)
     ]
 
-    agreed = agree(counted, k, seed=derive(seed, "agree", 0))
+    agreed = consensus_clustering(counted, k, seed=derive(seed, "agree", 0))
     sizes = agreed.bincount(minlength=k).numpy()
 
     def score(labels: Tensor) -> float:
@@ -207,11 +207,11 @@ def measure(x: Tensor, y: Tensor, gold: npt.NDArray[np.int64], seed: int) -> Row
     return {
         "k": k,
         "votes": score(agreed),
-        "joined": score(agree(joined, k, seed=derive(seed, "agree", 0))),
-        "both": score(agree([*counted, *joined], k, seed=derive(seed, "agree", 0))),
+        "joined": score(consensus_clustering(joined, k, seed=derive(seed, "agree", 0))),
+        "both": score(consensus_clustering([*counted, *joined], k, seed=derive(seed, "agree", 0))),
         "sizes vary by": round(float(np.std(sizes) / np.mean(sizes)), 3),
-        "unanimity of votes": round(unanimity(counted), 4),
-        "unanimity of joinings": round(unanimity(joined), 4),
+        "unanimity of votes": round(consistency(counted), 4),
+        "unanimity of joinings": round(consistency(joined), 4),
     }
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch.nn.functional as F
-from newfound.algorithms.consensus import agree, believed, diffuse, unanimity, vote
 from torch import Tensor
 
+from newfound.algorithms.ensembles import consensus_clustering, consistency, diffuse, label_freely, select_labellings
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
@@ -36,14 +36,18 @@ def measure(x: Tensor, texts: Sequence[str], gold: npt.NDArray[np.int64], seed: 
     worded = with_words(x, texts, seed=derive(seed, "words"))
     views = {"plain": (x, diffuse(x, neighbours=10)), "words": (worded, diffuse(worded, neighbours=10))}
     counted = {
-        name: believed(
-            [vote(v, k, seed=derive(seed, "vote", 0, i, run)) for i, v in enumerate(pair) for run in range(RUNS)]
+        name: select_labellings(
+            [
+                label_freely(v, k, seed=derive(seed, "vote", 0, i, run))
+                for i, v in enumerate(pair)
+                for run in range(RUNS)
+            ]
         )
         for name, pair in views.items()
     }
 
     def score(labels: Sequence[Tensor]) -> float:
-        found = agree(labels, k, seed=derive(seed, "agree", 0)).numpy()
+        found = consensus_clustering(labels, k, seed=derive(seed, "agree", 0)).numpy()
         return round(accuracy(gold, map_clusters(gold, found)), 2)
 
     return {
@@ -51,8 +55,8 @@ def measure(x: Tensor, texts: Sequence[str], gold: npt.NDArray[np.int64], seed: 
         "votes": score(counted["plain"]),
         "words": score(counted["words"]),
         "both": score([*counted["plain"], *counted["words"]]),
-        "unanimity of votes": round(unanimity(counted["plain"]), 4),
-        "unanimity with words": round(unanimity(counted["words"]), 4),
+        "unanimity of votes": round(consistency(counted["plain"]), 4),
+        "unanimity with words": round(consistency(counted["words"]), 4),
     }
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from newfound.algorithms.consensus import _lloyd, agree, diffuse, vote
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.clustering import balance, kmeans
+from newfound.algorithms.clustering import balance, kmeans, spherical_lloyd
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely
 from newfound.bench.cells import FRESH_PARTITIONS, load_partition
 from newfound.bench.scoring import score_ids
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
@@ -49,7 +49,7 @@ def evened_out(x: Tensor, k: int, seed: int) -> Tensor:
 
 def evened_out_and_freed(x: Tensor, k: int, seed: int) -> Tensor:
     """Return clusters that were evened out and then moved by k-means without regard to their sizes."""
-    return _lloyd(x, class_means(x, evened_out(x, k, seed), k)[0])[0]
+    return spherical_lloyd(x, class_means(x, evened_out(x, k, seed), k)[0])[0]
 
 
 def one_start(x: Tensor, k: int, seed: int) -> Tensor:
@@ -67,7 +67,7 @@ def consensus(labelling: Label, *, two_views: bool) -> Label:
             for i, view in enumerate(views)
             for run in range(VOTES // len(views))
         ]
-        return agree(votes, k, seed=seed)
+        return consensus_clustering(votes, k, seed=seed)
 
     return label
 
@@ -79,7 +79,7 @@ STEPS: dict[str, Label] = {
     "consensus of 12 k-means": consensus(one_start, two_views=False),
     "consensus of 12 k-means over two views": consensus(one_start, two_views=True),
     "consensus of 12 evened out and freed over two views": consensus(
-        lambda x, k, seed: vote(x, k, seed=seed).freed, two_views=True
+        lambda x, k, seed: label_freely(x, k, seed=seed).refined, two_views=True
     ),
 }
 

@@ -22,15 +22,22 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from newfound.algorithms.consensus import agree, agreement, believed, diffuse, unanimity, vote
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
+from newfound.algorithms.ensembles import (
+    consensus_clustering,
+    consistency,
+    diffuse,
+    label_freely,
+    select_labellings,
+    share_agreeing,
+)
 from newfound.algorithms.metrics import accuracy, both_protocols, map_clusters, silhouette_on_device
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, study_encoder
 from newfound.data.task import DiscoveryTask
-from newfound.methods.consensus import MIN_AGREEMENT, Consensus
+from newfound.methods.consensus import MIN_AGREEMENT_TO_TEACH, Consensus
 from newfound.methods.context import FitContext, Watch
 from newfound.methods.finetuning import fine_tune
 from newfound.model.network import IntentNetwork, embed
@@ -68,7 +75,7 @@ class Study(Consensus):
             self._record(context, network, context.y, f"{epochs} epochs", seconds)
             if epochs == self.finetune_epochs:
                 self._dump(context, network)
-                self._rounds(context, network)
+                self._tune_in_rounds(context, network)
         if self.hide:
             hidden = self._hidden(context)
             for epochs in self.epoch_choices:
@@ -89,11 +96,11 @@ class Study(Consensus):
         chosen = torch.randperm(context.n_known, generator=generator)[: round(HIDDEN_SHARE * context.n_known)]
         return torch.where(torch.isin(context.y, chosen), -1, context.y)
 
-    def _rounds(self, context: FitContext, network: IntentNetwork) -> None:
-        for number in range(self.rounds):
+    def _tune_in_rounds(self, context: FitContext, network: IntentNetwork) -> None:
+        for number in range(int(self.rounds)):
             x = F.normalize(context.embed(network).float(), dim=-1)
             y, agreed = self._label(context, x, number)
-            taught = torch.where((context.y >= 0) | (agreed >= MIN_AGREEMENT), y, -1)
+            taught = torch.where((context.y >= 0) | (agreed >= MIN_AGREEMENT_TO_TEACH), y, -1)
             started = time.perf_counter()
             schedule = GentleSchedule(epochs=self.round_epochs, lr=self.finetune_lr)
             fine_tune(context, network, taught, schedule, stage=f"round {number + 1}")
@@ -107,12 +114,12 @@ class Study(Consensus):
         k = context.n_new + n_hidden
         points = x[logs.to(x.device)]
         votes = [
-            vote(view, k, seed=derive(context.seed, "vote", 0, i, run))
+            label_freely(view, k, seed=derive(context.seed, "vote", 0, i, run))
             for i, view in enumerate((points, diffuse(points, neighbours=self.neighbours)))
             for run in range(self.runs)
         ]
-        counted = believed(votes)
-        labels = agree(counted, k, seed=derive(context.seed, "agree", 0))
+        counted = select_labellings(votes)
+        labels = consensus_clustering(counted, k, seed=derive(context.seed, "agree", 0))
         assert context.watch.gold is not None
         gold = context.watch.gold[logs.numpy()]
         matched = map_clusters(gold, labels.cpu().numpy())
@@ -124,9 +131,9 @@ class Study(Consensus):
                 "seconds": round(seconds, 3),
                 "logs": round(accuracy(gold[is_new], matched[is_new]), 2),
                 "dev": self._dev(context, network, x, y, logs, labels),
-                "unanimity": round(unanimity(counted), 4),
-                "plain unanimity": round(unanimity([v.free for v in votes]), 4),
-                "agreement": round(float(agreement(counted, labels).mean()), 4),
+                "unanimity": round(consistency(counted), 4),
+                "plain unanimity": round(consistency([v.kmeans for v in votes]), 4),
+                "agreement": round(float(share_agreeing(counted, labels).mean()), 4),
                 "silhouette": round(float(silhouette_on_device(sample, labels[: len(sample)], k)), 4),
                 **({"hidden": round(accuracy(gold[~is_new], matched[~is_new]), 2)} if n_hidden else {}),
             }

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch.nn.functional as F
-from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from sklearn.metrics import f1_score
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from newfound.algorithms.estimation import estimate_n_new
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
@@ -72,10 +72,10 @@ def measure(known: Tensor, y: Ids, logs: Tensor, gold: Ids, seed: int) -> dict[s
     k = len(np.unique(gold))
     estimate = estimate_n_new(known.numpy(), y, logs.numpy(), logs_hold="novel")
     views = (logs, diffuse(logs, neighbours=10))
-    votes = [vote(v, k, seed=derive(seed, "vote", i, run)) for i, v in enumerate(views) for run in range(6)]
+    votes = [label_freely(v, k, seed=derive(seed, "vote", i, run)) for i, v in enumerate(views) for run in range(6)]
     found = {
         "k-means": kmeans(logs, k, restarts=10, seed=derive(seed, "k-means")).labels,
-        "votes": agree(believed(votes), k, seed=derive(seed, "agree")),
+        "votes": consensus_clustering(select_labellings(votes), k, seed=derive(seed, "agree")),
     }
     row: dict[str, Any] = {"estimate": estimate.n_new, "low": estimate.low, "high": estimate.high}
     for name, labels in found.items():
