@@ -20,6 +20,7 @@ from torch import Tensor
 
 from newfound import defaults
 from newfound.algorithms.neighbours import nearest
+from newfound.algorithms.ranking import ranked
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
@@ -314,7 +315,7 @@ class ReviewView:
         undecided = set(self._undecided)
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
-        order = of_other.argsort(descending=True, stable=True)[:count].tolist()
+        order = ranked(of_other)[:count].tolist()
         return [PairedUtterance(self.utterance(rows[i]), round(float(of_other[i]), 4)) for i in order]
 
     @cached_property
@@ -360,7 +361,7 @@ class ReviewView:
         agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
         asked = [item for item in self._questions(agreed) if item.utterance.id in agreed][:count]
         first = {item.utterance.id for item in asked}
-        others = [rows[j] for j in doubt.argsort(descending=True, stable=True).tolist() if rows[j] not in first]
+        others = [rows[j] for j in ranked(doubt).tolist() if rows[j] not in first]
         return asked + [
             QueueItem(self.utterance(i), self._candidates(self.describer.probabilities[i], 4), agreed[i])
             for i in others[: count - len(asked)]
@@ -424,7 +425,7 @@ class ReviewView:
         (prediction,) = self.reviewed.classify([text])
         vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
-        best = (self.session.vectors @ vector[0]).topk(min(5, len(self.describer.utterances)))
-        pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        similar = tuple(NearUtterance(self.utterance(i), round(value, 3)) for value, i in pairs)
+        similarity = self.session.vectors @ vector[0]
+        nearest = ranked(similarity)[:5].tolist()
+        similar = tuple(NearUtterance(self.utterance(i), round(float(similarity[i]), 3)) for i in nearest)
         return Explanation(prediction, self._candidates(probabilities, 5), similar)
