@@ -174,7 +174,7 @@ def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
         inquiry.skip(question)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     told=st.dictionaries(st.integers(0, 47), st.integers(0, 6), max_size=20),
     seed=st.integers(0, 3),

