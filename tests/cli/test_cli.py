@@ -293,6 +293,7 @@ def _resumed(folder, encoder):
     return (folder / "m" / "weights.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
     """kill -9 or Ctrl-C in the middle of training, then --resume: as if nothing had happened."""
     whole = newfound(*_long_run(long_run, tiny_folder)[3:])

@@ -81,6 +81,7 @@ def encoder():
     return load_encoder(str(OLD / "model" / "encoder"))
 
 
+@pytest.mark.slow
 @settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(path=st.sampled_from(_paths(ABOUT)), value=ODD)
 def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, path, value):
@@ -94,6 +95,7 @@ def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, 
         assert len(_refusal(attempt, folder).splitlines()) <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(
     line=st.builds(lambda key, value: {**UTTERANCE, key: value}, st.sampled_from([*UTTERANCE, "odd"]), ODD).map(

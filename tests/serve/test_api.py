@@ -299,7 +299,7 @@ def test_unsafe_settings_are_refused(folder, tmp_path):
 
 
 def test_one_client_cannot_take_all(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=0.5, burst=3)) as client:
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=1e-6, burst=3)) as client:
         answers = [client.get("/healthz") for _ in range(5)]
         assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]
         assert answers[-1].headers["retry-after"] == "1"
@@ -362,6 +362,7 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
     assert len(answers) > 3
 
 
+@pytest.mark.slow
 def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved, tmp_path):
     """Fifty times: a process takes decisions and says so after each; it is killed in the middle of the burst."""
     folder = shutil.copytree(saved, tmp_path / "model")

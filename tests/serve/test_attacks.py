@@ -54,6 +54,7 @@ def test_markup_in_a_name_is_text_in_every_view(page):
     assert page.evaluate("() => window.owned ?? null") is None
 
 
+@pytest.mark.slow
 def test_ten_thousand_connections_leave_the_server_answering(folder, tiny_encoder):
     """They come from forty addresses, 250 at a time, and most of them never say a word."""
     with server_of(folder, tiny_encoder) as address:
@@ -105,6 +106,7 @@ def test_two_servers_on_one_folder_see_each_others_decisions(folder, tiny_encode
         assert {i["name"] for i in states[0]["intents"] if i["status"] == "accepted"} == {second}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_a_killed_refit_leaves_the_model_and_no_half_of_another(folder, tiny_encoder, tmp_path):
     """Killed at five moments: either there is no new folder, or a whole one that can be loaded."""

@@ -6,6 +6,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 from serving import server_of
 
 from newfound.review.reviewed import load
@@ -13,6 +14,7 @@ from newfound.review.reviewed import load
 REVIEWERS, DECISIONS = 8, 12
 
 
+@pytest.mark.slow
 def test_only_decisions_about_the_same_utterance_are_refused(saved, tmp_path, tiny_encoder):
     """Each confirms or moves what the queue shows, as the page does: on the state after their own last decision.
 

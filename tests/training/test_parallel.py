@@ -203,6 +203,7 @@ def files(tmp_path_factory) -> tuple[Path, Path]:
     return folder / "known.csv", folder / "logs.txt"
 
 
+@pytest.mark.slow
 def test_accelerate_launch_writes_the_folder_of_one_process(encoder_without_dropout, environment, files, tmp_path):
     arguments = ["discover", *files, "--encoder", encoder_without_dropout, "--n-new", "2", "--effort", "standard"]
     arguments = [*map(str, arguments), "--device", "cpu", "--out"]
@@ -228,6 +229,7 @@ def test_accelerate_launch_writes_the_folder_of_one_process(encoder_without_drop
     assert sizes[0] == pytest.approx(sizes[1], abs=2)
 
 
+@pytest.mark.slow
 def test_bad_input_is_reported_once(environment, files, tmp_path):
     launcher = [
         sys.executable,

@@ -299,6 +299,7 @@ class OneIntent:
         return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "folder/"])
 def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
     # All that is held at a time is made ten times smaller, so that a few thousand rows show what a million would.
