@@ -18,6 +18,8 @@ from newfound.methods.consensus import Consensus
 from newfound.methods.consensus import agreement as consensus_agreement
 from newfound.methods.kmeans import KMeans
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet"), ("block my card",)))
 
 

@@ -19,6 +19,8 @@ from newfound.intents.namers import NamerSettings
 from newfound.llm import LanguageModelSettings
 from waiting import until
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 SETTINGS = {"n_new": 2, "device": "cpu"}
 
 

@@ -14,6 +14,8 @@ from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Silent
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 
 @pytest.fixture
 def discovered(themed, tiny_encoder, tmp_path):

@@ -242,6 +242,7 @@ def test_what_is_stopped_leaves_nothing(saved, table, tmp_path, monkeypatch, sto
     assert names_in(tmp_path) == ["logs.parquet"]
 
 
+@pytest.mark.slow
 def test_standard_output_on_a_full_disk(saved, table, tiny_folder):
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "newfound", "predict", saved, table, "--encoder", tiny_folder]
