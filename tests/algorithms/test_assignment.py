@@ -38,7 +38,7 @@ def test_sinkhorn_by_hand():
 
 
 @given(seeds, st.integers(1, 20), st.integers(1, 8), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_sinkhorn_equals_the_naive_loop(seed, rows, columns, iterations):
     logits = np.random.default_rng(seed).uniform(-1, 1, size=(rows, columns))
     q = sinkhorn(torch.from_numpy(logits), torch.ones(rows, dtype=torch.bool), epsilon=0.1, iterations=iterations)
@@ -46,7 +46,7 @@ def test_sinkhorn_equals_the_naive_loop(seed, rows, columns, iterations):
 
 
 @given(seeds, st.integers(2, 20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_sinkhorn_among_some_rows_is_sinkhorn_of_those_rows(seed, rows):
     rng = np.random.default_rng(seed)
     logits = torch.from_numpy(rng.uniform(-1, 1, size=(3, rows, 5))).float()
@@ -117,7 +117,7 @@ def test_moving_average_by_hand():
 
 
 @given(seeds, st.integers(1, 60), st.integers(1, 6), st.floats(0.01, 0.99), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_one_matrix_product_equals_the_sequence(seed, rows, classes, gamma, every_time):
     generator = torch.Generator().manual_seed(seed)
     mu = F.normalize(torch.randn(classes, 5, generator=generator), dim=-1)

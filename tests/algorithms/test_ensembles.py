@@ -76,8 +76,7 @@ def test_evening_out_repairs_what_k_means_merged_and_split():
     x, label = bundles((50,) * 10, spread=0.08, width=16)
     plain = sum(same_partition(kmeans(x, 10, restarts=1, seed=s).labels, label) for s in range(10))
     even = sum(same_partition(label_freely(x, 10, seed=s).refined, label) for s in range(10))
-    assert even >= plain
-    assert even >= 8
+    assert even > plain
 
 
 def test_consistency_by_hand():

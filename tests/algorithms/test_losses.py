@@ -35,7 +35,7 @@ def test_pcl_by_hand():
 
 
 @given(seeds, st.integers(1, 8), st.integers(2, 6), st.floats(0.05, 2))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_pcl_equals_the_double_sum(seed, rows, classes, tau):
     z, mu = unit(rows, 4, seed=seed), unit(classes, 4, seed=seed + 1)
     q = torch.rand(rows, classes, generator=torch.Generator().manual_seed(seed)).softmax(-1)
@@ -73,7 +73,7 @@ def test_instance_loss_by_hand():
 
 @pytest.mark.parametrize("denominator", ["paper", "code"])
 @given(seed=seeds, rows=st.integers(2, 9), tau=st.floats(0.1, 2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_instance_loss_equals_the_loop(denominator, seed, rows, tau):
     z, z_hat = unit(rows, 4, seed=seed), unit(rows, 4, seed=seed + 1)
     fast = instance_contrastive(z, z_hat, tau, denominator=denominator)
@@ -81,7 +81,7 @@ def test_instance_loss_equals_the_loop(denominator, seed, rows, tau):
 
 
 @given(seeds, st.integers(2, 10), st.floats(0.1, 2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_supervised_contrastive_equals_the_loop(seed, rows, tau):
     z = unit(rows, 4, seed=seed)
     ids = torch.randint(3, (rows,), generator=torch.Generator().manual_seed(seed))

@@ -97,7 +97,7 @@ labels = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), min_size=1, m
 
 
 @given(labels, st.integers(0, 6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_strict_never_flatters(pairs, n_known):
     true, predicted = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     paper, strict = paper_scores(true, predicted, n_known), strict_scores(true, predicted, n_known)
@@ -108,7 +108,7 @@ def test_strict_never_flatters(pairs, n_known):
 
 
 @given(labels)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_weighted_f1_equals_scikit_learn(pairs):
     true, predicted = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     expected = 100 * f1_score(true, predicted, average="weighted", zero_division=0, labels=np.unique(true))
@@ -116,7 +116,7 @@ def test_weighted_f1_equals_scikit_learn(pairs):
 
 
 @given(labels)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_matching_is_at_least_as_good_as_any_greedy_choice(pairs):
     true, predicted = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     mapping = match_clusters(true, predicted)

@@ -112,6 +112,7 @@ def test_a_method_of_ones_own_joins_with_the_shared_variants():
     assert narrowed.rows == tuple(("deepaligned-mix", f"noise-{level}") for level in (0, 10, 20, 30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_encoder, tmp_path):
     whole = EXPERIMENTS[name]

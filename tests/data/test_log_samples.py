@@ -97,6 +97,7 @@ def test_labelled_rows_of_a_larger_file_all_stay(tmp_path):
     assert len(read_combined(path, sample=DistinctSample(900))[0]) == 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", ["logs", "combined", "without known intents"])
 def test_memory_does_not_grow_with_the_file(read, tmp_path):
     def peak(rows):

@@ -70,6 +70,7 @@ def _fetch_in_another_process(root, texts):
     return True
 
 
+@pytest.mark.slow
 def test_two_processes_may_write_at_once(tmp_path):
     jobs = [["x" * n for n in range(1 + k % 3, 12 + k % 3)] for k in range(8)]
     context = multiprocessing.get_context("spawn")

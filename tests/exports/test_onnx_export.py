@@ -102,6 +102,7 @@ def test_the_example_needs_neither_torch_nor_newfound(exported):
     assert done.stdout.strip() == "[]", done.stderr
 
 
+@pytest.mark.slow
 def test_node_answers_alike(exported, tmp_path_factory):
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:

@@ -181,7 +181,7 @@ WORDS_SAID = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.lists(st.sampled_from(WORDS_SAID), max_size=7), max_size=6), max_size=5))
 def test_every_intent_gets_a_name_of_its_own(words):
     texts = [[" ".join(text) for text in intent] for intent in words]

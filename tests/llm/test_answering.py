@@ -18,6 +18,8 @@ from newfound.methods import asking, consensus
 from newfound.methods.consensus import Consensus
 from newfound.methods.kmeans import KMeans
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet"), ("block my card",)))
 
 
@@ -93,7 +95,7 @@ def test_repeated_requests_count_against_the_shares(at_once):
     assert not [line for line in told if "budget" in line], "the budget is not spent"
 
 
-@pytest.mark.parametrize("fault", [error(500, "down"), slow(1), says("¿"), says('{"group": 17}')])
+@pytest.mark.parametrize("fault", [error(500, "down"), slow(600), says("¿"), says('{"group": 17}')])
 def test_an_endpoint_that_fails_changes_nothing(fault, themed, tiny_encoder):
     settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 8}
     plain = Consensus(**settings).fit(themed.texts, themed.labels)

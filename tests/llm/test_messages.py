@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from server import says, serving
 
@@ -61,9 +59,8 @@ def test_no_half_address_is_left_where_reading_ends(shift):
 
 
 def test_a_word_without_end_takes_no_time():
-    start = time.monotonic()
-    assert message_of("x" * 1_000_000, masked=True) == "x" * MAX_MESSAGE_LENGTH
-    assert time.monotonic() - start < 2
+    """With time that grows with the square of its length this test would take hours."""
+    assert message_of("x" * 10_000_000, masked=True) == "x" * MAX_MESSAGE_LENGTH
 
 
 def named_with_personal_words(endpoint, **settings):

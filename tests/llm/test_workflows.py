@@ -7,7 +7,6 @@ import json
 import shutil
 import socket
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,9 @@ from commands import newfound as command
 from newfound.errors import SettingsError
 from newfound.intents.namers import NamerSettings
 from newfound.llm import LanguageModelSettings
+from waiting import until
+
+pytestmark = pytest.mark.slow  # dozens of fits
 
 SETTINGS = {"n_new": 2, "device": "cpu"}
 
@@ -91,11 +93,11 @@ def test_discover_and_update_ask_for_names_and_write_a_transcript(endpoint, file
 def test_a_run_goes_on_without_an_endpoint(endpoint, files, tiny_encoder, fault, caplog):
     endpoint.answer = {
         "down": error(503, "down"),
-        "slow": slow(2),
+        "slow": slow(600),
         "quota": error(429, "no credit", "insufficient_quota"),
         "nonsense": says("¿"),
     }[fault]
-    llm = LanguageModelSettings(endpoint.url, timeout=0.2, retries=0)
+    llm = LanguageModelSettings(endpoint.url, timeout=0.2 if fault == "slow" else 60, retries=0)
     without = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **SETTINGS)
     caplog.clear()
     result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, llm=llm, **SETTINGS)
@@ -189,9 +191,8 @@ def test_the_server_says_that_the_language_model_failed(endpoint, saved, tiny_en
     settings = ServeSettings(log_requests=False, llm=LanguageModelSettings(endpoint.url))
     with serving_app.client_of(folder, tiny_encoder, settings) as client:
         assert client.post("/v1/discover", json=body).json()["warnings"] == []
-        deadline = time.monotonic() + 300
-        while (job := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(lambda: client.get("/v1/jobs").json()["status"] != "running")
+        job = client.get("/v1/jobs").json()
     assert job["status"] == "done", job
     (warning,) = [line for line in job["warnings"] if "language model" in line]
     assert "gave it up (HTTP 401, no such <b>key</b>)" in warning

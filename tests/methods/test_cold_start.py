@@ -19,6 +19,8 @@ from newfound.model.folder import load
 from newfound.training.run import Run
 from newfound.training.sampling import class_balanced_batches
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 FAST = {"device": "cpu", "tune": "heads", "epochs": 20}
 ALL_THEMES = ("pay", "meter", "leak", "move", "solar")
 WITHOUT_KNOWN = pytest.mark.parametrize("method", [Consensus, KMeans])

@@ -14,6 +14,8 @@ from newfound.model import load
 from newfound.training.schedule import GentleSchedule
 from newfound.workflows.fitting import settings_of_effort
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 FAST = {"n_new": 2, "device": "cpu", "epochs": 5, "finetune_epochs": 2, "round_epochs": 1, "rounds": 1}
 
 

@@ -81,7 +81,8 @@ def encoder():
     return load_encoder(str(OLD / "model" / "encoder"))
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+@settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(path=st.sampled_from(_paths(ABOUT)), value=ODD)
 def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, path, value):
     folder = tmp_path_factory.mktemp("any") / "m"
@@ -94,7 +95,8 @@ def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, 
         assert len(_refusal(attempt, folder).splitlines()) <= 1
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(
     line=st.builds(lambda key, value: {**UTTERANCE, key: value}, st.sampled_from([*UTTERANCE, "odd"]), ODD).map(
         lambda entry: json.dumps(entry).encode()

@@ -108,6 +108,7 @@ def test_decisions_that_do_not_contradict_leave_a_consistent_review(earlier, lat
         assert {name for name in review.moved.values() if name is not None} <= set(review.names)
 
 
+@pytest.mark.slow
 def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, monkeypatch):
     """All happens within one second, or the clock is set back: the version still says what a reviewer has seen."""
     store = ReviewStore(folder)
@@ -131,6 +132,7 @@ def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, m
     store.decide([Decision("accept", {"intent": "two"})], author="ana", expected_version=seen)
 
 
+@pytest.mark.slow
 def test_eight_reviewers_at_once_are_hardly_ever_refused(folder, tiny_encoder):
     """Eight people decide twelve times each about their own utterances, each on a state that is out of date."""
     session = ReviewSession(folder, encoder=tiny_encoder)

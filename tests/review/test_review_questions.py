@@ -14,6 +14,8 @@ from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.workflows.refitting import RefitRequest, refit
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 
 @pytest.fixture
 def session(saved, tiny_encoder, tmp_path):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from functools import partial
 
 import pytest
 from serving import server_of
+
+from waiting import SECONDS_TO_WAIT
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
@@ -21,8 +24,24 @@ def browser():
         pytest.skip("no Chromium here; .ci/run installs Debian's package")
     with playwright.sync_playwright() as started:
         launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        launched.new_context = partial(_new_context, launched.new_context)
         yield launched
         launched.close()
+
+
+def _new_context(new_context, **options):
+    """A context that waits long, as a machine may be busy, and whose pages ask for news of other reviewers often."""
+    context = new_context(**options)
+    context.set_default_timeout(1_000 * SECONDS_TO_WAIT)
+    context.route("**/static/app.js", _ask_for_news_often)
+    return context
+
+
+def _ask_for_news_often(route):
+    answer = route.fetch()
+    seldom = "MILLISECONDS_BETWEEN_NEWS = 2500;"
+    assert seldom in answer.text()
+    route.fulfill(response=answer, body=answer.text().replace(seldom, "MILLISECONDS_BETWEEN_NEWS = 200;"))
 
 
 @pytest.fixture
@@ -32,7 +51,6 @@ def page(browser, saved, tmp_path, tiny_encoder):
     with server_of(folder, tiny_encoder) as address:
         context = browser.new_context(viewport={"width": 1280, "height": 860}, accept_downloads=True)
         opened = context.new_page()
-        opened.set_default_timeout(15_000)
         problems = []
         opened.on("pageerror", lambda error: problems.append(str(error)))
         opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)

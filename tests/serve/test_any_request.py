@@ -23,6 +23,7 @@ def description(saved, tmp_path_factory, tiny_encoder):
         yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 
+@pytest.mark.slow
 def test_no_request_breaks_the_server(description):
     tried = []
     for found in description.get_all_operations():

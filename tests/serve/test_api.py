@@ -29,6 +29,7 @@ from newfound.review.store import ReviewStore
 from newfound.serve.app import create_app
 from newfound.serve.metrics import route_of
 from newfound.serve.settings import ServeSettings, read_token
+from waiting import until
 
 TOKEN = "a-secret-of-24-characters"
 
@@ -300,7 +301,7 @@ def test_unsafe_settings_are_refused(folder, tmp_path):
 
 
 def test_one_client_cannot_take_all(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=0.5, burst=3)) as client:
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=1e-6, burst=3)) as client:
         answers = [client.get("/healthz") for _ in range(5)]
         assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]
         assert answers[-1].headers["retry-after"] == "1"
@@ -315,7 +316,7 @@ def test_a_full_queue_says_when_to_come_back(folder, tiny_encoder):
 
 def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder):
     with server_of(
-        folder, tiny_encoder, dataclasses.replace(QUIET, seconds_for_headers=0.3, seconds_to_send=0.3)
+        folder, tiny_encoder, dataclasses.replace(QUIET, seconds_for_headers=1.0, seconds_to_send=1.0)
     ) as address:
         place = (urlsplit(address).hostname, urlsplit(address).port)
 
@@ -324,14 +325,16 @@ def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder):
             slow.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{")
             assert httpx.post(f"{address}/v1/predict", json={"texts": ["pay"]}).status_code == 200
             for connection in (silent, slow):
-                connection.settimeout(5)
+                connection.settimeout(60)
             assert silent.recv(100) == b"", "hung up on"
             again = socket.create_connection(place)
             again.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            again.settimeout(5)
+            again.settimeout(60)
             answer = b""
             while b'"ok"' not in answer:
-                answer += again.recv(2_000)
+                part = again.recv(2_000)
+                assert part, answer
+                answer += part
             again.sendall(b"GET /hea")  # a second request that never comes
             assert again.recv(100) == b""
             assert b" 408 " in slow.recv(1_000)
@@ -353,19 +356,15 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
         while len(answers) < 3:
             time.sleep(0.01)
         other.save(folder, overwrite=True)
-        deadline = time.monotonic() + 15
-        while time.monotonic() < deadline:
-            names = {i["name"] for i in httpx.get(f"{address}/v1/intents").json()["intents"]}
-            if "solar" in names:
-                break
-            time.sleep(0.1)
+        is_served = until(lambda: "solar" in httpx.get(f"{address}/v1/intents").text)
         stop.set()
         asking.join()
-    assert "solar" in names
+    assert is_served
     assert set(answers) == {200}
     assert len(answers) > 3
 
 
+@pytest.mark.slow
 def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved, tmp_path):
     """Fifty times: a process takes decisions and says so after each; it is killed in the middle of the burst."""
     folder = shutil.copytree(saved, tmp_path / "model")

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
 from newfound.serve.batching import Batcher, QueueFull
+from waiting import until_async
 
 
 def test_what_arrives_while_the_model_is_busy_is_answered_together():
@@ -14,17 +14,16 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
 
     def answer(texts):
         sizes.append(len(texts))
-        go.wait(5)
+        go.wait(60)
         return [text.upper() for text in texts]
 
     async def scenario():
         batcher = Batcher(answer, max_texts=8)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["a"]))
-        await asyncio.sleep(0.05)
+        await until_async(lambda: sizes)
         rest = [asyncio.create_task(batcher.ask([f"b{i}", f"c{i}"])) for i in range(5)]
-        await asyncio.sleep(0.05)
-        assert batcher.waiting == 10
+        assert await until_async(lambda: batcher.waiting == 10)
         go.set()
         assert await first == ["A"]
         assert [await task for task in rest] == [[f"B{i}", f"C{i}"] for i in range(5)], "everyone gets their own"
@@ -35,23 +34,24 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
 
 
 def test_a_full_queue_refuses_and_stopping_finishes_what_was_accepted():
-    go = threading.Event()
+    begun, go = threading.Event(), threading.Event()
 
     def answer(texts):
-        go.wait(5)
+        begun.set()
+        go.wait(60)
         return list(texts)
 
     async def scenario():
         batcher = Batcher(answer, max_waiting=3)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["a"]))
-        await asyncio.sleep(0.05)
+        await until_async(begun.is_set)
         second = asyncio.create_task(batcher.ask(["b", "c", "d"]))
-        await asyncio.sleep(0.01)
+        await until_async(lambda: batcher.waiting == 3)
         with pytest.raises(QueueFull):
             await batcher.ask(["e"])
         stopping = asyncio.create_task(batcher.stop())
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         with pytest.raises(QueueFull):
             await batcher.ask(["f"])
         go.set()
@@ -83,10 +83,11 @@ def test_an_error_reaches_its_batch_alone_and_a_client_that_left_is_skipped():
 
 
 def test_a_bad_text_fails_its_own_request_alone():
-    go = threading.Event()
+    begun, go = threading.Event(), threading.Event()
 
     def answer(texts):
-        go.wait(5)
+        begun.set()
+        go.wait(60)
         if "bad" in texts:
             raise ValueError("bad")
         return list(texts)
@@ -95,9 +96,9 @@ def test_a_bad_text_fails_its_own_request_alone():
         batcher = Batcher(answer)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["first"]))
-        await asyncio.sleep(0.05)
+        await until_async(begun.is_set)
         rest = [asyncio.create_task(batcher.ask([text, "x"])) for text in ("a", "bad", "b", "c")]
-        await asyncio.sleep(0.05)
+        await until_async(lambda: batcher.waiting == 8)
         go.set()
         assert await first == ["first"]
         found = await asyncio.gather(*rest, return_exceptions=True)
@@ -110,11 +111,11 @@ def test_a_bad_text_fails_its_own_request_alone():
 
 def test_a_large_request_is_divided_and_takes_turns():
     """300 long texts wait; a small request that comes after them is answered long before their end."""
-    batches, order = [], []
+    batches, order, go = [], [], threading.Event()
 
     def answer(texts):
         batches.append(len(texts))
-        time.sleep(0.002)
+        go.wait(60)
         return [text[:9] for text in texts]
 
     async def scenario():
@@ -128,8 +129,11 @@ def test_a_large_request_is_divided_and_takes_turns():
             return found
 
         first = asyncio.create_task(ask("large", large))
-        await asyncio.sleep(0.01)
+        await until_async(lambda: batches)
+        waiting = batcher.waiting
         small = [asyncio.create_task(ask("small", [f"{i}"])) for i in range(5)]
+        await until_async(lambda: batcher.waiting == waiting + 5)
+        go.set()
         assert await first == [text[:9] for text in large], "answers keep the order of the texts"
         assert [await task for task in small] == [[f"{i}"] for i in range(5)]
         await batcher.stop()
@@ -141,16 +145,18 @@ def test_a_large_request_is_divided_and_takes_turns():
 
 def test_two_batches_at_once_keep_the_answers_of_a_divided_request_in_order():
     release = {"first": threading.Event(), "rest": threading.Event()}
+    batches = []
 
     def answer(texts):
-        release["first" if "0" in texts else "rest"].wait(5)
+        batches.append(texts)
+        release["first" if "0" in texts else "rest"].wait(60)
         return [text + "!" for text in texts]
 
     async def scenario():
         batcher = Batcher(answer, max_texts=4, at_once=2)
         batcher.start()
         large = asyncio.create_task(batcher.ask([str(i) for i in range(8)]))
-        await asyncio.sleep(0.05)
+        await until_async(lambda: len(batches) == 2)
         release["rest"].set()  # the later part is answered first
         small = await batcher.ask(["a"])
         assert small == ["a!"], "a batch is answered while another one is computed"

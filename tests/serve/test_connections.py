@@ -8,6 +8,7 @@ import shutil
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,8 +16,10 @@ import httpx
 import pytest
 from serving import QUIET, server_of
 
+from newfound.serve.batching import Batcher
 from newfound.serve.server import listen
 from newfound.serve.service import Service
+from waiting import SECONDS_TO_WAIT, until, until_async
 
 
 @pytest.fixture
@@ -55,45 +58,45 @@ def open_connections(address):
 def test_a_client_that_never_reads_is_disconnected(folder, tiny_encoder, large_answer):
     with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_read=0.5)) as address:
         silent = connect_and_ask(address, "/metrics", 4_096)
-        deadline = time.monotonic() + 10
-        time.sleep(0.2)
-        assert open_connections(address) == 1
-        while open_connections(address) and time.monotonic() < deadline:
+
+        def is_disconnected_while_others_are_answered():
             assert httpx.get(f"{address}/healthz", headers={"connection": "close"}).status_code == 200
-            time.sleep(0.1)
-        assert open_connections(address) == 0
+            return open_connections(address) == 0
+
+        assert open_connections(address) == 1
+        assert until(is_disconnected_while_others_are_answered)
         silent.close()
 
 
 def test_a_client_that_reads_slowly_gets_the_whole_answer(folder, tiny_encoder, large_answer):
     """It takes several times `seconds_to_read`, but never stops reading for so long."""
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_read=0.3)) as address:
+    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_read=1.5)) as address:
         slow = connect_and_ask(address, "/metrics", 2**20)
-        slow.settimeout(5)
+        slow.settimeout(SECONDS_TO_WAIT)
         started, received = time.monotonic(), 0
         while received < large_answer:
             part = slow.recv(2**20)
             assert part, "disconnected"
             received += len(part)
-            time.sleep(0.02)
-        assert time.monotonic() - started > 0.6
+            time.sleep(0.1)
+        assert time.monotonic() - started > 2 * 1.5
         slow.close()
 
 
 def test_one_client_cannot_hold_all_connections(folder, tiny_encoder):
     with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_connections_per_client=3)) as address:
-        held = [socket.create_connection(place_of(address)) for _ in range(3)]
-        time.sleep(0.1)
+        held = [connect_and_ask(address, "/healthz", 2**16) for _ in range(3)]
+        for connection in held:
+            assert connection.recv(1_000), "answered, and so accepted"
         refused = socket.create_connection(place_of(address))
-        refused.settimeout(5)
+        refused.settimeout(SECONDS_TO_WAIT)
         answer = refused.recv(1_000)
         assert answer.startswith(b"HTTP/1.1 429 ")
         assert answer.endswith(b'{"detail": "too many connections of one client"}')
         assert refused.recv(1_000) == b"", "closed"
         for connection in [*held, refused]:
             connection.close()
-        time.sleep(0.1)
-        assert httpx.get(f"{address}/healthz").status_code == 200, "closed connections are not counted"
+        assert until(lambda: httpx.get(f"{address}/healthz").status_code == 200), "closed connections are not counted"
 
 
 def test_answers_are_not_delayed_by_nagles_algorithm():
@@ -110,7 +113,7 @@ def test_answers_are_not_delayed_by_nagles_algorithm():
 
         server = await asyncio.get_running_loop().create_server(Accepted, sock=listener)
         _, writer = await asyncio.open_connection(*listener.getsockname())
-        await asyncio.sleep(0.05)
+        await until_async(lambda: options)
         writer.close()
         server.close()
         return options
@@ -119,34 +122,35 @@ def test_answers_are_not_delayed_by_nagles_algorithm():
 
 
 def test_a_large_request_does_not_block_small_ones(folder, tiny_encoder, monkeypatch):
-    """256 texts of 10,000 characters take over a second here; a small request in the meantime takes a fraction."""
-    classify = Service.classify
+    """256 long texts are divided into batches; those after the third wait here until a small request is answered."""
+    classify, ask = Service.classify, Batcher.ask
+    large_is_begun, small_is_queued, small_is_answered = threading.Event(), threading.Event(), threading.Event()
+    large_batches = []
 
-    def slow_classify(self, texts):
-        time.sleep(0.004 * len(texts))  # as an encoder that is not tiny
+    def classify_in_step(self, texts):
+        if "pay" not in texts:
+            large_batches.append(len(texts))
+            large_is_begun.set()
+            assert small_is_queued.wait(SECONDS_TO_WAIT)
+            assert len(large_batches) <= 3 or small_is_answered.wait(SECONDS_TO_WAIT), "the small request is blocked"
         return classify(self, texts)
 
-    monkeypatch.setattr(Service, "classify", slow_classify)
-    sent, large, small = threading.Event(), {}, []
-    with server_of(folder, tiny_encoder) as address:
+    async def ask_and_tell(self, texts):
+        answers = asyncio.ensure_future(ask(self, texts))
+        await asyncio.sleep(0)  # it is in the queue now
+        if list(texts) == ["pay"]:
+            small_is_queued.set()
+        return await answers
 
-        def ask_much():
-            started = time.perf_counter()
-            sent.set()
-            answer = httpx.post(f"{address}/v1/predict", json={"texts": ["water " * 1_666] * 256}, timeout=60)
-            large.update(seconds=time.perf_counter() - started, answer=answer)
-
-        asking = threading.Thread(target=ask_much)
-        with httpx.Client() as client:
-            client.post(f"{address}/v1/predict", json={"texts": ["pay"]})
-            asking.start()
-            sent.wait()
-            while asking.is_alive():
-                started = time.perf_counter()
-                assert client.post(f"{address}/v1/predict", json={"texts": ["pay"]}, timeout=60).status_code == 200
-                small.append(time.perf_counter() - started)
-        asking.join()
-    assert large["answer"].status_code == 200
-    assert len(large["answer"].json()["predictions"]) == 256
-    assert large["seconds"] > 1
-    assert max(small) < large["seconds"] / 3, (max(small), large["seconds"])
+    monkeypatch.setattr(Service, "classify", classify_in_step)
+    monkeypatch.setattr(Batcher, "ask", ask_and_tell)
+    settings = dataclasses.replace(QUIET, seconds_to_answer=2 * SECONDS_TO_WAIT)
+    with server_of(folder, tiny_encoder, settings) as address, ThreadPoolExecutor(1) as pool:
+        options = {"timeout": 2 * SECONDS_TO_WAIT}
+        body = {"texts": ["water " * 1_666] * 256}
+        large = pool.submit(httpx.post, f"{address}/v1/predict", json=body, **options)
+        assert large_is_begun.wait(SECONDS_TO_WAIT)
+        assert httpx.post(f"{address}/v1/predict", json={"texts": ["pay"]}, **options).status_code == 200
+        small_is_answered.set()
+        assert len(large.result().json()["predictions"]) == 256
+    assert len(large_batches) > 3

@@ -250,7 +250,7 @@ def test_two_reviewers_see_each_other_and_keep_what_they_typed(page, browser):
     page.click(f"button[aria-label='Accept {second}']")
     said(page, f"Accepted {second}")  # it is about another intent, so it is no conflict
     page.wait_for_selector(f"tr[data-intent='{first}'] .tag.accepted")
-    other.wait_for_selector(f"tr[data-intent='{second}'] .tag.accepted", timeout=10_000)  # without a reload
+    other.wait_for_selector(f"tr[data-intent='{second}'] .tag.accepted")  # without a reload
     said(other, f"Ana accepted {second}.")
 
     page.click("#undo")
@@ -272,7 +272,7 @@ def test_two_reviewers_see_each_other_and_keep_what_they_typed(page, browser):
     open_intent(other, second)
     other.click("button.main:has-text('Accept')")
     said(other, f"Accepted {second}")
-    page.wait_for_selector(f"#said:has-text('Bo accepted {second}')", timeout=10_000)
+    page.wait_for_selector(f"#said:has-text('Bo accepted {second}')")
     assert page.locator("#split input").first.input_value() == "my part", "news do not take away what was typed"
     other.context.close()
 
@@ -286,9 +286,9 @@ def test_a_restarted_server_is_found_again(browser, saved, tmp_path, tiny_encode
         page.goto(address)
         page.fill("#author", "Ana")
         first, _ = names(page)
-    page.wait_for_selector("#notice:has-text('The server does not answer')", timeout=15_000)
+    page.wait_for_selector("#notice:has-text('The server does not answer')")
     with server_of(folder, tiny_encoder, port=int(address.rpartition(":")[2])):
-        page.wait_for_selector("#notice", state="hidden", timeout=15_000)
+        page.wait_for_selector("#notice", state="hidden")
         page.click(f"button[aria-label='Accept {first}']")
         said(page, f"Accepted {first}")
     context.close()

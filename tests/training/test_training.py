@@ -65,7 +65,7 @@ def test_bad_schedules(wrong):
 
 
 @given(st.integers(1, 300), st.integers(2, 64), st.integers(0, 5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_batches_have_one_size_and_cover_all_rows(n, size, epoch):
     rows = torch.arange(100, 100 + n)
     batches = epoch_batches(rows, size, 7, "stage", epoch)

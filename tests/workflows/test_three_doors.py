@@ -18,6 +18,8 @@ from newfound.data.validation import read_known, read_logs
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
+pytestmark = pytest.mark.slow  # dozens of fits
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 serving = pytest.importorskip("serving", reason="extra `serve` not installed")
 

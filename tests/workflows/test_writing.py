@@ -242,6 +242,7 @@ def test_what_is_stopped_leaves_nothing(saved, table, tmp_path, monkeypatch, sto
     assert names_in(tmp_path) == ["logs.parquet"]
 
 
+@pytest.mark.slow
 def test_standard_output_on_a_full_disk(saved, table, tiny_folder):
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "newfound", "predict", saved, table, "--encoder", tiny_folder]
@@ -299,6 +300,7 @@ class OneIntent:
         return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "folder/"])
 def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
     # All that is held at a time is made ten times smaller, so that a few thousand rows show what a million would.

@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.ranking import ranked
 
 MAX_CANDIDATES = 5
 MAX_EXAMPLES = 3  # of an intent in a question
@@ -343,7 +344,7 @@ class Inquiry:
         order = sorted(likely, key=lambda i: (i != first, -likely[i]))[: MAX_CANDIDATES - len(from_outside)]
         order += from_outside
         shown = tuple(tuple(self._nearest_examples(intent, row)) for intent in order)
-        central = (self._x[rows] @ centre).argsort(descending=True, stable=True)[: MAX_OTHERS + 1]
+        central = ranked(self._x[rows] @ centre)[: MAX_OTHERS + 1]
         others = tuple(i for i in rows[central].tolist() if i != row)[:MAX_OTHERS]
         return Question(row, tuple(order), shown, doubt * size, doubt, len(rows), others, is_about)
 
@@ -351,7 +352,7 @@ class Inquiry:
         if intent in self._outside:
             return list(self._outside[intent].examples)[:MAX_EXAMPLES]
         rows = self._examples[intent]
-        near = (self._x[rows] @ self._x[row]).argsort(descending=True, stable=True)[:MAX_EXAMPLES]
+        near = ranked(self._x[rows] @ self._x[row])[:MAX_EXAMPLES]
         return [rows[i] for i in near.tolist()]
 
     def _confusion(self) -> tuple[list[int], Tensor, Tensor]:

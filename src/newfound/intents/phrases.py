@@ -106,7 +106,7 @@ class PhraseNames:
         near = likeness(list(row))
         ordered = []
         for i, own in enumerate(ranked):
-            value = [-float(near[row[text], i]) for text in words[i]]
+            value = [-round(float(near[row[text], i]), 4) for text in words[i]]
             first = np.argsort(value, kind="stable").tolist()
             ordered.append([*(own[rank] for rank in first), *own[CANDIDATES:]])
         return ordered
@@ -252,5 +252,5 @@ def _neighbours(counts: Sequence[_Counts], n: int) -> list[list[int]]:
     x = csr_matrix((values, (rows, cols)), shape=(len(counts), max(1, len(columns))), dtype=np.float64)
     similarity: npt.NDArray[np.float64] = (x[:n] @ x.T).toarray()
     similarity[np.arange(n), np.arange(n)] = -1
-    order = np.argsort(-similarity, axis=1, kind="stable")[:, :NEIGHBOURS]
+    order = np.argsort(-similarity.round(9), axis=1, kind="stable")[:, :NEIGHBOURS]
     return [[j for j in row if j != i] for i, row in enumerate(order.tolist())]

@@ -11,6 +11,7 @@ from torch import Tensor
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
 from newfound.algorithms.questions import MAX_EXAMPLES, Inquiry, OutsideIntent
+from newfound.algorithms.ranking import ranked
 from newfound.intents.questions import ask, measured_reliability
 from newfound.methods.context import FitContext
 from newfound.methods.controls import control_questions
@@ -101,7 +102,7 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
     outside = {}
     for intent in range(context.n_known):
         own = (y == intent).nonzero().squeeze(1)
-        own = own[typical[own].argsort(descending=True, stable=True)][:MAX_EXAMPLES]
+        own = own[ranked(typical[own])][:MAX_EXAMPLES]
         outside[intent] = OutsideIntent(means[intent], tuple(first + i for i in own.tolist()))
     return outside
 

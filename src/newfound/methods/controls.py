@@ -12,6 +12,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.questions import MAX_CANDIDATES, MAX_EXAMPLES
+from newfound.algorithms.ranking import ranked
 from newfound.intents.questions import Control, PosedQuestion
 
 NONE_FITS = 1 / 6  # of the questions: the right intent is not among the candidates
@@ -38,7 +39,7 @@ def control_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *,
     controls = []
     for intent in rng.permutation(usable)[:count].tolist():
         row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
-        others = [i for i in (means @ x[row]).argsort(descending=True).tolist() if i in usable and i != intent]
+        others = [i for i in ranked(means @ x[row]).tolist() if i in usable and i != intent]
         shown = others[:MAX_CANDIDATES]
         if rng.random() >= NONE_FITS:
             shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()

@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound.algorithms.ranking import ranked
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
@@ -155,7 +156,7 @@ class IntentModel(FittedClassifier):
         """
         prototypes = F.normalize(self.network.classifier.weight.detach().float(), dim=-1).cpu()
         similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
-        order: list[list[int]] = similarity.argsort(dim=1, descending=True, stable=True)[:, :count].tolist()
+        order: list[list[int]] = ranked(similarity)[:, :count].tolist()
         return [[j for j in row if j != i] for i, row in enumerate(order)]
 
     def with_known(self, names: Collection[str]) -> IntentModel:

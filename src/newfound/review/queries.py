@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound.algorithms.ranking import ranked
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.review.entries import Entry
@@ -177,7 +178,7 @@ class ReviewView:
         undecided = set(self.undecided)
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
-        order = of_other.argsort(descending=True, stable=True)[:count].tolist()
+        order = ranked(of_other)[:count].tolist()
         return [PairedUtterance(self.utterance(rows[i]), round(float(of_other[i]), 4)) for i in order]
 
     @cached_property
@@ -255,7 +256,7 @@ class ReviewView:
         (prediction,) = self.reviewed.classify([text])
         vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
-        best = (self.session.vectors @ vector[0]).topk(min(5, len(self.describer.utterances)))
-        pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        similar = tuple(NearUtterance(self.utterance(i), round(value, 3)) for value, i in pairs)
+        similarity = self.session.vectors @ vector[0]
+        nearest = ranked(similarity)[:5].tolist()
+        similar = tuple(NearUtterance(self.utterance(i), round(float(similarity[i]), 3)) for i in nearest)
         return Explanation(prediction, self.candidates(probabilities, 5), similar)

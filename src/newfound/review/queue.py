@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from newfound.algorithms.ranking import ranked
 from newfound.review.questions import LogVotes, ReviewInquiry
 from newfound.review.views import Candidate, QueueItem
 
@@ -72,7 +73,7 @@ class ReviewQueue:
         agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
         questions = [] if votes is None else [q for q in self._questions(votes, agreed) if q.utterance.id in agreed]
         asked = {item.utterance.id for item in questions}
-        others = [rows[j] for j in doubt.argsort(descending=True, stable=True).tolist() if rows[j] not in asked]
+        others = [rows[j] for j in ranked(doubt).tolist() if rows[j] not in asked]
         return _Order(questions, others, agreed, votes is not None)
 
     def _questions(self, votes: LogVotes, agreed: Mapping[int, float]) -> list[QueueItem]:

@@ -52,6 +52,7 @@ class Service:
             encoder: The model's encoder or its folder, if it is not where the model expects it.
         """
         self.settings, self._folder, self._encoder = settings, folder, encoder
+        self._loaded = _signature_of(folder)
         self.session = ReviewSession(folder, encoder=encoder, precision=settings.precision)
         self.view = self.session.view()
         self.batches_at_once = 2 if self.session.model.has_graph() else 1
@@ -62,7 +63,6 @@ class Service:
         self.queue = WorkQueue(max_waiting=settings.max_queued, max_waiting_per_client=settings.max_queued_per_client)
         self.batcher: Batcher[Prediction] | None = None
         self.stopping = False
-        self._loaded = self._signature()
         self._earlier: list[Path] = []
         self._lock = Lock()
         self._switching = Lock()  # one change of the served model at a time
@@ -91,16 +91,14 @@ class Service:
 
     def refresh(self) -> ReviewView:
         """Return the model with all decisions so far, including those of other processes."""
-        session = self.session
-        view = session.view()
-        with self._lock:
-            if self.session is session:  # otherwise a newer model has replaced it meanwhile
-                self.view = view
+        with self._lock:  # around the reading too: an older view must not replace a newer one
+            self.view = self.session.view()
             return self.view
 
     def reload_if_newer(self) -> None:
         """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
-        folder, signature = self._folder, self._signature()
+        folder = self._folder
+        signature = _signature_of(folder)
         if signature == self._loaded:
             return
         if signature[0] != self._loaded[0]:
@@ -118,7 +116,9 @@ class Service:
             Thread(target=self.warm_up, daemon=True).start()
             return
         self.refresh()
-        self._loaded = signature
+        with self._lock:
+            if self._folder == folder:
+                self._loaded = signature
 
     @property
     def model_id(self) -> str:
@@ -157,19 +157,23 @@ class Service:
             self._earlier.pop()
 
     def _serve(self, folder: Path) -> None:
+        signature = _signature_of(folder)
         session = ReviewSession(
             folder, encoder=self._encoder or self.session.model.encoder, precision=self.settings.precision
         )
         view = session.view()
         with self._lock:
-            self._folder, self.session, self.view = folder, session, view
-            self._loaded = self._signature()
+            self._folder, self.session, self.view, self._loaded = folder, session, view, signature
         Thread(target=self.warm_up, daemon=True).start()
 
-    def _signature(self) -> tuple[object, object]:
-        """Return what changes with the model, and what changes with the decisions."""
-        review_files = [self._folder / f"{REVIEW_FILE}{suffix}" for suffix in ("", "-wal")]
-        return _file_signature(self._folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
+
+def _signature_of(folder: Path) -> tuple[object, object]:
+    """Return what changes with the model, and what changes with the decisions.
+
+    It must be computed before the files are read, so that what is written meanwhile counts as newer.
+    """
+    review_files = [folder / f"{REVIEW_FILE}{suffix}" for suffix in ("", "-wal")]
+    return _file_signature(folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
 
 
 def _keep_what_is_loaded() -> None:

@@ -1,0 +1,69 @@
+"""The served model is never older than what its folder holds, whenever that was written."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+
+import pytest
+from serving import QUIET
+
+from newfound.review.decisions import Decision
+from newfound.review.session import ReviewSession
+from newfound.review.store import ReviewStore
+from newfound.serve.service import Service
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def rename(folder, to):
+    ReviewStore(folder).decide([Decision("rename", {"intent": ReviewStore(folder).names[-1], "to": to})], author="ana")
+
+
+def after_the_next_view(monkeypatch, action):
+    """Call `action` when the next view of a session was made, before the session's user has it."""
+    original = ReviewSession.view
+
+    def view(self):
+        made = original(self)
+        monkeypatch.setattr(ReviewSession, "view", original)
+        action()
+        return made
+
+    monkeypatch.setattr(ReviewSession, "view", view)
+
+
+def test_a_decision_while_the_model_is_loaded_is_noticed(folder, tiny_encoder, monkeypatch):
+    after_the_next_view(monkeypatch, lambda: rename(folder, "renamed"))
+    service = Service(folder, QUIET, encoder=tiny_encoder)
+    assert "renamed" not in service.view.names
+    service.reload_if_newer()
+    assert "renamed" in service.view.names
+
+
+def test_a_decision_while_another_model_is_loaded_is_noticed(folder, tiny_encoder, tmp_path, monkeypatch):
+    service = Service(folder, QUIET, encoder=tiny_encoder)
+    other = shutil.copytree(folder, tmp_path / "other")
+    after_the_next_view(monkeypatch, lambda: rename(other, "renamed"))
+    service._serve(other)
+    service.reload_if_newer()
+    assert "renamed" in service.view.names
+
+
+def test_an_older_view_does_not_replace_a_newer_one(folder, tiny_encoder, monkeypatch):
+    """Two requests at once: the one that read first ends last."""
+    service = Service(folder, QUIET, encoder=tiny_encoder)
+    other = threading.Thread(target=service.refresh)
+
+    def decide_and_refresh_elsewhere():
+        rename(folder, "renamed")
+        other.start()
+        other.join(0.5)  # it may have to wait for the first request
+
+    after_the_next_view(monkeypatch, decide_and_refresh_elsewhere)
+    service.refresh()
+    other.join()
+    assert "renamed" in service.view.names
