@@ -101,6 +101,7 @@ class StageClock:
         now, used = time.perf_counter(), processor_seconds()
         self.seconds[stage], self.memory[stage] = round(now - self._last, 1), peak()
         self.processor[stage] = round(used - self._used, 1)
+        print(f"{stage}: {self.seconds[stage]} s, {self.processor[stage]} s of processors", file=sys.stderr, flush=True)
         self._last, self._used = now, used
 
 
@@ -130,6 +131,7 @@ def run(folder: Path, options: argparse.Namespace) -> Row:
         n_new=len(task.new),
         logs_hold="mixed",
         effort="quick",
+        encoder=options.encoder,
         device=options.device,
         max_logs=options.max_logs,
     )
@@ -166,6 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, help="numbers of utterances in the logs")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--encoder", default="minilm", help="a short name, or the folder that holds the encoder")
     parser.add_argument("--max-logs", type=int, default=MAX_LOGS)
     parser.add_argument("--assign", type=int, default=0, help="classify so many utterances of the file afterwards")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
@@ -174,7 +177,8 @@ def main() -> None:
     if options.run_in is not None:
         print(json.dumps(run(options.run_in, options)))
         return
-    arguments = ["--device", options.device, "--max-logs", str(options.max_logs), "--assign", str(options.assign)]
+    arguments = ["--device", options.device, "--encoder", options.encoder]
+    arguments += ["--max-logs", str(options.max_logs), "--assign", str(options.assign)]
     rows: list[Row] = []
     for size in sorted(options.sizes):
         with tempfile.TemporaryDirectory() as folder:

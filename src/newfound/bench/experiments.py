@@ -300,7 +300,6 @@ EXPERIMENTS = {
             seeds=(0,),
             columns=ALL_INTENTS,
             figure="none",
-            tune="heads",
             in_report=False,
         ),
         Experiment(
