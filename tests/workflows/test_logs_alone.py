@@ -85,7 +85,7 @@ def test_no_fine_tuning_is_chosen_where_nothing_is_known():
         def note(self, message):
             notes.append(message)
 
-    assert settings_of_effort(Consensus, "auto", "auto", "cpu", Listener(), has_known=False) == {"tune": "heads"}
+    assert settings_of_effort(Consensus, "auto", "auto", "cpu", Listener(), few_labels=True) == {"tune": "heads"}
     assert notes == [NO_KNOWN_INTENTS_NOTE]
 
 

@@ -42,6 +42,7 @@ TOGETHER_POWER, SEPARATION_POWER = 3.0, 0.25
 TEMPERATURE_OF_MISFIT = {"labels": 0.3, "separation": 0.1}  # of the weights of cuts, for each point of misfit
 MIN_TEMPERATURE = 0.01
 MAX_LABELLED_RATIO = 0.25  # labelled rows of a new intent's cluster, as a share of what a known intent's would have
+MAX_FOR_NONE = 0.6  # cuts without a new intent count as half of one; a mean this low says that there is none
 LOWEST = 1e-3
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +54,7 @@ class TreeCount:
     """A number of new intents, read off the cuts of trees.
 
     Attributes:
-        n_new: The number; 0 if all clusters of the best cut hold labelled rows.
+        n_new: The number; 0 if the clusters of nearly all cuts that count hold labelled rows.
         spread: Standard deviation of its logarithm over cuts and draws.
         clusters: Numbers of clusters of the cuts of the last draw.
         scores: The score of each of these cuts.
@@ -74,7 +75,7 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
         seed: Of the draws.
     """
     rows = len(x) if len(x) < MIN_ROWS_TO_DRAW else min(MAX_ROWS, round(MAX_SHARE * len(x)))
-    means, variances, zeros = [], [], []
+    means, variances = [], []
     for draw in range(DRAWS if rows < len(x) else 1):
         chosen = torch.from_numpy(np.random.default_rng([seed, draw]).permutation(len(x))[:rows])
         cuts, scores, temperature = scored_cuts(x[chosen], y[chosen].numpy())
@@ -84,11 +85,10 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
         logs = np.log(np.maximum(counts, 0.5))
         means.append(float(weight @ logs))
         variances.append(float(weight @ (logs - means[-1]) ** 2))
-        zeros.append(counts[int(scores.argmax())] == 0)
-    n_new = 0.0 if sum(zeros) > len(zeros) / 2 else math.exp(float(np.mean(means)))
+    n_new = math.exp(float(np.mean(means)))
     spread = math.sqrt(float(np.mean(variances)) + float(np.var(means)))
     clusters = [float(cut.max() + 1) for cut in cuts]
-    return TreeCount(n_new, spread, clusters, [round(float(s), 4) for s in scores])
+    return TreeCount(n_new if n_new > MAX_FOR_NONE else 0.0, spread, clusters, [round(float(s), 4) for s in scores])
 
 
 def scored_cuts(x: Tensor, y: Ids) -> tuple[list[Ids], Floats, float]:

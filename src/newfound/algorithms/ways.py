@@ -25,6 +25,7 @@ from newfound.algorithms.assignment import one_hot_or_zero
 from newfound.algorithms.ensembles import (
     Sizes,
     consensus_clustering,
+    consistency,
     is_more_consistent,
     label_around,
     label_freely,
@@ -38,6 +39,7 @@ Seeds = Callable[..., int]  # a seed for each purpose
 MAX_TRIAL_ROWS = 6_000
 FEW_LABELS, MANY_LABELS = 8, 15  # of the typical known intent
 MIN_SHARE_FOUND = 0.75  # of labelled rows, by clusterings that do not see the labels
+MIN_CONSISTENCY_OF_FREE = 0.75  # adjusted Rand index
 
 
 def cluster_ensemble(
@@ -57,17 +59,18 @@ def joint_ensemble(
 ) -> list[Tensor]:
     """Return clusterings [n] of all rows, half of them around the labels.
 
-    Where intents are of one size, the other half starts freely. In a long tail, free starts cut large intents, and all
-    start at the labels.
+    The other half starts freely if free clusterings agree with each other; otherwise, for instance in a long tail,
+    where they cut large intents, all start at the labels.
     """
     both = views(x, neighbours=neighbours)
     starts = [(i, run) for i in range(len(both)) for run in range(runs)]
     free = [label_freely(both[i], k, seed=seeds(i, run)) for i, run in starts]
     around = [label_around(both[i], y, n_known, k, seed=seeds("around", i, run)) for i, run in starts]
     refined = [labelling.refined for labelling in free]
-    if is_more_consistent(refined, [labelling.kmeans for labelling in free]):
-        return [*refined, *(labelling.refined for labelling in around)]
-    return [labelling.kmeans for labelling in around]
+    if not is_more_consistent(refined, [labelling.kmeans for labelling in free]):
+        return [labelling.kmeans for labelling in around]
+    chosen = [labelling.refined for labelling in around]
+    return [*refined, *chosen] if consistency(refined) >= MIN_CONSISTENCY_OF_FREE else chosen
 
 
 def choose_way(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> tuple[Way, str]:
@@ -85,6 +88,8 @@ def choose_way(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> 
         return "joint", f"there are only {labels:.0f} labels for the typical known intent"
     if labels >= MANY_LABELS:
         return "divided", f"there are {labels:.0f} labels for the typical known intent"
+    if n_known < n_new:
+        return "joint", f"most intents are new, and there are only {labels:.0f} labels for the typical known one"
     generator = torch.Generator().manual_seed(seeds("rows"))
     rows = torch.randperm(len(x), generator=generator)[:MAX_TRIAL_ROWS].to(x.device)
     k = min(n_known + n_new, len(rows))

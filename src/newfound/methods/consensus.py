@@ -17,6 +17,7 @@ from torch import Tensor
 from newfound.algorithms.ensembles import (
     Sizes,
     consensus_clustering,
+    consistency,
     extend,
     is_more_consistent,
     name_by_labels,
@@ -46,6 +47,7 @@ MIN_EPOCHS = 5
 MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
 MIN_AGREEMENT_TO_TEACH = 0.5  # share of the clusterings that must agree on a row for it to teach the next round
 MIXED_ROUNDS = 3
+MAX_TO_COMPARE = 8  # clusterings, pair by pair, for how consistent they are
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -176,6 +178,8 @@ class Consensus(Discoverer):
         if last:
             offer_known = self._may_hold_known(context)
             labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
+        if last:
+            context.estimates["consistency"] = consistency(ensemble[:MAX_TO_COMPARE]) if len(ensemble) > 1 else 1.0
         if len(chosen) == len(rows):
             return labels, share_agreeing(ensemble, labels)
         every = x[rows.to(x.device)]
@@ -273,6 +277,7 @@ class Consensus(Discoverer):
         frozen = context.unit_vectors(context.network()) if context.tune.layers else x
         context.estimates["label_accuracy"] = estimate_label_accuracy(
             float(agreement[is_new].mean()),
+            context.estimates["consistency"],
             frozen,
             context.y,
             context.n_new,

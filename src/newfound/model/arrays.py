@@ -13,7 +13,7 @@ from newfound.model.types import Intent, Prediction, RankedIntent, Status
 from newfound.text import is_blank
 
 Array = npt.NDArray[np.float32]
-TEXTS_PER_BATCH = 1_024
+TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU = 1_024, 8_192
 KEPT_AHEAD = 1e-6  # by how much the most probable intent stays the most probable one
 SMALLEST_NORM = 1e-12  # as in torch's `normalize`
 

@@ -23,7 +23,14 @@ from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
 from newfound.encoders.ragged import Ragged
-from newfound.model.arrays import Classifier, batches_of, predictions_of, without_blank
+from newfound.model.arrays import (
+    TEXTS_PER_BATCH,
+    TEXTS_PER_BATCH_ON_GPU,
+    Classifier,
+    batches_of,
+    predictions_of,
+    without_blank,
+)
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
 from newfound.model.types import Intent, Prediction, Utterance, certainty_of
@@ -214,7 +221,8 @@ class IntentModel(FittedClassifier):
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the embeddings [n, d] of texts."""
-        pieces = [self._vectors(batch).cpu().numpy() for batch in batches_of(texts)]
+        size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU
+        pieces = [self._vectors(batch).cpu().numpy() for batch in batches_of(texts, size)]
         return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -27,6 +27,7 @@ from newfound.workflows.fitting import (
     device_for,
     encoder_on,
     fit,
+    has_few_labels,
     reporter_of_main,
     run_beside,
     save_once,
@@ -202,7 +203,7 @@ def _discover(
         known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
     logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     check_n_new(request.n_new, logs, reporter)
-    settings = _settings(request, reporter, has_known=bool(len(known)))
+    settings = _settings(request, reporter, few_labels=has_few_labels(known))
     with encoder_on(request.engine, request.encoder, _cluster(request), request.precision, settings) as encoder:
         method = method_entry(request.method).load()(encoder=encoder, **settings)
         return _fitted(request, method, known, logs, out, llm, reporter)
@@ -256,11 +257,11 @@ def _named_and_saved(
     return model
 
 
-def _settings(request: DiscoverRequest, reporter: Reporter, *, has_known: bool) -> dict[str, Any]:
+def _settings(request: DiscoverRequest, reporter: Reporter, *, few_labels: bool) -> dict[str, Any]:
     """Return the settings of the method."""
     entry = method_entry(request.method)
     device = device_for(request.device, request.precision)
-    effort = settings_of_effort(entry.load(), request.effort, request.tune, device, reporter, has_known=has_known)
+    effort = settings_of_effort(entry.load(), request.effort, request.tune, device, reporter, few_labels=few_labels)
     settings = {**effort, **request.settings}
     if request.engine == "ray" and settings.get("tune") in ("layers", "all"):
         raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")

@@ -20,7 +20,7 @@ from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError
 from newfound.model.types import Prediction
-from newfound.training.devices import check_device
+from newfound.training.devices import check_device, is_surely_cpu
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.models import ModelSource, opened_predictor
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
@@ -28,7 +28,7 @@ from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
 
-MAX_TEXTS_AT_ONCE = 256
+MAX_TEXTS_AT_ONCE, MAX_TEXTS_AT_ONCE_ON_GPU = 256, 8_192  # a GPU is idle between small batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,8 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
         reporter.note(note)
     model = opened_predictor(request.model, request.encoder, request.device, request.precision, reporter)
     predictor = Predictor(model, settings)
-    for batch in _ready_batches(chain([first], rows), MAX_TEXTS_AT_ONCE):
+    at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(request.device) else MAX_TEXTS_AT_ONCE_ON_GPU
+    for batch in _ready_batches(chain([first], rows), at_once):
         answers = predictor.predictions([row.text for row in batch])
         yield [LinePrediction(row.line, answer) for row, answer in zip(batch, answers, strict=True)]
     for warning in report.warnings():
