@@ -29,6 +29,12 @@ METHOD = pytest.mark.parametrize("method", CLASSES.values(), ids=CLASSES)
 NEURAL = pytest.mark.parametrize("method", [DPL, E2E])
 
 
+@pytest.fixture(scope="module")
+def themed():
+    """Fewer utterances than elsewhere, for the many fits."""
+    return themed_corpus(per_theme=12)
+
+
 def fit(method, encoder, corpus, run=None, watch=None, validation=None, **settings):
     fitted = method(encoder=encoder, **{**FAST, **settings})
     return fitted.fit(corpus.texts, corpus.labels, run=run, watch=watch, validation=validation)
@@ -143,7 +149,7 @@ def test_every_ablation_trains_its_own_losses(objectives, tiny_encoder, themed):
 @NEURAL
 def test_history_for_the_analysis(method, tiny_encoder, themed):
     """Losses and pseudo-label accuracy per epoch, snapshots where asked; gold labels change nothing but the log."""
-    gold_corpus = themed_corpus(unlabelled=())
+    gold_corpus = themed_corpus(per_theme=12, unlabelled=())
     task = make_task(
         "toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold_corpus, dev=gold_corpus, test=gold_corpus
     )
