@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 import torch
 import torch.nn.functional as F
-
 from benchmarks.everyday.shapes import shapes
+
 from newfound.algorithms.ensembles import consensus_clustering, consistency, share_agreeing
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.tree_cuts import count_new
@@ -32,7 +32,7 @@ def main() -> None:
     """Print a line for each clustering, and the mean errors."""
     encoder, errors = study_encoder(), []
     for shape in shapes():
-        if None in shape.gold or shape.name == "clinc domains":  # rows of no intent; intents that no clustering can know
+        if None in shape.gold or shape.name == "clinc domains":  # no clustering can know that domains are wanted
             continue
         rows = np.random.default_rng(0).permutation(len(shape.texts))[:MAX_ROWS]
         gold = np.unique([str(shape.gold[i]) for i in rows], return_inverse=True)[1]
@@ -46,7 +46,7 @@ def main() -> None:
             errors.append((agreement - right, agreement * alike - right))
             print(f"{shape.name:20s} {k:4d}  {agreement:.2f}  {alike:.2f}  {agreement * alike:.2f}  right {right:.2f}")
     off = np.array(errors)
-    print("mean error of agreement and of the product:", off.mean(0).round(3), "absolute:", np.abs(off).mean(0).round(3))
+    print("mean error of agreement and product:", off.mean(0).round(3), "absolute:", np.abs(off).mean(0).round(3))
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ DEFAULT_EFFORT_NOTES = {
 
 
 FEW_LABELS_NOTE = (
-    "Effort quick, since there are too few labels to fine-tune the encoder on: fewer than two known intents, or fewer than "
-    "8 labels for the typical one."
+    "Effort quick, since there are too few labels to fine-tune the encoder on: fewer than two known intents, or fewer "
+    "than 8 labels for the typical one."
 )
 MIN_LABELS_TO_FINE_TUNE = 8  # of the typical known intent; with 5 it lost on half of the corpora of benchmarks/everyday
 

@@ -119,6 +119,8 @@ class RefitBody(Body):
 class CancelBody(Body):
     """Who cancels the running job."""
 
+    model_config = _example(author="ana")
+
     author: Author = None
 
 
