@@ -81,6 +81,7 @@ def test_next_to_no_data(strategy):
     assert estimate_n_new(known, labels, known[:1], strategy=strategy, logs_hold="novel").n_new == 1
     assert estimate_n_new(known, labels, known[:1].repeat(9, axis=0), strategy=strategy, logs_hold="novel").n_new == 1
     assert 1 <= estimate_n_new(known, labels, known[:3], strategy=strategy, logs_hold="novel").n_new <= 3
+    assert estimate_n_new(known[:1], labels[:1], known[1:3], strategy=strategy, logs_hold="novel").n_new >= 1
 
 
 def test_wrong_settings():

@@ -29,7 +29,9 @@ def test_only_decisions_about_the_same_utterance_are_refused(saved, tmp_path, ti
             with httpx.Client(base_url=address, timeout=60) as client:
                 for number in range(DECISIONS):
                     state = client.get("/v1/review/state").json()
-                    items = client.get("/v1/review/queue?most=200").json()["items"]
+                    answer = client.get("/v1/review/queue?most=200")
+                    assert answer.status_code == 200, answer.text
+                    items = answer.json()["items"]
                     if len(items) < REVIEWERS:  # the queue is done; they go on with the labelled utterances
                         items = client.get("/v1/review/search?q=e").json()["utterances"][number::DECISIONS]
                     item = items[reviewer % len(items)]

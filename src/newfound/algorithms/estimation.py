@@ -85,7 +85,8 @@ def estimate_n_new(
         known: Vectors of labelled utterances, [n, d].
         labels: Their intents, [n].
         logs: Vectors of the logs, [m, d].
-        strategy: "auto" is "resolution" for logs of new intents only, beside enough labels, and "tree" otherwise.
+        strategy: "auto" is "resolution" for logs of new intents only, beside enough labels, and "tree" otherwise;
+            without two known intents "resolution" is "tree".
         logs_hold: "novel": every utterance belongs to a new intent; "mixed": some belong to known ones.
         expected: Where "drop" starts; by default new intents are taken to be as large as known ones.
         seed: Of the draws.
@@ -94,8 +95,10 @@ def estimate_n_new(
     if n_known == 0:
         logs_hold = "novel"
     if strategy == "auto":
-        few = n_known < MIN_KNOWN_INTENTS or len(labels) < MIN_LABELS_PER_INTENT * n_known
+        few = len(labels) < MIN_LABELS_PER_INTENT * n_known
         strategy = "tree" if logs_hold == "mixed" or few else "resolution"
+    if strategy == "resolution" and n_known < MIN_KNOWN_INTENTS:
+        strategy = "tree"
     most = len(np.unique(logs, axis=0))
     if most < 2 and (logs_hold == "novel" or not len(logs)):
         return Estimate(most, most, most, strategy, logs_hold, {}, n_known)
@@ -106,7 +109,7 @@ def estimate_n_new(
     off = [_rehearse(known, labels, strategy, rng) for rng in rngs[DRAWS:]]
     width = math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
     low, n_new, high = _interval(float(np.median(drawn)), width, 1, most)
-    curve = _curve(known, logs, rngs[0]) if n_known else {}
+    curve = _curve(known, logs, rngs[0]) if n_known >= MIN_KNOWN_INTENTS else {}
     return Estimate(n_new, low, high, strategy, logs_hold, curve, n_known)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -214,7 +215,11 @@ def inside(folder: Path, name: str) -> Path:
 def check_regular(*paths: Path) -> None:
     """Refuse what is neither a file nor a folder, such as a named pipe; reading it may never end."""
     for path in paths:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            mode = path.stat().st_mode  # asked once: a database's side files come and go
+        except OSError:
+            continue
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise ModelError(f"{path}: is not a regular file; refused")
 
 

@@ -109,7 +109,8 @@ class ReviewSession:
             if not self.queue_is_used or self._is_preparing:
                 return
             self._is_preparing = True
-        Thread(target=self._compute_latest_queue, daemon=True).start()
+        # No daemon: the process would end with an abort if torch were stopped while it computes.
+        Thread(target=self._compute_latest_queue).start()
 
     def _compute_latest_queue(self) -> None:
         """Compute the queue of the current version, and again if somebody has decided meanwhile."""
