@@ -197,3 +197,37 @@ def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_vote
     assert paid() > before
     monkeypatch.setattr("newfound.methods.consensus.MAX_CLUSTERED_ROWS", len(logs) // 2)
     assert paid() > before
+
+
+def test_agreement_is_known_for_rows_that_were_not_clustered(tiny_encoder, themed, monkeypatch):
+    """In large logs, rounds learned from all rows: the agreement on those that follow the others was taken to be 1."""
+    shares = []
+    label = Consensus._label
+
+    def noted(self, context, x, number, **options):
+        y, agreement = label(self, context, x, number, **options)
+        shares.append(agreement[context.unlabelled_rows])
+        return y, agreement
+
+    monkeypatch.setattr(Consensus, "_label", noted)
+    monkeypatch.setattr("newfound.methods.consensus.MAX_CLUSTERED_ROWS", 30)
+    Consensus(encoder=tiny_encoder, n_new=6, logs="novel", **FAST).fit(themed.texts, themed.labels)
+    assert len(shares[0]) > 30
+    assert (shares[0] < 1).float().mean() > 0.1
+    assert ((shares[0] >= 0) & (shares[0] <= 1)).all()
+
+
+def test_the_way_and_its_reason_are_kept_with_the_model(tiny_encoder, themed):
+    notes = []
+    fitted = Consensus(encoder=tiny_encoder, n_new=2, **FAST).fit(
+        themed.texts, themed.labels, run=Run(reporter=_Listener(notes))
+    )
+    choices = fitted.model_.provenance["choices"]
+    assert choices["way"] == "divided"
+    assert any(choices["way_reason"] in note for note in notes)
+    assert (
+        "choices"
+        not in Consensus(encoder=tiny_encoder, n_new=2, logs="novel", **FAST)
+        .fit(themed.texts, themed.labels)
+        .model_.provenance
+    )
