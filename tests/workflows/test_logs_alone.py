@@ -15,7 +15,7 @@ from newfound.report.page import write_page
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Silent
-from newfound.workflows.fitting import NO_KNOWN_INTENTS_NOTE, settings_of_effort
+from newfound.workflows.fitting import FEW_LABELS_NOTE, settings_of_effort
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -86,7 +86,7 @@ def test_no_fine_tuning_is_chosen_where_nothing_is_known():
             notes.append(message)
 
     assert settings_of_effort(Consensus, "auto", "auto", "cpu", Listener(), few_labels=True) == {"tune": "heads"}
-    assert notes == [NO_KNOWN_INTENTS_NOTE]
+    assert notes == [FEW_LABELS_NOTE]
 
 
 def test_what_needs_labels_says_so_in_one_line(texts, tmp_path, tiny_folder, tiny_encoder):
