@@ -28,7 +28,7 @@ from newfound.serve.background.process import WorkFailed, WorkProcess
 from newfound.serve.messages import without_paths
 from newfound.threads import inference_threads
 
-SECONDS_TO_WAIT = 60
+SECONDS_TO_WAIT = 300
 LABELLED = {"labelled": [{"text": "pay my bill", "label": "pay"}]}
 
 
@@ -90,7 +90,7 @@ def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_do
             await process.run(works.die, print)
         idle, *_ = await process.run(works.describe, print)
         os.kill(idle, signal.SIGKILL)
-        await until(lambda: process._process.returncode is not None)
+        await until(lambda: not process._started.process.is_alive())
         result = await process.run(works.describe, print)
         await process.stop()
         return result

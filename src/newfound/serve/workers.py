@@ -60,7 +60,7 @@ def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, 
     problems: SimpleQueue[str] = context.SimpleQueue()
 
     def begin() -> tuple[BaseProcess, float]:
-        process = context.Process(target=_work, args=(folder, settings, listener, encoder, problems), daemon=True)
+        process = context.Process(target=_work, args=(folder, settings, listener, encoder, problems))
         with _without_interrupts():
             process.start()
         return process, time.monotonic()

@@ -1,7 +1,7 @@
-"""The process that works for the server: `python -m newfound.serve.background.child`, which `process` starts.
+"""The process that works for the server; `process` starts it.
 
-It reads work from its standard input and writes reports and results to its standard output. When the server ends, its
-input ends, and so does the process.
+It reads work from its connection and writes reports and results to it. When the server ends, the connection ends, and
+so does the process.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import logging
 import os
 import pickle
 import signal
+import socket
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,22 +20,29 @@ from threading import Thread
 from typing import Any, BinaryIO
 
 from newfound.errors import NewfoundError
-from newfound.serve.background.process import LENGTH
+from newfound.threads import THREADS
 from newfound.training.progress import Task
 
+LENGTH = struct.Struct(">Q")  # before each message, in bytes
+MORE_THREADS = "RAYON_NUM_THREADS"  # of the tokenizers
 logger = logging.getLogger("newfound.serve")
 NICENESS = 10  # beside predictions that want all cores, it gets about a tenth of one, so that it comes to its end
 Send = Callable[..., None]
 
 
-def main() -> None:
-    """Do the work that arrives, one piece after the other, until there is no more."""
+def main(connection: socket.socket, threads: int) -> None:
+    """Do the work that arrives, one piece after the other, until there is no more.
+
+    Args:
+        connection: To the server.
+        threads: How many threads the work may use.
+    """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    _limit_threads(threads)
+    answers = connection.makefile("wb")
 
     def send(*message: Any) -> None:
         content = pickle.dumps(message)
@@ -41,9 +50,21 @@ def main() -> None:
         answers.flush()
 
     arrived: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_receive, args=(sys.stdin.buffer, arrived), daemon=True).start()
+    Thread(target=_receive, args=(connection.makefile("rb"), arrived), daemon=True).start()
     while True:
         _work(arrived.get(), send)
+
+
+def _limit_threads(threads: int) -> None:
+    """Limit the threads of what is imported later, by variables, and of what is there already."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ[THREADS] = os.environ[MORE_THREADS] = str(threads)
+    threadpool_limits(threads)
+    if "torch" in sys.modules:
+        import torch
+
+        torch.set_num_threads(threads)
 
 
 def _receive(source: BinaryIO, arrived: SimpleQueue[bytes]) -> None:
@@ -97,7 +118,3 @@ class _SendingTask:
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         self._send("advance", steps)
-
-
-if __name__ == "__main__":
-    main()

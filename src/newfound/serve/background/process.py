@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import multiprocessing
 import os
 import pickle
-import struct
-import sys
-from asyncio.subprocess import PIPE, Process
+import socket
+import threading
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 from newfound.errors import NewfoundError
-from newfound.threads import THREADS, inference_threads
+from newfound.serve.background.child import LENGTH, main
+from newfound.threads import inference_threads
 from newfound.training.progress import Reporter
 
-LENGTH = struct.Struct(">Q")  # before each message, in bytes
-MORE_THREADS = "RAYON_NUM_THREADS"  # of the tokenizers
+SAFE_PATH = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
+PRELOADED = ["newfound.serve.background.work", "newfound.methods.consensus", "threadpoolctl"]
 Tell = Callable[..., None]  # is called with the kind of a report and its values
+_starting = threading.Lock()
 
 
 class Work(Protocol):
@@ -39,7 +44,7 @@ class WorkProcess:
     """
 
     def __init__(self) -> None:
-        self._process: Process | None = None
+        self._started: _Started | None = None
 
     async def run(self, work: Work, tell: Tell) -> Any:
         """Do some work and return its result. If this is cancelled, the process is killed.
@@ -67,25 +72,23 @@ class WorkProcess:
 
     async def stop(self) -> None:
         """Kill the process, if there is one."""
-        process, self._process = self._process, None
-        if process is None:
+        started, self._started = self._started, None
+        if started is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        started.writer.close()
+        started.process.kill()
+        await asyncio.to_thread(started.process.join)
 
     async def _exchange(self, message: bytes, tell: Tell) -> Any:
-        if self._process is None or self._process.returncode is not None:  # it may have died while it had no work
-            self._process = await _started()
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
+        if self._started is None or not self._started.process.is_alive():  # it may have died while it had no work
+            self._started = await _start()
+        started = self._started
         try:
-            process.stdin.write(LENGTH.pack(len(message)) + message)
-            await process.stdin.drain()
+            started.writer.write(LENGTH.pack(len(message)) + message)
+            await started.writer.drain()
             while True:
-                (length,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-                kind, *values = pickle.loads(await process.stdout.readexactly(length))  # noqa: S301 (our own process)
+                (length,) = LENGTH.unpack(await started.reader.readexactly(LENGTH.size))
+                kind, *values = pickle.loads(await started.reader.readexactly(length))  # noqa: S301 (our own process)
                 if kind == "done":
                     return values[0]
                 if kind == "refused":
@@ -94,23 +97,41 @@ class WorkProcess:
                     raise WorkFailed(values[0])
                 tell(kind, *values)
         except (asyncio.IncompleteReadError, ConnectionError):
-            code = await process.wait()
+            await asyncio.to_thread(started.process.join)
+            code = started.process.exitcode
             raise WorkFailed(f"its process ended with code {code}; was there enough memory?") from None
 
 
-async def _started() -> Process:
-    threads = str(max(1, inference_threads() // 2))
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",  # the folder in which the server was started is no place for modules
-        "-m",
-        "newfound.serve.background.child",
-        stdin=PIPE,
-        stdout=PIPE,
-        env={
-            **os.environ,
-            THREADS: threads,
-            MORE_THREADS: threads,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        },
-    )
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A process and the two directions of its connection."""
+
+    process: BaseProcess
+    reader: StreamReader
+    writer: StreamWriter
+
+
+async def _start() -> _Started:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = await asyncio.to_thread(_start_process, theirs)
+    return _Started(process, *await asyncio.open_connection(sock=ours))
+
+
+def _start_process(connection: socket.socket) -> BaseProcess:
+    """Start a process; all but the first come from one that has imported everything already, where there is fork."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context: Any = multiprocessing.get_context(method)
+    context.set_forkserver_preload(PRELOADED)
+    threads = max(1, inference_threads() // 2)
+    process: BaseProcess = context.Process(target=main, args=(connection, threads), daemon=True)
+    with _starting:
+        before = os.environ.get(SAFE_PATH)
+        os.environ[SAFE_PATH] = "1"
+        try:
+            process.start()
+        finally:
+            if before is None:
+                with contextlib.suppress(KeyError):
+                    del os.environ[SAFE_PATH]
+    return process
