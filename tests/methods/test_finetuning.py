@@ -108,7 +108,7 @@ def test_what_an_effort_stands_for():
     assert settings_of_effort(Consensus, "best", "auto", "cpu", notes) == {"tune": "layers", "rounds": "auto"}
     assert settings_of_effort(Consensus, "best", "last:2", "cpu", notes) == {"tune": "last:2", "rounds": "auto"}
     assert settings_of_effort(KMeans, "best", "auto", "cpu", notes) == {"tune": "last"}
-    assert settings_of_effort(Consensus, "auto", "last", "cpu", notes) == {"tune": "last"}
+    assert settings_of_effort(Consensus, "auto", "last", "cpu", notes) == {"tune": "last", "rounds": 0}
     assert notes.said == []
     assert settings_of_effort(Consensus, "auto", "auto", "cpu", notes) == {"tune": "heads"}
     assert "no GPU here" in notes.said[0]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from conftest import themed_corpus
-from newfound import DPL, E2E, DeepAligned, DeepAlignedMix, KMeans
+from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import strict_scores
 from newfound.data.task import make_task
 from newfound.encoders.encoder import Encoder
@@ -36,7 +36,8 @@ def themed():
 
 
 def fit(method, encoder, corpus, run=None, watch=None, validation=None, **settings):
-    fitted = method(encoder=encoder, **{**FAST, **settings})
+    steps = {"finetune_steps": 5} if method is Consensus else {}
+    fitted = method(encoder=encoder, **{**FAST, **steps, **settings})
     return fitted.fit(corpus.texts, corpus.labels, run=run, watch=watch, validation=validation)
 
 

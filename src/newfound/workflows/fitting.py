@@ -176,7 +176,7 @@ def settings_of_effort(
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
     if effort == "auto":
         if tune != "auto":
-            return {"tune": tune}
+            return {**method.EFFORTS["standard"], "tune": tune}
         effort = "standard" if not few_labels and pick_device(device).type == "cuda" else "quick"
         reporter.note(FEW_LABELS_NOTE if few_labels else DEFAULT_EFFORT_NOTES[effort])
     settings = dict(method.EFFORTS[effort])
