@@ -59,7 +59,9 @@ def rows_of(task: DiscoveryTask, encoder: Encoder, mixed: float) -> Iterator[Row
     model = method.model_
     names = [intent.name for intent in model.intents]
     assigned = [
-        AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability)
+        AssignedUtterance(
+            u.text, None if u.intent is None else names[u.intent], u.labelled, 1.0 if u.labelled else u.probability
+        )
         for u in model.utterances
     ]
     statuses = {intent.name: intent.status for intent in model.intents}

@@ -60,7 +60,7 @@ def found_groups(task: DiscoveryTask, encoder: Encoder) -> Groups:
     texts: list[list[str]] = [[] for _ in model.intents]
     in_logs = set(logs.texts)
     for utterance in model.utterances:
-        if utterance.text in in_logs:
+        if utterance.text in in_logs and utterance.intent is not None:
             texts[utterance.intent].append(utterance.text)
     groups = [own for intent, own in zip(model.intents, texts, strict=True) if not intent.known and own]
     majority = [Counter(gold[text] or "" for text in own).most_common(1)[0][0] for own in groups]

@@ -19,7 +19,7 @@ import numpy as np
 
 from newfound.bench.cells import load_partition
 from newfound.bench.scoring import score_ids
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder
+from newfound.bench.studies import FrozenPredictor, Row, append_row, group_rows, read_rows, study_encoder
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
@@ -35,11 +35,11 @@ FIELDS = ("ind_acc", "ood_acc", "all_acc")
 
 def strict_scores(model: IntentModel, encoder: Encoder, task: DiscoveryTask) -> Row:
     """Score a model by the names of its intents: known ones must be named exactly, new ones are matched."""
-    columns = model.probabilities_of(frozen_vectors(encoder, task.test.texts)).argmax(1).tolist()
-    names = [intent.name for intent in model.intents]
-    new = {name: len(task.known) + i for i, name in enumerate(sorted(set(names) - set(task.known)))}
+    columns = FrozenPredictor(model, encoder).predict_ids(task.test.texts).tolist()
+    names = [*(intent.name for intent in model.intents), ""]  # the last one is no intent, -1
+    new = {name: len(task.known) + i for i, name in enumerate(sorted(set(names[:-1]) - set(task.known)))}
     place = {name: i for i, name in enumerate(task.known)} | new
-    scores = score_ids(task, np.array([place[names[c]] for c in columns]))["scores"]["strict"]
+    scores = score_ids(task, np.array([place.get(names[c], -1) for c in columns]))["scores"]["strict"]
     return {name: scores[name] for name in FIELDS}
 
 

@@ -16,9 +16,13 @@ Precision = Literal["fp32", "int8"]
 Engine = Literal["local", "ray"]
 """Where texts are classified or encoded: in this process, or by the workers of a Ray cluster."""
 
+NoIntent = float | Literal["auto", "none"]
+"""Utterances of the logs that belong to no intent: a share of the logs, as many as the data say, or none."""
+
 METHOD: Final = "consensus"
 ENCODER: Final = "minilm"
 LOGS_HOLD: Final[LogsHold] = "mixed"
+NO_INTENT: Final[NoIntent] = "auto"
 EFFORT: Final = "auto"
 TUNE: Final = "auto"
 DEVICE: Final = "auto"

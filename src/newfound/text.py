@@ -55,6 +55,14 @@ def is_blank(text: str) -> bool:
     return all(character.isspace() or unicodedata.category(character) in INVISIBLE for character in text)
 
 
+def is_wordless(text: str) -> bool:
+    """Return whether a text holds no word: only digits, signs, smileys or single letters.
+
+    In scripts that write words without letters beside them, such as Chinese, one character is a word.
+    """
+    return not any(len(word) > 1 or not word.isascii() for word in words_of(text) if not word.isdecimal())
+
+
 def shortened(text: str, width: int, end: str = "…") -> str:
     """Return a text with at most so many characters; one that is longer is cut and marked.
 

@@ -220,11 +220,13 @@ def corpus_of(cell: Cell) -> str:
 def _logs_setting(cell: Cell) -> dict[str, Any]:
     """Return the setting `logs` of a method that has it: `novel`, as in the paper, unless known utterances were added.
 
-    Outside the benchmark the default is `mixed`.
+    Outside the benchmark the default is `mixed`, and utterances may have no intent.
     """
     if not method_entry(cell.method).takes_mixed_logs:
         return {}
-    return {"logs": "mixed" if VARIANTS[cell.variant].condition.adds_known else "novel"}
+    if not VARIANTS[cell.variant].condition.adds_known:
+        return {"logs": "novel"}
+    return {"logs": "mixed", "no_intent": "none"}  # every utterance counts, and nearly all have an intent
 
 
 def _watch(record: Record, task: DiscoveryTask, epochs: int) -> Watch:

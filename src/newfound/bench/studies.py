@@ -20,6 +20,7 @@ from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.errors import DataError
 from newfound.files import write_atomically
+from newfound.model.arrays import ids_of
 from newfound.model.classifier import IntentModel
 from newfound.paths import feature_cache_dir
 
@@ -50,9 +51,8 @@ class FrozenPredictor:
         self._encoder = encoder
 
     def predict_ids(self, texts: Sequence[str]) -> Ids:
-        """Return the most probable intent of each text."""
-        best: Ids = self._model.probabilities_of(frozen_vectors(self._encoder, texts)).argmax(1).numpy()
-        return best
+        """Return the most probable intent of each text; -1 for no intent."""
+        return ids_of(self._model.columns.probabilities(texts, frozen_vectors(self._encoder, texts).numpy()))
 
     def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each text is, from 0 to 1."""

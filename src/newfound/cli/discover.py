@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from newfound import defaults
+from newfound.cli import parsing
 from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     ConflictsOption,
@@ -29,6 +30,7 @@ from newfound.cli.options import (
     ModelEncoderOption,
     ModelOutOption,
     NamerOptions,
+    NoIntentOption,
     NumberOfNewOption,
     RedactOption,
     RunOptions,
@@ -37,7 +39,7 @@ from newfound.cli.options import (
 from newfound.cli.output import quiet_output
 from newfound.cli.parsing import one_of, precision_named, whole_number_or_auto
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_new_intents, print_next, print_table
+from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
 from newfound.defaults import Conflicts, LogsHold
 
 if TYPE_CHECKING:
@@ -108,6 +110,7 @@ def discover(
     method: MethodOption = defaults.METHOD,
     n_new: NumberOfNewOption = "auto",
     holds: LogsHoldOption = None,
+    no_intent: NoIntentOption = "auto",
     encoder: EncoderOption = defaults.ENCODER,
     conflicts: ConflictsOption = defaults.CONFLICTS,
     mask: RedactOption = False,
@@ -125,6 +128,7 @@ def discover(
         method=method,
         n_new=whole_number_or_auto(n_new, "--n-new"),
         logs_hold=None if holds is None else _logs_hold(holds),
+        no_intent=parsing.no_intent(no_intent),
         encoder=encoder,
         read=files.reading(),
         read_logs=logs_file.reading(files),
@@ -144,6 +148,7 @@ def discover(
     with quiet_output(request.engine == "ray"):
         result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
+    print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])
 
 
@@ -217,6 +222,7 @@ def update(
     accept_all: Annotated[
         bool, typer.Option("--accept-all", help="Treat all intents of the model as known, reviewed or not.")
     ] = False,
+    no_intent: NoIntentOption = "auto",
     encoder: ModelEncoderOption = None,
     mask: RedactOption = False,
     force: ForceOption = False,
@@ -231,6 +237,7 @@ def update(
         logs,
         out,
         n_new=whole_number_or_auto(n_new, "--n-new"),
+        no_intent=parsing.no_intent(no_intent),
         accept_all=accept_all,
         encoder=encoder,
         read=files.reading(),
@@ -242,6 +249,7 @@ def update(
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
+    print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])
 
 

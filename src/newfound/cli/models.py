@@ -148,6 +148,10 @@ def evaluate(
         Path | None, typer.Option("--out", help="Write the result of each utterance to this CSV file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
+    out_of_scope: Annotated[
+        str | None,
+        typer.Option("--out-of-scope", help="The label of utterances of no intent: right is to predict none."),
+    ] = None,
     worst: Annotated[int, typer.Option("--worst", min=0, help="How many confused pairs to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: ModelEncoderOption = None,
@@ -167,6 +171,7 @@ def evaluate(
         read=files.reading(),
         overwrite=force,
         precision=precision_named(precision),
+        out_of_scope=out_of_scope,
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:

@@ -56,6 +56,12 @@ LogsHoldOption = Annotated[
     typer.Option("--logs", help="mixed: the logs contain known intents too; novel: only new intents, as in the paper."),
 ]
 NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
+NoIntentOption = Annotated[
+    str,
+    typer.Option(
+        "--no-intent", help="Utterances of the logs that are to have no intent: auto, a share such as 10%, or none."
+    ),
+]
 ModelEncoderOption = Annotated[
     str | None,
     typer.Option("--encoder", help="The folder of the model's encoder, if the model folder does not have it."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, cast, get_args
 
-from newfound.defaults import Precision
+from newfound.defaults import NoIntent, Precision
 from newfound.errors import SettingsError
 
 
@@ -27,6 +27,16 @@ def share(text: str, option: str) -> float:
     if not 0 <= value <= 1:
         raise SettingsError(f"{option} {text}: give a share, such as 5% or 0.05")
     return value
+
+
+def no_intent(text: str) -> NoIntent:
+    """Parse how many utterances are to have no intent: a share, auto or none."""
+    if text in ("auto", "none"):
+        return cast(Literal["auto", "none"], text)
+    value = share(text, "--no-intent")
+    if value >= 1:
+        raise SettingsError(f"--no-intent {text}: leave something to have an intent, for instance 10%")
+    return value or "none"
 
 
 def parts(text: str) -> list[str]:

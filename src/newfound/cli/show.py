@@ -12,10 +12,10 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from newfound.text import shortened
+from newfound.text import percent, shortened
 
 if TYPE_CHECKING:
-    from newfound.model.types import Intent
+    from newfound.model.types import Intent, Utterance
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
 
@@ -54,6 +54,17 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
     )
 
 
+def print_without_intent(utterances: Sequence[Utterance]) -> None:
+    """Print how many utterances of the logs belong to no intent, and some of them."""
+    without = [u for u in utterances if u.intent is None]
+    if without:
+        total = sum(u.count for u in utterances if not u.labelled)
+        count = sum(u.count for u in without)
+        texts = list(dict.fromkeys(u.text for u in without))
+        shown = ", ".join(f"“{shortened(text, 30)}”" for text in texts[:3])
+        print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
+
+
 def certainty(intent: Intent) -> str:
     """Return the certainty of an intent in percent; empty if it is not known."""
     return "" if intent.certainty is None else f"{100 * intent.certainty:.0f} %"
@@ -77,6 +88,17 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
         f"calibration  mean confidence {result.mean_confidence:.1f} %, accuracy {result.accuracy:.1f} %, "
         f"expected error {result.calibration_error:.1f} %"
     )
+    if result.no_intent is not None:
+        none = result.no_intent
+        rates = [
+            f"{name} {value:.1f} %"
+            for name, value in (("precision", none.precision), ("recall", none.recall))
+            if value is not None
+        ]
+        print(
+            f"no intent    F1 {none.f1:.1f} % ({', '.join(rates)}; {none.utterances:,} of no intent, "
+            f"{none.predicted:,} predicted as none)"
+        )
     if result.matches:
         print("\nNew and accepted intents and the labels they match best, one to one:\n")
         rows = [

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,6 +26,7 @@ from newfound.algorithms.ensembles import (
 )
 from newfound.algorithms.label_accuracy import estimate_label_accuracy
 from newfound.algorithms.lexical import with_words
+from newfound.algorithms.no_intent import density, precise_recognition, rows_of_no_intent
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.algorithms.ways import Seeds, Way, choose_way, cluster_ensemble, joint_ensemble
 from newfound.data.corpus import Corpus
@@ -35,9 +37,10 @@ from newfound.methods.asking import ask_about, moved_to_short_labels
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
-from newfound.methods.settings import Count, CountOrNone, Positive
+from newfound.methods.settings import Count, CountOrNone, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
+from newfound.text import is_wordless
 from newfound.training.schedule import GentleSchedule, Schedule
 from newfound.training.seeding import derive
 
@@ -65,6 +68,11 @@ class Consensus(Discoverer):
             "joint" clusters everything at once and lets labels name the clusters; "auto" takes the way that fits the
             number of labels and how clearly the known intents are clusters.
         sizes: Of the new intents: "estimated" from how consistent the clusterings are, or taken to be "equal".
+        no_intent: Rows of the logs that belong to no intent: "auto" puts aside what is less typical than labelled
+            utterances lead one to expect, a share puts aside that share of the logs, and "none" nothing. Logs that hold
+            new intents only hold no such rows.
+        known_precision: Share of the utterances recognised as known intents that are to be of known intents; it is
+            estimated, and those that are less typical of their intent stay undecided.
         words: Whether clusterings of vectors with words (TF-IDF) beside them count too: "auto" where they are clearly
             more consistent than the others and the encoder is frozen; or "never".
         runs: Clusterings of each view.
@@ -83,6 +91,8 @@ class Consensus(Discoverer):
     logs: LogsHold = LOGS_HOLD
     way: Literal["auto", "divided", "joint"] = "auto"
     sizes: Sizes = "estimated"
+    no_intent: OpenShare | Literal["auto", "none"] = "auto"
+    known_precision: OpenShare = 0.9
     words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
@@ -138,18 +148,24 @@ class Consensus(Discoverer):
 
         Labels that a person gave stay. Rows of the logs get known intents (in mixed logs) and new ones.
         """
-        y = context.y.to(x.device)
+        y = context.y.to(x.device).clone()
+        aside = self._put_aside(context, x)
         joint = self._way(context, x) == "joint"
         if self._may_hold_known(context) and not joint:
-            y = self._recognise(context, x, y, number)
-        rows = torch.arange(len(y)) if joint else (y < 0).nonzero().squeeze(1).cpu()
+            kept = (~aside).nonzero().squeeze(1)
+            y[kept] = self._recognise(context, x[kept], y[kept], number)
+            y = self._undecided_unless_typical(context, x, y)
+        rows = (~aside if joint else ~aside & (y < 0)).nonzero().squeeze(1).cpu()
         agreement = torch.ones(len(y))
         if context.n_new and (len(rows) > context.n_new or not context.n_known):
             labels, share = self._cluster(context, x, y, rows, number, joint=joint, last=last)
-            y = y.clone()
             y[rows.to(y.device)] = labels
             agreement[rows] = share.cpu()
+        if joint:
+            y = self._undecided_unless_typical(context, x, y)
         y = context.labels_of_main(y.cpu())
+        if self._may_hold_no_intent():
+            context.estimates["no_intent"] = float((y < 0).sum()) / max(1, len(context.unlabelled_rows))
         context.history.setdefault("consensus", []).append({"epoch": number, **context.pseudo_label_accuracy(y)})
         return y, agreement
 
@@ -255,6 +271,37 @@ class Consensus(Discoverer):
         if self.n_new != "auto":  # a number that was given is taken at its word
             return y
         return absorb_into_known(x, y, context.n_known, max(1, context.n_new), neighbours=self.neighbours, seed=seed)
+
+    def _may_hold_no_intent(self) -> bool:
+        return self.logs == "mixed" and self.no_intent != "none"
+
+    def _put_aside(self, context: FitContext, x: Tensor) -> Tensor:
+        """Which rows of the logs belong to no intent, [n]: they are neither clustered nor learned from."""
+        if not self._may_hold_no_intent():
+            return torch.zeros(len(x), dtype=torch.bool, device=x.device)
+        is_labelled = (context.y >= 0).numpy()
+        wordless = np.array([is_wordless(text) for text in context.train.texts])
+        wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
+        values = density(x, neighbours=self.neighbours, seed=derive(context.seed, "density"))
+        values[wordless] = -1.0
+        if isinstance(self.no_intent, float):
+            aside = rows_of_no_intent(values, is_labelled, self.no_intent)
+        else:
+            aside = wordless.copy()
+            aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
+        return torch.from_numpy(aside).to(x.device)
+
+    def _undecided_unless_typical(self, context: FitContext, x: Tensor, y: Tensor) -> Tensor:
+        """Labels [n] in which rows that were recognised as known intents have none where that is not sure enough."""
+        if not self._may_hold_no_intent():
+            return y
+        given = context.y.to(x.device)
+        found = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
+        context.estimates["known_precision"] = found.precision
+        rows = ((given < 0) & (y >= 0) & (y < context.n_known)).nonzero().squeeze(1)
+        y = y.clone()
+        y[rows[~found.accepts(x[rows], y[rows])]] = -1
+        return y
 
     def _rounds(self, context: FitContext) -> int:
         if not context.tune.layers:

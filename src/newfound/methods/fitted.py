@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,12 @@ from newfound.encoders.encoder import Encoder
 from newfound.intents.description import IntentDescriber
 from newfound.intents.naming import name_intents
 from newfound.methods.context import FitContext
+from newfound.model.arrays import best_of
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.probabilities import reliability_of, with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
+from newfound.text import is_wordless
 
 QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 MIN_INTENTS = 2  # of a classifier
@@ -43,6 +46,8 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
         is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
         reliability = _reliability(context, taught, is_new)
         probabilities = with_reliability(taught, is_new, reliability).cpu()
+    limits = _Limits.of(context, network, x, corpus)
+    probabilities = probabilities.masked_fill(limits.outside[:, None], 0.0)
     identity = context.run.identity
     provenance = {
         **{key: identity[key] for key in ("method", "settings")},
@@ -53,11 +58,16 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
         },
         "device": str(context.device),
         "precision": context.encoder.precision,
+        **({"no_intent": limits.provenance(context)} if limits.outside.any() else {}),
         **({"choices": context.choices} if context.choices else {}),
     }
     utterances = _utterances(corpus, context.y, probabilities)
     embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
-    intents = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
+    described = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
+    intents = [
+        replace(intent, min_similarity=least, takes_wordless=wordless)
+        for intent, least, wordless in zip(described, limits.min_similarity, limits.takes_wordless, strict=True)
+    ]
     typical = _typical(context, network, x)
     return IntentModel(
         context.encoder,
@@ -70,6 +80,58 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
         typical,
         reliability,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What a text must be like to belong to an intent; see `Intent.min_similarity` and `Intent.takes_wordless`.
+
+    Attributes:
+        min_similarity: For each column.
+        takes_wordless: For each column.
+        outside: Which rows of the logs belong to no intent, [n] (CPU).
+    """
+
+    min_similarity: list[float]
+    takes_wordless: list[bool]
+    outside: Tensor
+
+    @classmethod
+    @torch.inference_mode()
+    def of(cls, context: FitContext, network: IntentNetwork, x: Tensor, corpus: Corpus) -> _Limits:
+        """As many rows of the logs lie below the limits as the method has put aside.
+
+        Known intents differ in how close their labelled utterances lie; new ones are measured alike.
+        """
+        value, best = (v.cpu() for v in network.classifier(x).max(1))
+        columns, logs = len(network.classifier.weight), context.y < 0
+        share = context.estimates.get("no_intent")
+        if share is None:
+            return cls([-1.0] * columns, [True] * columns, torch.zeros(len(x), dtype=torch.bool))
+        wordless = torch.tensor([is_wordless(text) for text in corpus.texts], dtype=torch.bool)
+        takes_wordless = torch.zeros(columns, dtype=torch.bool)
+        takes_wordless[context.y[wordless & ~logs]] = True
+        refused = wordless & logs & ~takes_wordless[best]
+        usual = torch.zeros(columns)
+        if context.n_known:
+            own = network.classifier(x[context.known_rows.to(x.device)]).cpu().gather(1, context.y[~logs][:, None])
+            own = own.squeeze(1)
+            total = torch.zeros(columns).index_add_(0, context.y[~logs], own)
+            count = torch.bincount(context.y[~logs], minlength=columns)
+            usual[: context.n_known] = (total / count.clamp(min=1))[: context.n_known] - own.mean()
+        margin = value - usual[best]
+        among = logs & ~refused
+        wanted = round(share * int(logs.sum())) - int(refused.sum())
+        limit = float(margin[among].sort().values[wanted]) if 0 < wanted < int(among.sum()) else -2.0
+        least = [round(max(-1.0, limit + float(u)), 6) for u in usual] if limit > -2.0 else [-1.0] * columns
+        outside = logs & (refused | (value < torch.tensor(least)[best]))
+        return cls(least, takes_wordless.tolist(), outside)
+
+    def provenance(self, context: FitContext) -> dict[str, float]:
+        """Return how many utterances belong to no intent, and how sure the recognition of known intents is."""
+        count = int(self.outside.sum())
+        precision = context.estimates.get("known_precision")
+        return {"utterances": count} | ({} if precision is None else {"known_precision": round(precision, 4)})
 
 
 def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> float:
@@ -120,12 +182,13 @@ def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[flo
 
 def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:
     """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
-    probability, predicted = probabilities.max(1)
+    probability, predicted = best_of(probabilities.numpy())
+    n_intents = probabilities.shape[1]
     rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
     return [
         Utterance(
             text,
-            known if known >= 0 and origin.labelled else column,
+            known if known >= 0 and origin.labelled else column if column < n_intents else None,
             origin.labelled,
             round(p, 4),
             origin.count,
@@ -146,10 +209,12 @@ def _described(
     columns = probabilities.shape[1]
     texts: list[list[str]] = [[] for _ in range(columns)]
     for u in utterances:
-        texts[u.intent].append(u.text)
-    column = torch.tensor([u.intent for u in utterances])
+        if u.intent is not None:
+            texts[u.intent].append(u.text)
+    column = torch.tensor([columns if u.intent is None else u.intent for u in utterances])
     unit = F.normalize(x, dim=-1)
-    centres = F.normalize(torch.zeros(columns, x.shape[1]).index_add_(0, column, unit), dim=-1)[len(known) :]
+    centres = F.normalize(torch.zeros(columns + 1, x.shape[1]).index_add_(0, column, unit), dim=-1)
+    centres = centres[len(known) : columns]
 
     def likeness(phrases: Sequence[str]) -> npt.NDArray[np.float32]:
         near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
@@ -159,7 +224,14 @@ def _described(
     names = [*known, *found]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [
-        AssignedUtterance(u.text, names[u.intent], u.labelled, 1.0 if u.labelled else u.probability, u.count, u.source)
+        AssignedUtterance(
+            u.text,
+            None if u.intent is None else names[u.intent],
+            u.labelled,
+            1.0 if u.labelled else u.probability,
+            u.count,
+            u.source,
+        )
         for u in utterances
     ]
     return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()

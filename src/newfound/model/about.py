@@ -105,6 +105,8 @@ def _intent(entry: Any) -> Intent | None:
         and isinstance(entry.get("overlaps", []), list)
         and all(map(_is_overlap, entry.get("overlaps", [])))
         and (entry.get("position") is None or _is_position(entry["position"]))
+        and _is_number(entry.get("min_similarity", -1.0))
+        and isinstance(entry.get("takes_wordless", True), bool)
     )
     if not is_valid:
         return None
@@ -120,6 +122,8 @@ def _intent(entry: Any) -> Intent | None:
         certainty=entry.get("certainty"),
         overlaps=tuple(Overlap(o["name"], float(o["share"])) for o in entry.get("overlaps", [])),
         position=None if entry.get("position") is None else (float(entry["position"][0]), float(entry["position"][1])),
+        min_similarity=float(entry.get("min_similarity", -1.0)),
+        takes_wordless=entry.get("takes_wordless", True),
     )
 
 
@@ -156,8 +160,8 @@ def _utterance(line: bytes, n_intents: int) -> Utterance | None:
         return None
     is_valid = (
         _is_text(entry.get("text"))
-        and type(entry.get("intent")) is int
-        and 0 <= entry["intent"] < n_intents
+        and "intent" in entry
+        and (entry["intent"] is None or _is_column(entry["intent"], n_intents))
         and isinstance(entry.get("labelled"), bool)
         and _is_share(entry.get("probability"))
         and _is_count(entry.get("count", 1))
@@ -173,6 +177,10 @@ def _is_text(value: Any, max_length: int = MAX_TEXT_LENGTH) -> bool:
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def _is_column(value: Any, n_intents: int) -> bool:
+    return type(value) is int and 0 <= value < n_intents
 
 
 def _is_share(value: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from newfound.errors import SettingsError
 from newfound.model.types import Intent, Prediction, RankedIntent, Status
-from newfound.text import is_blank
+from newfound.text import is_blank, is_wordless
 
 Array = npt.NDArray[np.float32]
 TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU = 1_024, 8_192
@@ -48,6 +48,8 @@ class Classifier:
         is_new: Which intents are new, and not accepted, [intents].
         reliability: The share of the probability of new intents that stays with them.
         typical: Quantiles of the cosine of labelled training utterances to their intent.
+        min_similarity: The least cosine of a text of each intent, [intents]; below it the text belongs to no intent.
+        takes_wordless: Which intents a text without words may belong to, [intents].
     """
 
     prototypes: Array
@@ -55,6 +57,8 @@ class Classifier:
     is_new: npt.NDArray[np.bool_]
     reliability: float
     typical: Sequence[float]
+    min_similarity: Array
+    takes_wordless: npt.NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -68,17 +72,45 @@ class Classifier:
     ) -> Classifier:
         """Return the classifier with these weights, [intents, d]."""
         is_new = np.array([not intent.known and not intent.accepted for intent in intents])
-        return cls(unit(weight.astype(np.float32)), temperature, is_new, reliability, typical)
+        return cls(
+            unit(weight.astype(np.float32)),
+            temperature,
+            is_new,
+            reliability,
+            typical,
+            np.array([intent.min_similarity for intent in intents], dtype=np.float32),
+            np.array([intent.takes_wordless for intent in intents], dtype=np.bool_),
+        )
 
     def cosines(self, vectors: Array) -> Array:
         """Return the cosines of vectors [n, d] to the intents, [n, intents]."""
         product: Array = unit(vectors.astype(np.float32, copy=False)) @ self.prototypes.T
         return product
 
-    def probabilities(self, vectors: Array) -> Array:
-        """Return the probabilities of vectors [n, d], [n, intents]."""
-        taught = softmax(self.cosines(vectors) / np.float32(self.temperature))
-        return with_reliability(taught, self.is_new, self.reliability)
+    def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
+        """Return the probabilities of texts, [n, intents]; zeros for a text that belongs to no intent.
+
+        Args:
+            texts: The texts.
+            vectors: Their embeddings, [n, d].
+        """
+        cosines = self.cosines(vectors)
+        taught = softmax(cosines / np.float32(self.temperature))
+        found = with_reliability(taught, self.is_new, self.reliability)
+        found[self._has_no_intent(texts, cosines)] = 0
+        return found
+
+    def _has_no_intent(self, texts: Sequence[str], cosines: Array) -> npt.NDArray[np.bool_]:
+        """Return which texts nothing can be seen of, are too unlike their intent, or lack words it asks for, [n]."""
+        blank = np.array([is_blank(text) for text in texts], dtype=np.bool_)
+        if not len(texts) or not cosines.shape[1]:
+            return blank
+        best = cosines.argmax(1)
+        outside: npt.NDArray[np.bool_] = cosines.max(1) < self.min_similarity[best]
+        if not self.takes_wordless.all():
+            wordless = np.array([is_wordless(text) for text in texts], dtype=np.bool_)
+            outside |= wordless & ~self.takes_wordless[best]
+        return blank | outside
 
     def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each vector is, from 0 to 1, [n]."""
@@ -117,18 +149,14 @@ def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliab
     return changed
 
 
-def without_blank(probabilities: Array, texts: Sequence[str]) -> Array:
-    """Return the probabilities with zeros for texts of which nothing can be seen: they belong to no intent.
+def ids_of(probabilities: Array) -> npt.NDArray[np.int64]:
+    """Return the number of the most probable intent, [n]; -1 for a text that belongs to no intent.
 
     Args:
         probabilities: Of the intents, [n, intents].
-        texts: The texts.
     """
-    blank = [row for row, text in enumerate(texts) if is_blank(text)]
-    if blank:
-        probabilities = probabilities.copy()
-        probabilities[blank] = 0.0
-    return probabilities
+    best: npt.NDArray[np.int64] = np.where(probabilities.any(1), probabilities.argmax(1), -1)
+    return best
 
 
 def best_of(probabilities: Array) -> tuple[Array, npt.NDArray[np.int64]]:

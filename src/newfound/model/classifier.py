@@ -28,8 +28,9 @@ from newfound.model.arrays import (
     TEXTS_PER_BATCH_ON_GPU,
     Classifier,
     batches_of,
+    best_of,
+    ids_of,
     predictions_of,
-    without_blank,
 )
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
@@ -118,8 +119,8 @@ class IntentModel(FittedClassifier):
 
     @property
     def labels_(self) -> Names:
-        """The intent of each training utterance, [n]: its label, or what was discovered."""
-        return array_of_names([self.intents[u.intent].name for u in self.utterances])
+        """The intent of each training utterance, [n]: its label, or what was discovered; None for no intent."""
+        return array_of_names([None if u.intent is None else self.intents[u.intent].name for u in self.utterances])
 
     @property
     def n_known(self) -> int:
@@ -173,7 +174,7 @@ class IntentModel(FittedClassifier):
             names: The names of the known intents; all others are new.
         """
         order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
-        new_position = {old: new for new, old in enumerate(order)}
+        new_position: dict[int | None, int | None] = {old: new for new, old in enumerate(order)} | {None: None}
         return self._with(
             network=self.network.with_columns(order),
             intents=[replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order],
@@ -192,7 +193,8 @@ class IntentModel(FittedClassifier):
         changed = self._with(reliability=reliability)
         if reliability == self.reliability or not self.utterances:
             return changed
-        probability = changed.columns.probabilities(self.utterance_vectors.numpy()).max(1).round(4).tolist()
+        texts = [u.text for u in self.utterances]
+        probability = best_of(changed.columns.probabilities(texts, self.utterance_vectors.numpy()))[0].round(4).tolist()
         utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
         certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
         intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
@@ -227,12 +229,11 @@ class IntentModel(FittedClassifier):
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return probabilities [n, intents], in the order of `intents`; zeros for a text that belongs to no intent."""
-        return without_blank(self.columns.probabilities(self.transform(texts)), texts)
+        return self.columns.probabilities(texts, self.transform(texts))
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the position of the most probable intent in `intents` for each text, [n]; known intents come first."""
-        best: npt.NDArray[np.int64] = self.predict_proba(texts).argmax(1).astype(np.int64)
-        return best
+        """Return the position of the most probable intent in `intents` for each text, [n]; -1 for no intent."""
+        return ids_of(self.predict_proba(texts))
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
         """Return the name of the most probable intent of each text; None for a text of which nothing can be seen."""
@@ -246,7 +247,7 @@ class IntentModel(FittedClassifier):
             top: How many of the most probable intents each prediction holds.
         """
         vectors = self.transform(texts)
-        probabilities = without_blank(self.columns.probabilities(vectors), texts)
+        probabilities = self.columns.probabilities(texts, vectors)
         statuses = {intent.name: intent.status for intent in self.intents}
         return predictions_of(texts, probabilities, self.columns.outliers(vectors), statuses, top=top)
 
@@ -264,10 +265,6 @@ class IntentModel(FittedClassifier):
             reliability=self.reliability,
             typical=self.typical,
         )
-
-    def probabilities_of(self, vectors: Tensor) -> Tensor:
-        """Return probabilities [n, intents] of embeddings [n, d], on the CPU."""
-        return torch.from_numpy(self.columns.probabilities(vectors.float().cpu().numpy()))
 
     def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
         """Return the embeddings of texts, [n, d].

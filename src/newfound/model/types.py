@@ -39,6 +39,9 @@ class Intent:
         certainty: The mean probability of its utterances from the logs; 1 if it has none; None in older models.
         overlaps: The intents it overlaps with, the largest overlap first.
         position: Its position on the map of the logs, between 0 and 1; None if there is no map.
+        min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
+            intent.
+        takes_wordless: Whether a text without words, such as a number, may belong to it.
     """
 
     name: str
@@ -52,6 +55,8 @@ class Intent:
     certainty: float | None = None
     overlaps: tuple[Overlap, ...] = ()
     position: tuple[float, float] | None = None
+    min_similarity: float = -1.0
+    takes_wordless: bool = True
 
     @property
     def status(self) -> Status:
@@ -80,7 +85,7 @@ class Utterance:
 
     Attributes:
         text: The utterance.
-        intent: The position of its intent in the model's intents.
+        intent: The position of its intent in the model's intents; None if it belongs to no intent.
         labelled: Whether a person labelled it; otherwise it came from the logs.
         probability: The probability of its intent.
         count: How often it occurred.
@@ -88,7 +93,7 @@ class Utterance:
     """
 
     text: str
-    intent: int
+    intent: int | None
     labelled: bool
     probability: float
     count: int = 1

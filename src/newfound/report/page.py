@@ -21,10 +21,11 @@ from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_
 from newfound.intents.map import map_positions
 from newfound.model.types import AssignedUtterance
 from newfound.review.reviewed import ReviewedModel
-from newfound.text import percent
+from newfound.text import percent, shortened
 
 SHARED_SCRIPTS = ("format.js", "palette.js", "scatter.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
+MAX_EXAMPLE_LENGTH = 60  # characters
 
 
 def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0) -> None:
@@ -76,12 +77,15 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     logs = [u for u in utterances if not u.labelled and u.intent is not None]
     n_labelled = sum(u.labelled and u.intent is not None for u in utterances)
     n_known = sum(u.intent in reviewed.review.known for u in logs)
+    without = [u.text for u in utterances if u.intent is None]
+    n_without, examples = len(without), "; ".join(shortened(text, MAX_EXAMPLE_LENGTH) for text in without[:3])
     return [
         ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
         ("expected error", f"{percent(expected_error_of(utterances))} of the logs, by the model's own probabilities"),
         ("labelled utterances", f"{n_labelled:,}"),
         ("utterances from the logs", f"{len(logs):,}, of which {n_known:,} are of known intents"),
+        ("utterances of no intent", f"{n_without:,}, for instance {examples}" if n_without else "none"),
     ]
 
 

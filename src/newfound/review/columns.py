@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from newfound.model.arrays import Array, Classifier, predictions_of, softmax, unit, without_blank
+from newfound.model.arrays import Array, Classifier, predictions_of, softmax, unit
 from newfound.model.types import Prediction
 from newfound.review.decisions import WHOLE, Review
 
@@ -44,11 +44,10 @@ class ReviewedColumns:
             texts: The texts.
             vectors: Their embeddings, [n, d].
         """
-        columns = self.classifier.probabilities(vectors)
+        columns = self.classifier.probabilities(texts, vectors)
         named: Array = columns @ self.names_of_columns
         for column in self.prototypes:
             named += (columns[:, [column]] * self._share(column, vectors)) @ self.names_of_parts(column)
-        named = without_blank(named, texts)
         for row, text in enumerate(texts):
             if text in self.review.moved:
                 self._assign(named[row], self.review.moved[text])

@@ -136,7 +136,7 @@ class ReviewedModel(FittedClassifier):
         for row, (u, p, i) in enumerate(zip(utterances, value.tolist(), best.tolist(), strict=True)):
             name = self.names[i] if i < len(self.names) else None
             decided = u.text in self.review.moved or u.text in self.review.possible_parts
-            if u.labelled and not decided:
+            if u.labelled and u.intent is not None and not decided:
                 name = self._name_of_labelled(u.intent, parts.get(u.intent), named[row])
             certain = u.labelled or decided
             result.append(

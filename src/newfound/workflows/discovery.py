@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.defaults import Conflicts, Engine, LogsHold, Precision
+from newfound.defaults import Conflicts, Engine, LogsHold, NoIntent, Precision
 from newfound.encoders.precision import check_precision
 from newfound.engines.ray_data import RaySettings
 from newfound.errors import Interrupted, SettingsError
@@ -69,6 +69,7 @@ class DiscoverRequest:
         method: One of `newfound.methods.registry.METHODS`.
         n_new: How many new intents to look for, or "auto".
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not; None is the method's own default.
+        no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
         effort: quick, standard, best, or auto by device.
         tune: What trains: heads, last, last:K, layers, all; auto leaves it to the effort.
@@ -101,6 +102,7 @@ class DiscoverRequest:
     method: str = defaults.METHOD
     n_new: int | Literal["auto"] = "auto"
     logs_hold: LogsHold | None = None
+    no_intent: NoIntent = defaults.NO_INTENT
     encoder: str | Encoder = defaults.ENCODER
     effort: str = defaults.EFFORT
     tune: str = defaults.TUNE
@@ -180,6 +182,8 @@ def _discover(
     entry = method_entry(request.method)
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
+    if request.no_intent != defaults.NO_INTENT and not entry.takes_mixed_logs:
+        raise SettingsError(f"the method {request.method} gives every utterance an intent; use consensus instead")
     check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     check_precision(request.precision, request.device)
@@ -267,4 +271,6 @@ def _settings(request: DiscoverRequest, reporter: Reporter, *, few_labels: bool)
         raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
+    if entry.takes_mixed_logs:
+        settings["no_intent"] = request.no_intent
     return {"n_new": request.n_new, "device": device, "seed": request.seed, **settings}

@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from newfound.data.validation import read_labelled_rows
 from newfound.defaults import Precision
 from newfound.errors import DataError, TargetExists
 from newfound.files import write_atomically
+from newfound.text import did_you_mean
 from newfound.training.devices import check_device
 from newfound.training.progress import Reporter, Silent
 from newfound.workflows.models import ModelSource, opened
@@ -41,6 +42,7 @@ class EvaluateRequest:
         read: How the file is read.
         overwrite: Replace a file at `out`.
         precision: fp32, or int8 on a CPU.
+        out_of_scope: The label of utterances that belong to no intent: they are right if no intent is predicted.
     """
 
     model: ModelSource
@@ -51,6 +53,7 @@ class EvaluateRequest:
     read: ReadOptions = DEFAULT_READ_OPTIONS
     overwrite: bool = False
     precision: Precision = defaults.PRECISION
+    out_of_scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,25 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
+class NoIntentScores:
+    """How well utterances of no intent are told from the others. Scores are in percent.
+
+    Attributes:
+        utterances: The number of utterances that belong to no intent.
+        predicted: The number of utterances for which no intent is predicted.
+        precision: The share of the latter that belong to no intent; None if there are none.
+        recall: The share of the former for which no intent is predicted.
+        f1: The harmonic mean of both.
+    """
+
+    utterances: int
+    predicted: int
+    precision: float | None
+    recall: float | None
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """How well a model does on labelled utterances. Scores are in percent.
 
@@ -136,6 +158,7 @@ class Evaluation:
         confusions: The pairs of a label and a wrong intent, the most frequent first.
         rows: The result of each utterance.
         path: The file that was written; None if none was.
+        no_intent: How well utterances of no intent are found; None if no label stands for them.
     """
 
     utterances: int
@@ -151,6 +174,7 @@ class Evaluation:
     confusions: tuple[Confusion, ...]
     rows: tuple[EvaluatedUtterance, ...]
     path: Path | None = None
+    no_intent: NoIntentScores | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the evaluation as JSON values, without the single utterances."""
@@ -185,11 +209,28 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     statuses: dict[str, FoundStatus] = {
         name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
     }
-    matches = match_intents(corpus, predictions, names=model.names, statuses=statuses)
-    rows = _rows(corpus, predictions, {match.intent: match.label for match in matches})
+    outside = request.out_of_scope
+    inside = [i for i, label in enumerate(corpus.labels) if label != outside]
+    matches = match_intents(corpus.take(inside), [predictions[i] for i in inside], names=model.names, statuses=statuses)
+    rows = _rows(corpus, predictions, {match.intent: match.label for match in matches}, outside)
     if out is not None:
         write_atomically(out, _as_csv(rows))
-    return _evaluation(rows, frozenset(model.names), matches, out)
+    return replace(_evaluation(rows, frozenset(model.names), matches, out), no_intent=_no_intent(rows, outside))
+
+
+def _no_intent(rows: Sequence[EvaluatedUtterance], outside: str | None) -> NoIntentScores | None:
+    if outside is None:
+        return None
+    of_none = [row.label == outside for row in rows]
+    predicted = [row.intent is None for row in rows]
+    both = sum(a and b for a, b in zip(of_none, predicted, strict=True))
+    return NoIntentScores(
+        sum(of_none),
+        sum(predicted),
+        round(100 * both / sum(predicted), 4) if any(predicted) else None,
+        round(100 * both / sum(of_none), 4) if any(of_none) else None,
+        round(200 * both / (sum(of_none) + sum(predicted)), 4) if any(of_none) or any(predicted) else 0.0,
+    )
 
 
 def _labelled_corpus(request: EvaluateRequest, reporter: Reporter) -> Corpus:
@@ -203,6 +244,9 @@ def _labelled_corpus(request: EvaluateRequest, reporter: Reporter) -> Corpus:
         corpus = corpus_of(given).labelled()
     if not len(corpus):
         raise DataError("no labelled utterance to compare with; give each text its label")
+    if request.out_of_scope is not None and request.out_of_scope not in corpus.sizes:
+        meant = did_you_mean(request.out_of_scope, corpus.sizes)
+        raise DataError(f"no utterance has the label {request.out_of_scope!r}{meant}, which is to stand for no intent")
     return corpus
 
 
@@ -250,11 +294,11 @@ def match_intents(
 
 
 def _rows(
-    corpus: Corpus, predictions: Sequence[Prediction], label_of: dict[str, str | None]
+    corpus: Corpus, predictions: Sequence[Prediction], label_of: dict[str, str | None], outside: str | None
 ) -> tuple[EvaluatedUtterance, ...]:
     rows = []
     for label, p in zip(corpus.labels, predictions, strict=True):
-        meaning = p.intent if p.intent is None else label_of.get(p.intent, p.intent)
+        meaning = outside if p.intent is None else label_of.get(p.intent, p.intent)
         rows.append(EvaluatedUtterance(p.text, str(label), p.intent, meaning, p.probability, meaning == label))
     return tuple(rows)
 

@@ -168,7 +168,7 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
     from newfound.intents.description import expected_error_of
 
     names = [intent.name for intent in after.intents]
-    intents = {u.text: names[u.intent] for u in after.utterances}
+    intents = {u.text: None if u.intent is None else names[u.intent] for u in after.utterances}
     compared = [u for u in before.assigned if u.intent is not None]
     moved = [MovedUtterance(u.text, u.intent, intents.get(u.text)) for u in compared if intents.get(u.text) != u.intent]
     return RefitChanges(

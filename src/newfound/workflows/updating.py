@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import add_counts
-from newfound.defaults import Precision
+from newfound.defaults import NoIntent, Precision
 from newfound.encoders.precision import check_precision
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
@@ -62,6 +62,7 @@ class UpdateRequest:
         logs: Newer unlabelled utterances: a file, a corpus, or texts.
         out: The model folder to write; None writes nothing.
         n_new: How many new intents to look for, or "auto".
+        no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
         accept_all: Take all intents of the model for known, reviewed or not.
         encoder: Where the model's encoder lies, if it cannot be found.
         effort: quick, standard, best, or auto by device.
@@ -80,6 +81,7 @@ class UpdateRequest:
     logs: LogSource
     out: str | Path | None = None
     n_new: int | Literal["auto"] = "auto"
+    no_intent: NoIntent = defaults.NO_INTENT
     accept_all: bool = False
     encoder: str | Encoder | None = None
     effort: str = defaults.EFFORT
@@ -130,6 +132,7 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
     method = Consensus(
         encoder=encoder_for(reviewed.encoder, request.precision, str(settings.get("tune", "auto"))),
         n_new=request.n_new,
+        no_intent=request.no_intent,
         device=device,
         seed=request.seed,
         **settings,
@@ -176,7 +179,7 @@ def with_names_given(model: IntentModel, given: Mapping[str, str | None], report
     sizes = Counter(name for name in given.values() if name is not None)
     earlier: dict[int, Counter[str | None]] = defaultdict(Counter)
     for u in model.utterances:
-        if u.text in given and not model.intents[u.intent].known:
+        if u.text in given and u.intent is not None and not model.intents[u.intent].known:
             earlier[u.intent][given[u.text]] += 1
     names = [intent.name for intent in model.intents]
     for position, counts in earlier.items():
@@ -194,14 +197,23 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _earlier(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
-    """Return the earlier utterances: those of decided intents with their label, all others without."""
+    """Return the earlier utterances: those of decided intents with their label, all others without.
+
+    What the model found to be of no intent may become one together with newer logs.
+    """
     corpus = reviewed.corpus()
     keep = [label in decided for label in corpus.labels]
     labels = [label if kept else None for label, kept in zip(corpus.labels, keep, strict=True)]
     origins = [
         origin if kept else replace(origin, labelled=False) for origin, kept in zip(corpus.origins, keep, strict=True)
     ]
-    return Corpus.of(corpus.texts, labels, origins)
+    moved = reviewed.review.moved
+    left_out = [u for u in reviewed.model.utterances if u.intent is None and u.text not in moved]
+    return Corpus.of(
+        [*corpus.texts, *(u.text for u in left_out)],
+        [*labels, *(None for _ in left_out)],
+        [*origins, *(Origin(count=u.count, source=u.source, labelled=False) for u in left_out)],
+    )
 
 
 def _decided(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:

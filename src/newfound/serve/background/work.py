@@ -57,7 +57,12 @@ def run_evaluation(model: ServedModel, body: EvaluateBody, *, reporter: Reporter
     """Compare predictions of the reviewed model with labels."""
     labelled = Corpus.of(*_pairs(body.labelled))
     request = EvaluateRequest(
-        model.folder, labelled, encoder=model.encoder, device=model.device, precision=model.precision
+        model.folder,
+        labelled,
+        encoder=model.encoder,
+        device=model.device,
+        precision=model.precision,
+        out_of_scope=body.out_of_scope,
     )
     return EvaluationOut.of(evaluate(request, reporter=reporter))
 
@@ -93,6 +98,7 @@ def run_discovery(
         method=body.method.value,
         n_new=body.n_new,
         logs_hold=body.logs_hold,
+        no_intent=body.no_intent,
         encoder=model.load_encoder(),
         device=model.device,
         seed=body.seed,
@@ -115,6 +121,7 @@ def run_update(
         body.logs,
         out,
         n_new=body.n_new,
+        no_intent=body.no_intent,
         accept_all=body.accept_all,
         encoder=model.encoder,
         device=model.device,

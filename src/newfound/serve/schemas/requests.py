@@ -143,6 +143,7 @@ class EvaluateBody(Body):
     """Labelled utterances that predictions are compared with."""
 
     labelled: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    out_of_scope: Name | None = Field(default=None, description="The label of utterances that belong to no intent")
     model_config = _example(labelled=KNOWN_EXAMPLE)
 
 
@@ -176,6 +177,12 @@ class KnownAndLogs(Body):
         return self
 
 
+NoIntent = Annotated[
+    Annotated[float, Field(gt=0, lt=1)] | Literal["auto", "none"],
+    Field(description="Utterances of the logs that are to belong to no intent: a share, auto or none"),
+]
+
+
 class CheckBody(Body):
     """The known data to check."""
 
@@ -200,6 +207,7 @@ class DiscoverBody(KnownAndLogs):
     method: MethodName = MethodName(defaults.METHOD)
     n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
     logs_hold: LogsHold | None = None
+    no_intent: NoIntent = defaults.NO_INTENT
     redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
     model_config = _example(author="ana", known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
@@ -211,6 +219,7 @@ class UpdateBody(Body):
     author: Author = None
     logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
     n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
+    no_intent: NoIntent = defaults.NO_INTENT
     accept_all: bool = False
     redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)

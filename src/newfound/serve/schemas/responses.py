@@ -73,6 +73,16 @@ class ConfusionOut(BaseModel):
     share: float = Field(description="Of all utterances that have the label")
 
 
+class NoIntentOut(BaseModel):
+    """How well utterances of no intent are told from the others. Scores are in percent."""
+
+    utterances: int
+    predicted: int = Field(description="Utterances for which no intent is predicted")
+    precision: float | None
+    recall: float | None
+    f1: float
+
+
 class EvaluationOut(BaseModel):
     """How well the model does on labelled utterances. Scores are in percent."""
 
@@ -87,6 +97,7 @@ class EvaluationOut(BaseModel):
     calibration_error: float = Field(description="The expected calibration error")
     matches: list[IntentMatchOut]
     confusions: list[ConfusionOut]
+    no_intent: NoIntentOut | None = Field(description="None unless a label stands for no intent")
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Self:

@@ -1,0 +1,162 @@
+"""Which rows of the logs belong to no intent, and which are too unlike a known intent to be recognised as it.
+
+Both are found by comparison with labelled rows, which show how a measure (the similarity to the nearest rows, or to the
+mean of the intent) is distributed where there is an intent. Rows of the logs that have an intent are distributed alike;
+what the logs hold in excess among the low values has none.
+
+Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.algorithms.neighbours import nearest
+
+COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent that are found
+MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
+MAX_ROWS_COMPARED = 10_000
+MIN_LABELLED = 30  # rows to compare with
+SHARE_WITHOUT_LABELS = 0.05  # of the logs: nothing says how many rows have no intent
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+def density(x: Tensor, *, neighbours: int = 10, seed: int = 0) -> Floats:
+    """Return the mean similarity of each row to its nearest rows, [n]; among very many, a random part is looked at."""
+    if len(x) < 2:
+        return np.ones(len(x))
+    among = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))[:MAX_ROWS_COMPARED]
+    value, _ = nearest(x, neighbours, among=among.sort().values.to(x.device) if len(x) > MAX_ROWS_COMPARED else None)
+    return value.mean(1).double().cpu().numpy()
+
+
+def rows_of_no_intent(values: Floats, is_labelled: Bools, share: float | None = None) -> Bools:
+    """Return which rows are less typical than rows with an intent, [n] of bool.
+
+    Args:
+        values: How typical each row is, [n], for instance its density.
+        is_labelled: Which rows are labelled; they are never returned.
+        share: Of the logs that is wanted; None finds as many as the comparison with labelled rows says, or a small
+            share where too few rows are labelled.
+    """
+    logs = values[~is_labelled]
+    if not len(logs):
+        return np.zeros(len(values), dtype=np.bool_)
+    if share is None and is_labelled.sum() < MIN_LABELLED:
+        share = SHARE_WITHOUT_LABELS
+    if share is None:
+        limit = excess_limit(logs, values[is_labelled])
+        below: Bools = values < limit
+        return below & ~is_labelled
+    count = round(share * len(logs))
+    order = np.flatnonzero(~is_labelled)[np.argsort(logs, kind="stable")][:count]
+    chosen = np.zeros(len(values), dtype=np.bool_)
+    chosen[order] = True
+    return chosen
+
+
+def excess_limit(logs: Floats, labelled: Floats) -> float:
+    """Return the limit below which rows of the logs are mostly in excess of what labelled rows lead one to expect.
+
+    Args:
+        logs: A measure of the rows of the logs, [m].
+        labelled: The same of labelled rows, [l].
+
+    Returns:
+        The limit; minus infinity if nothing is in excess.
+    """
+    limits, of_logs, of_labelled = _shares_below(logs, labelled)
+    noise = np.sqrt(np.maximum(of_labelled * (1 - of_labelled), 1 / len(labelled)) / len(labelled))
+    usable = of_labelled < MAX_SHARE_LOST
+    outside = max(0.0, float(((of_logs - of_labelled - noise)[usable] / (1 - of_labelled[usable])).max()))
+    mistakes = (1 - outside) * of_labelled
+    gain = np.where(usable, of_logs - mistakes - COST_OF_A_MISTAKE * mistakes - noise, -np.inf)
+    best = int(gain.argmax())
+    return float(limits[best]) if gain[best] > 0 else -np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How typical a row must be of a known intent to be recognised as it.
+
+    Attributes:
+        means: Mean of each known intent's labelled rows, [n_known, d] of unit length.
+        limits: Least similarity to the mean, [n_known].
+        precision: The estimated share of the recognised rows that are of a known intent.
+    """
+
+    means: Tensor
+    limits: Tensor
+    precision: float
+
+    def accepts(self, x: Tensor, intent: Tensor) -> Tensor:
+        """Return whether rows [m, d] are typical enough of the known intents [m] they were recognised as."""
+        return (x * self.means[intent]).sum(1) >= self.limits[intent]
+
+
+def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, *, precision: float) -> Recognition:
+    """Return limits at which the wanted share of the recognised rows is of a known intent.
+
+    The similarity of every labelled row to the mean of the other rows of its intent says what to expect. Each intent
+    has a limit of its own, all of them the same distance below the intent's expected similarity: single intents have
+    too few labels to learn a distance.
+
+    Args:
+        x: Vectors of all rows.
+        y: Labels of all rows as they are given.
+        recognised: Known intents of all rows, labelled and recognised ones; others are negative or n_known and above.
+        n_known: How many known intents there are.
+        precision: The wanted share. Where it cannot be had, half of what a known intent would hold is kept.
+    """
+    labelled = (y >= 0).nonzero().squeeze(1)
+    points, own = x[labelled], y[labelled]
+    count = torch.bincount(own, minlength=n_known)
+    total = torch.zeros(n_known, x.shape[1], device=x.device).index_add_(0, own, points)
+    means = F.normalize(total, dim=-1)
+    held_out = (points * F.normalize(total[own] - points, dim=-1)).sum(1)
+    others = (points @ means.T).scatter(1, own[:, None], -1.0).amax(1) if n_known > 1 else held_out - 1
+    usable = count[own] > 1
+    expected = torch.zeros(n_known, device=x.device).index_add_(0, own[usable], held_out[usable]) / count.clamp(min=1)
+    expected[count < 2] = expected[count > 1].mean() if bool((count > 1).any()) else 0.0
+    rows = ((y < 0) & (recognised >= 0) & (recognised < n_known)).nonzero().squeeze(1)
+    right = usable & (held_out >= others)
+    if int(right.sum()) < MIN_LABELLED or not len(rows):
+        return Recognition(means, torch.full((n_known,), -1.0, device=x.device), 1.0)
+    intent = recognised[rows]
+    margins = ((x[rows] * means[intent]).sum(1) - expected[intent]).double().cpu().numpy()
+    reference = (held_out - expected[own])[right].double().cpu().numpy()
+    limit, reached = precise_limit(margins, reference, precision)
+    return Recognition(means, (expected + limit).clamp(min=-1.0), reached)
+
+
+def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[float, float]:
+    """Return the lowest limit above which the wanted share of the rows is like labelled ones, and the share reached.
+
+    Args:
+        logs: A measure of rows that were recognised, [m].
+        labelled: The same of labelled rows, [l].
+        precision: The wanted share.
+    """
+    limits, of_logs, of_labelled = _shares_below(logs, labelled)
+    usable = (of_labelled < MAX_SHARE_LOST) & (of_logs < 1)
+    limits, above, above_labelled = limits[usable], 1 - of_logs[usable], 1 - of_labelled[usable]
+    inside = min(1.0, float((above / above_labelled).min()))  # share of the rows that are like labelled ones
+    reached = inside * above_labelled / above
+    enough = np.flatnonzero(reached >= precision)
+    best = int(enough[0]) if len(enough) else len(limits) - 1
+    return float(limits[best]), float(min(1.0, reached[best]))
+
+
+def _shares_below(logs: Floats, labelled: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return limits, lowest first, and the shares of both kinds of rows that lie below each."""
+    limits = np.concatenate([[-np.inf], np.sort(logs)])
+    below = [np.searchsorted(np.sort(values), limits, side="left") / len(values) for values in (logs, labelled)]
+    return limits, below[0], below[1]
