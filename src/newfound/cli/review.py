@@ -116,7 +116,9 @@ def apply(
 @app.command("undo")
 def undo(
     model: ModelArgument,
-    id: Annotated[int | None, typer.Option("--id", help="The number of the decision; by default the last one.")] = None,
+    id: Annotated[
+        int | None, typer.Option("--id", help="The number of one decision; by default the last step.")
+    ] = None,
     author: Annotated[str | None, typer.Option("--author", help="Who undoes it; by default you.")] = None,
 ) -> None:
     """Undo the last step, that is all decisions that were recorded together, or one decision."""
@@ -138,7 +140,7 @@ def resize(
     author: Annotated[str | None, typer.Option("--author", help="Who decides; by default you.")] = None,
     encoder: ModelEncoderOption = None,
 ) -> None:
-    """Merge or split new intents until there are as many as wanted. Accepted and known intents stay as they are."""
+    """Merge or split new intents until there are as many as wanted. Those accepted or known stay."""
     from newfound.workflows.resizing import ResizeRequest
     from newfound.workflows.resizing import resize as run_workflow
 
