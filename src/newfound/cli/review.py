@@ -116,9 +116,7 @@ def apply(
 @app.command("undo")
 def undo(
     model: ModelArgument,
-    id: Annotated[
-        int | None, typer.Option("--id", help="The number of one decision; by default the last step.")
-    ] = None,
+    id: Annotated[int | None, typer.Option("--id", help="The number of a decision; by default the last step.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Who undoes it; by default you.")] = None,
 ) -> None:
     """Undo the last step, that is all decisions that were recorded together, or one decision."""

@@ -139,7 +139,7 @@ class Resizer:
                 before = [arguments["intent"]]
                 after = [Part(n, sizes[n], tuple(texts[:MAX_EXAMPLES])) for n, texts in arguments["into"].items()]
             shown = tuple(Part(name, self._sizes[name], self._examples(name)) for name in before)
-            changes.append(Change(decision.kind, shown, tuple(after)))
+            changes.append(Change("merge" if decision.kind == "merge" else "split", shown, tuple(after)))
         return tuple(changes)
 
     @cached_property

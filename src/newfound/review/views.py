@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from newfound.model.types import Intent, Prediction, Status
 from newfound.review.decisions import Decision
@@ -122,7 +123,7 @@ class Change:
         after: What becomes of them, with the sizes that they will have.
     """
 
-    kind: str
+    kind: Literal["merge", "split"]
     before: tuple[Part, ...]
     after: tuple[Part, ...]
 

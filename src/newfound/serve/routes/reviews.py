@@ -22,6 +22,7 @@ from newfound.serve.schemas.requests import (
     TextBody,
     UndoBody,
 )
+from newfound.serve.schemas.resizing import ResizingOut
 from newfound.serve.schemas.reviews import (
     AllDetails,
     Decided,
@@ -37,7 +38,6 @@ from newfound.serve.schemas.reviews import (
     Pairs,
     QueueItemOut,
     QueueOut,
-    ResizingOut,
     StateOut,
     Undone,
     UtteranceOut,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
@@ -18,7 +18,6 @@ from newfound.review.views import (
     Page,
     PairedUtterance,
     QueueItem,
-    Resizing,
     ReviewState,
 )
 from newfound.review.words import in_words
@@ -202,53 +201,6 @@ class SplitOut(BaseModel):
 
     separation: float = Field(description="Silhouette coefficient of the two parts")
     parts: list[PartOut]
-
-
-class ChangeOut(BaseModel):
-    """Intents that would be merged, or one that would be split."""
-
-    kind: Literal["merge", "split"]
-    before: list[PartOut] = Field(description="The intents as they are; the one that keeps its name is first")
-    after: list[PartOut] = Field(description="What becomes of them, with the sizes that they will have")
-
-
-class EstimatedNumberOut(BaseModel):
-    """The number of new intents that was estimated before the fit."""
-
-    n_new: int
-    low: int = Field(description="The true number is from low to high in nine of ten cases")
-    high: int
-    is_unsure: bool = Field(description="Whether the interval is wide")
-
-
-class ResizingOut(BaseModel):
-    """What leads to a number of new intents."""
-
-    version: int
-    present: int = Field(description="The present number of new intents, accepted ones included")
-    n_new: int = Field(description="The number that was asked for")
-    fewest: int
-    most: int
-    estimate: EstimatedNumberOut | None
-    changes: list[ChangeOut]
-
-    @classmethod
-    def of(cls, resizing: Resizing) -> Self:
-        """Return the body for a preview."""
-        fields = fields_of(resizing)
-        estimate = resizing.estimate
-        return cls(
-            **{name: fields[name] for name in ("version", "present", "n_new", "fewest", "most")},
-            estimate=None if estimate is None else EstimatedNumberOut(**fields_of(estimate)),
-            changes=[
-                ChangeOut(
-                    kind="merge" if change.kind == "merge" else "split",
-                    before=[PartOut(**fields_of(part)) for part in change.before],
-                    after=[PartOut(**fields_of(part)) for part in change.after],
-                )
-                for change in resizing.changes
-            ],
-        )
 
 
 class CommentOut(BaseModel):
