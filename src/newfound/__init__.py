@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from newfound.workflows import export as export
     from newfound.workflows import predict as predict
     from newfound.workflows import refit as refit
+    from newfound.workflows import resize as resize
     from newfound.workflows import update as update
     from newfound.workflows import write_predictions as write_predictions
 
@@ -52,6 +53,7 @@ _HOME = {
     "partition": "newfound.data.task",
     "predict": "newfound.workflows",
     "refit": "newfound.workflows",
+    "resize": "newfound.workflows",
     "update": "newfound.workflows",
     "write_predictions": "newfound.workflows",
 }
@@ -76,6 +78,7 @@ __all__ = [
     "partition",
     "predict",
     "refit",
+    "resize",
     "update",
     "write_predictions",
 ]

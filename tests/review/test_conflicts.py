@@ -163,11 +163,11 @@ def test_undo_takes_back_ones_own_last_decision(folder, tiny_encoder):
     first, second = session.store.names[-2:]
     session.decide([Decision("accept", {"intent": first})], author="ana")
     session.decide([Decision("accept", {"intent": second})], author="bo")
-    assert session.undo(author="ana").decision.arguments["intent"] == first
+    assert [entry.decision.arguments["intent"] for entry in session.undo(author="ana")] == [first]
     assert session.store.review().accepted == {second}
     with pytest.raises(DecisionError, match="no decision of ana to undo"):
         session.undo(author="ana")
-    assert session.undo(author="ana", id=2).author == "bo"
+    assert [entry.author for entry in session.undo(author="ana", id=2)] == ["bo"]
 
 
 def test_comments_follow_their_intent(folder, tiny_encoder):

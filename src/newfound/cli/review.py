@@ -26,6 +26,7 @@ from newfound.errors import DataError, DecisionError, SettingsError
 
 if TYPE_CHECKING:
     from newfound.review.decisions import Decision
+    from newfound.review.views import Change, Resizing
 
 
 class _ReviewGroup(TyperGroup):
@@ -98,7 +99,7 @@ def apply(
         which = f"decision 1, {shown(taken[0])}: " if len(taken) == 1 else ""
         raise DecisionError(f"{decisions}, {which}{error}; nothing was recorded") from None
     counted = "1 decision, which applies" if len(entries) == 1 else f"{len(entries)} decisions, which apply"
-    print(f"Recorded {counted} at once. Undo the last one: newfound review undo {model}")
+    print(f"Recorded {counted} at once. Undo: newfound review undo {model}")
     if refit and out is not None:
         from newfound.workflows.refitting import RefitRequest
         from newfound.workflows.refitting import refit as run_workflow
@@ -115,15 +116,63 @@ def apply(
 @app.command("undo")
 def undo(
     model: ModelArgument,
-    id: Annotated[int | None, typer.Option("--id", help="The number of the decision; by default the last one.")] = None,
+    id: Annotated[int | None, typer.Option("--id", help="The number of a decision; by default the last step.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Who undoes it; by default you.")] = None,
 ) -> None:
-    """Undo a decision."""
+    """Undo the last step, that is all decisions that were recorded together, or one decision."""
     from newfound.review.store import ReviewStore
     from newfound.review.words import in_words
 
-    entry = ReviewStore(model).undo(author=author or _whoami(), id=id)
-    print(f"Took back decision {entry.id}: {entry.author} {in_words(entry.decision)}")
+    store, who = ReviewStore(model), author or _whoami()
+    for entry in store.undo_step(author=who) if id is None else [store.undo(author=who, id=id)]:
+        print(f"Took back decision {entry.id}: {entry.author} {in_words(entry.decision)}")
+
+
+@app.command("resize")
+def resize(
+    model: ModelArgument,
+    to: Annotated[
+        int | None, typer.Option("--to", help="How many new intents there are to be; by default nothing changes.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Show what would change, and record nothing.")] = False,
+    author: Annotated[str | None, typer.Option("--author", help="Who decides; by default you.")] = None,
+    encoder: ModelEncoderOption = None,
+) -> None:
+    """Merge or split new intents until there are as many as wanted. Those accepted or known stay."""
+    from newfound.workflows.resizing import ResizeRequest
+    from newfound.workflows.resizing import resize as run_workflow
+
+    result = run_workflow(ResizeRequest(model, to, author or _whoami(), preview, encoder))
+    found = result.resizing
+    print(f"{found.present} new intents; {found.fewest} to {found.most} are possible.{_estimate_in_words(found)}")
+    if found.changes:
+        print_table(("", "intent", "size", "utterances"), [row for change in found.changes for row in _rows_of(change)])
+    if result.entries:
+        decisions = "1 decision" if len(result.entries) == 1 else f"{len(result.entries)} decisions"
+        print(f"Recorded {decisions}: {found.n_new} new intents now. Undo: newfound review undo {model}")
+    elif to is None:
+        print(f"Choose one: newfound review resize {model} --to N --preview")
+    else:
+        print(f"Nothing was recorded. Do it: newfound review resize {model} --to {to}")
+
+
+def _rows_of(change: Change) -> list[tuple[str, ...]]:
+    """Return the rows of a table: what is merged and what it becomes, or what is split and its parts."""
+    is_merge = change.kind == "merge"
+    before = [(change.kind if i == 0 else "", part) for i, part in enumerate(change.before)]
+    after = [("into", part) for part in change.after]
+    return [
+        (what, part.name, f"{part.size:,}", "; ".join(part.utterances) if is_merge is (what != "into") else "")
+        for what, part in (*before, *after)
+    ]
+
+
+def _estimate_in_words(resizing: Resizing) -> str:
+    estimate = resizing.estimate
+    if estimate is None:
+        return ""
+    unsure = "; that is unsure, so look at the intents" if estimate.is_unsure else ""
+    return f" The estimate was {estimate.n_new}, {estimate.low} to {estimate.high} in nine of ten cases{unsure}."
 
 
 @app.command("log")

@@ -14,6 +14,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from newfound import defaults
+from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import LogsHold
 from newfound.encoders.encoder import (
@@ -171,6 +172,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device = pick_device(self.device)
         run = run or Run()
         run.divide_among(join(device))
+        self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
         context = self._context(corpus, validation, device, run, watch or Watch())
         context = replace(context, answerer=answerer, labeller=labeller)
         encoded = time.perf_counter()
@@ -181,6 +183,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = fitted_model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
+        if self.estimate_ is not None:
+            numbers = {name: getattr(self.estimate_, name) for name in ("n_new", "low", "high")}
+            self.model_.provenance["estimate"] = numbers
         self.classes_, self.labels_ = self.model_.classes_, self.model_.labels_
         return self
 
@@ -293,6 +298,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         logs = self._logs_hold()
         key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed, logs])
         found = run.shared(key, lambda: estimate_for(corpus, encoder, logs_hold=logs, seed=self.seed))
+        self.estimate_ = found
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")

@@ -14,7 +14,7 @@ from typing import Any
 
 from newfound.errors import ConflictError
 from newfound.review.decisions import Decision
-from newfound.review.entries import Entry, events
+from newfound.review.entries import Entry, Event, events
 
 
 class Effect(Enum):
@@ -54,16 +54,35 @@ def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Seque
     """
     if seen is None:
         return
-    recorded = events(entries)
-    if seen > len(recorded):
-        raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
-    unseen = recorded[seen:]
+    unseen = _since(entries, seen)
     times = Counter(event.entry.id for event in unseen)
     made = _Effects(decisions)
     for event in unseen:
         is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
         if not is_taken_back and made.contradict(event.entry.decision):
             raise ConflictError(f"{event.words} in the meantime; look at it, then decide again")
+
+
+def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
+    """Refuse what follows from all intents together, if anything but comments was recorded since its author looked.
+
+    Args:
+        entries: All entries of the log.
+        seen: The version that the author saw; None if it is not to be checked.
+
+    Raises:
+        ConflictError: Somebody decided or undid something.
+    """
+    for event in _since(entries, seen) if seen is not None else ():
+        if event.entry.decision.kind != "comment":
+            raise ConflictError(f"{event.words} in the meantime; look at the preview again")
+
+
+def _since(entries: Sequence[Entry], seen: int) -> list[Event]:
+    recorded = events(entries)
+    if seen > len(recorded):
+        raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
+    return recorded[seen:]
 
 
 def contradicts(first: Decision, second: Decision) -> bool:

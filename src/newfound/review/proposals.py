@@ -12,7 +12,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.intent_tree import two_halves
 from newfound.algorithms.metrics import silhouette
 from newfound.intents.description import IntentDescriber
 from newfound.intents.examples import exemplars
@@ -23,7 +23,6 @@ MAX_UTTERANCES_COMPARED = 400  # per intent, for the proposals to merge or split
 MAX_DESCRIBING_UTTERANCES = 12  # of a part of a proposed split
 MAX_EVIDENCE_PAIRS = 3  # per proposal to merge
 MAX_VALUES_KEPT = 4_096
-MIN_SIZE_TO_SPLIT = 8  # utterances
 MIN_SEPARATION_TO_SUGGEST = 0.2  # the silhouette of two parts that are clearly apart
 MIN_EXPECTED_CONFUSIONS = 0.5  # utterances, for a pair of intents to be shown
 T = TypeVar("T")
@@ -78,10 +77,8 @@ def two_parts(vectors: Tensor) -> TwoParts | None:
     Args:
         vectors: Unit vectors of the utterances, [n, d].
     """
-    if len(vectors) < MIN_SIZE_TO_SPLIT:
-        return None
-    label = kmeans(vectors, 2, restarts=5, seed=0).labels
-    if int(label.bincount(minlength=2).min()) < 2:
+    label = two_halves(vectors)
+    if label is None:
         return None
     sample = torch.randperm(len(vectors), generator=torch.Generator().manual_seed(0))[:MAX_UTTERANCES_COMPARED]
     return TwoParts(label, round(silhouette(vectors[sample], label[sample]), 3))

@@ -26,6 +26,7 @@ from newfound.review.proposals import (
     two_parts,
 )
 from newfound.review.queue import ReviewQueue
+from newfound.review.resizing import Resizer
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import (
     Candidate,
@@ -74,6 +75,11 @@ class ReviewView:
         """Describes the intents of this version."""
         _ = self.session.vectors  # The lock of the session makes sure that the utterances are encoded only once.
         return self.reviewed.describer(neighbours=lambda: self.session.neighbours)
+
+    @cached_property
+    def resizer(self) -> Resizer:
+        """Proposes what leads to fewer or more new intents."""
+        return Resizer(self)
 
     def number(self, name: str) -> int:
         """Return the number of an intent, or raise a `DecisionError` if there is none of this name."""

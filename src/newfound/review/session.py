@@ -17,11 +17,12 @@ from newfound import defaults
 from newfound.algorithms.neighbours import nearest
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
-from newfound.errors import NewfoundError
+from newfound.errors import DecisionError, NewfoundError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import map_positions, quick_positions
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
+from newfound.review.conflicts import check_nothing_decided
 from newfound.review.decisions import Decision, Review
 from newfound.review.entries import Entry, version_of
 from newfound.review.proposals import KeptByRows
@@ -87,14 +88,47 @@ class ReviewSession:
         self._prepare_queue()
         return entries
 
-    def undo(self, *, author: str, id: int | None = None, expected_version: int | None = None) -> Entry:
-        """Undo a decision, by default the author's last one, if a view can be made of the state without it."""
+    def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
+        """Merge or split new intents until there are so many (see `Resizer`).
+
+        Args:
+            n_new: The wanted number of new intents.
+            author: Who decides.
+            expected_version: The version whose preview the author saw; by default it is not checked.
+
+        Raises:
+            DecisionError: So few or so many new intents are not possible, or there are so many already.
+            ConflictError: Somebody has decided since `expected_version`, so that the preview is out of date.
+        """
+        view = self.view()
+        check_nothing_decided(view.entries, expected_version)
+        decisions = view.resizer.preview(n_new).decisions
+        if not decisions:
+            raise DecisionError(f"there are {n_new} new intents already")
+        return self.decide(decisions, author=author, expected_version=view.version)
+
+    def undo(
+        self, *, author: str, id: int | None = None, step: bool = False, expected_version: int | None = None
+    ) -> list[Entry]:
+        """Undo the author's last step, or a decision, if a view can be made of the state without it.
+
+        Args:
+            author: Who undoes it.
+            id: The number of a decision; by default the author's last step is undone.
+            step: Whether all that was recorded together with this decision is undone as well.
+            expected_version: The version that the author saw; by default it is not checked.
+
+        Returns:
+            The decisions that were undone.
+        """
+        options: dict[str, Any] = {"author": author, "id": id, "only_own": True, "expected_version": expected_version}
         with self._deciding:
-            entry = self.store.undo(
-                author=author, id=id, only_own=True, expected_version=expected_version, check=self._make_next_view
-            )
+            if id is None or step:
+                undone = self.store.undo_step(**options, check=self._make_next_view)
+            else:
+                undone = [self.store.undo(**options, check=self._make_next_view)]
         self._prepare_queue()
-        return entry
+        return undone
 
     def _make_next_view(self, review: Review) -> None:
         """Make the view of a state that is about to be recorded, or raise an error if that is not possible."""

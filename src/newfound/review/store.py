@@ -170,7 +170,7 @@ class ReviewStore:
         expected_version: int | None = None,
         check: Callable[[Review], None] | None = None,
     ) -> Entry:
-        """Undo a decision.
+        """Undo one decision.
 
         Args:
             author: Who undoes it.
@@ -187,26 +187,65 @@ class ReviewStore:
             ConflictError: Somebody else has undone it, or the review was begun anew since `expected_version`.
         """
 
-        def prepare(entries: Sequence[Entry]) -> Callable[[LogWriter], Entry]:
+        def choose(entries: Sequence[Entry]) -> list[Entry]:
+            return [_decision_to_undo(entries, author if only_own else None, id)]
+
+        (undone,) = self._take_back(choose, author, expected_version, check)
+        return undone
+
+    def undo_step(
+        self,
+        *,
+        author: str,
+        id: int | None = None,
+        only_own: bool = False,
+        expected_version: int | None = None,
+        check: Callable[[Review], None] | None = None,
+    ) -> list[Entry]:
+        """Undo a step: a decision, and all that were recorded together with it.
+
+        The arguments and errors are those of `undo`.
+
+        Returns:
+            The decisions that were undone, in the order in which they were recorded.
+        """
+
+        def choose(entries: Sequence[Entry]) -> list[Entry]:
+            one = _decision_to_undo(entries, author if only_own else None, id)
+            # What is recorded together has one time, which nothing else has.
+            return [e for e in entries if e.undone_at is None and (e.at, e.author) == (one.at, one.author)]
+
+        return self._take_back(choose, author, expected_version, check)
+
+    def _take_back(
+        self,
+        choose: Callable[[Sequence[Entry]], list[Entry]],
+        author: str,
+        expected_version: int | None,
+        check: Callable[[Review], None] | None,
+    ) -> list[Entry]:
+        def prepare(entries: Sequence[Entry]) -> Callable[[LogWriter], list[Entry]]:
             check_conflicts(entries, expected_version, [])
-            chosen = _decision_to_undo(entries, author if only_own else None, id)
+            chosen = choose(entries)
             review = self._without(chosen, [entry for entry in entries if entry.undone_at is None])
             if check is not None:
                 check(review)
 
-            def record(log: LogWriter) -> Entry:
-                log.mark_undone(chosen.id, author)
+            def record(log: LogWriter) -> list[Entry]:
+                for entry in reversed(chosen):
+                    log.mark_undone(entry.id, author)
                 return chosen
 
             return record
 
         return self._record(prepare)
 
-    def _without(self, chosen: Entry, in_effect: Sequence[Entry]) -> Review:
-        """Return the state without a decision, or raise an error that names the first decision that builds on it."""
+    def _without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> Review:
+        """Return the state without some decisions; the error names the first decision that builds on them."""
         review = self.replay([])
+        left_out = {entry.id for entry in chosen}
         for entry in in_effect:
-            if entry.id == chosen.id:
+            if entry.id in left_out:
                 continue
             try:
                 review.apply(entry.decision)
@@ -216,7 +255,8 @@ class ReviewStore:
         try:
             review.check_consistent()
         except DecisionError as error:
-            raise DecisionError(f"later decisions build on decision {chosen.id} ({error}); undo them first") from None
+            first = chosen[0].id
+            raise DecisionError(f"later decisions build on decision {first} ({error}); undo them first") from None
         return review
 
     @cached_property

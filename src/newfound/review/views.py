@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from newfound.model.types import Intent, Prediction, Status
+from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 
 
@@ -85,10 +87,10 @@ class MergeProposal:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a proposed split.
+    """One part of a proposed split, or an intent before or after a proposed change.
 
     Attributes:
-        name: The proposed name.
+        name: Its name, or the proposed one.
         size: The number of utterances.
         utterances: The utterances that describe it.
     """
@@ -109,6 +111,63 @@ class SplitProposal:
 
     separation: float
     parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Intents that are merged, or one that is split.
+
+    Attributes:
+        kind: merge or split.
+        before: The intents as they are, with two utterances each. Of a merger, the one that keeps its name is first.
+        after: What becomes of them, with the sizes that they will have.
+    """
+
+    kind: Literal["merge", "split"]
+    before: tuple[Part, ...]
+    after: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedNumber:
+    """The number of new intents that was estimated before the fit.
+
+    Attributes:
+        n_new: The estimate.
+        low: The lower end of the interval that holds the true number in nine of ten cases.
+        high: The upper end.
+        is_unsure: Whether the interval is wide.
+    """
+
+    n_new: int
+    low: int
+    high: int
+    is_unsure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resizing:
+    """What leads to a number of new intents.
+
+    Attributes:
+        version: The version of the review.
+        present: The present number of new intents, accepted ones included.
+        n_new: The wanted number.
+        fewest: The smallest possible number.
+        most: The largest possible number.
+        estimate: What was estimated before the fit; None if the number was given.
+        changes: What would be merged or split.
+        decisions: The decisions that do it.
+    """
+
+    version: int
+    present: int
+    n_new: int
+    fewest: int
+    most: int
+    estimate: EstimatedNumber | None
+    changes: tuple[Change, ...]
+    decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What newfound does, as functions: check, discover, update, refit, predict, evaluate, estimate, export.
+"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, estimate, export.
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -30,6 +30,7 @@ _WORKFLOWS = {
     "export": ("exporting", "ExportRequest"),
     "predict": ("prediction", "PredictRequest"),
     "refit": ("refitting", "RefitRequest"),
+    "resize": ("resizing", "ResizeRequest"),
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
@@ -42,6 +43,7 @@ _TYPES = {
     "PredictionsWritten": "writing",
     "ReadOptions": "sources",
     "RefitResult": "refitting",
+    "ResizeResult": "resizing",
 }
 __all__ = [
     "CheckRequest",
@@ -58,6 +60,8 @@ __all__ = [
     "ReadOptions",
     "RefitRequest",
     "RefitResult",
+    "ResizeRequest",
+    "ResizeResult",
     "UpdateRequest",
     "WritePredictionsRequest",
     "check",
@@ -67,6 +71,7 @@ __all__ = [
     "export",
     "predict",
     "refit",
+    "resize",
     "update",
     "write_predictions",
 ]
@@ -96,6 +101,7 @@ if TYPE_CHECKING:
         exporting,
         prediction,
         refitting,
+        resizing,
         updating,
         writing,
     )
@@ -106,6 +112,7 @@ if TYPE_CHECKING:
     from newfound.workflows.exporting import ExportRequest, ExportResult
     from newfound.workflows.prediction import PredictRequest
     from newfound.workflows.refitting import RefitRequest, RefitResult
+    from newfound.workflows.resizing import ResizeRequest, ResizeResult
     from newfound.workflows.sources import ReadOptions
     from newfound.workflows.updating import UpdateRequest
     from newfound.workflows.writing import PredictionsWritten, WritePredictionsRequest
@@ -114,6 +121,7 @@ if TYPE_CHECKING:
     discover = _taking_fields(DiscoverRequest, discovery.discover)
     update = _taking_fields(UpdateRequest, updating.update)
     refit = _taking_fields(RefitRequest, refitting.refit)
+    resize = _taking_fields(ResizeRequest, resizing.resize)
     predict = _taking_fields(PredictRequest, prediction.predict)
     estimate = _taking_fields(EstimateRequest, estimation.estimate)
     evaluate = _taking_fields(EvaluateRequest, evaluation.evaluate)

@@ -14,7 +14,15 @@ from newfound.review.decisions import parse
 from newfound.review.entries import events
 from newfound.review.queries import ReviewView
 from newfound.serve.routes.authors import author_of
-from newfound.serve.schemas.requests import DecisionKind, DecisionsBody, TextBody, UndoBody
+from newfound.serve.schemas.requests import (
+    MAX_NEW_INTENTS,
+    DecisionKind,
+    DecisionsBody,
+    ResizeBody,
+    TextBody,
+    UndoBody,
+)
+from newfound.serve.schemas.resizing import ResizingOut
 from newfound.serve.schemas.reviews import (
     AllDetails,
     Decided,
@@ -170,13 +178,36 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT)
     async def undo(request: Request, body: UndoBody) -> Undone:
-        """Undo a decision: the author's last one, or the one with this number."""
+        """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
         author = author_of(request, body.author)
 
         def record() -> Undone:
             service.check_model(body.model)
-            entry = service.session.undo(author=author, id=body.id, expected_version=body.version)
-            return Undone(version=service.refresh().version, undone=EntryOut.of(entry))
+            undone = service.session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
+            entries = [EntryOut.of(entry) for entry in undone]
+            return Undone(version=service.refresh().version, undone=entries[-1], entries=entries)
+
+        return await run_in_threadpool(record)
+
+    @app.get("/v1/review/resize", tags=["review"])
+    async def preview_resizing(
+        to: Annotated[int | None, Query(ge=1, le=MAX_NEW_INTENTS, description="By default the present number")] = None,
+    ) -> ResizingOut:
+        """Return what would be merged or split to have this number of new intents; nothing changes."""
+        return await read(lambda view: ResizingOut.of(view.resizer.preview(to)))
+
+    @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT)
+    async def resize(request: Request, body: ResizeBody) -> Decided:
+        """Merge or split new intents that nobody has accepted until there are so many, as one step of the review.
+
+        It is refused if somebody has decided anything since `version`, as the preview is out of date then.
+        """
+        author = author_of(request, body.author)
+
+        def record() -> Decided:
+            service.check_model(body.model)
+            entries = service.session.resize(body.to, author=author, expected_version=body.version)
+            return Decided(version=service.refresh().version, entries=[EntryOut.of(entry) for entry in entries])
 
         return await run_in_threadpool(record)
 

@@ -100,9 +100,20 @@ class UndoBody(Body):
     version: Version
     model: Model = None
     id: int | None = Field(
-        default=None, ge=0, lt=2**53, description="The number of the decision; without it, the author's last one"
+        default=None, ge=0, lt=2**53, description="The number of the decision; without it, the author's last step"
     )
+    step: bool = Field(default=False, description="Undo all that was recorded together with the decision as well")
     model_config = _example(author="ana", version=1)
+
+
+class ResizeBody(Body):
+    """How many new intents there are to be."""
+
+    author: Author = None
+    version: Version
+    model: Model = None
+    to: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS, description="The wanted number of new intents")]
+    model_config = _example(author="ana", version=0, to=20)
 
 
 class RefitBody(Body):

@@ -359,7 +359,8 @@ class Undone(BaseModel):
     """The decision that was undone, and the version after it."""
 
     version: int
-    undone: EntryOut
+    undone: EntryOut = Field(description="The last one, if several were undone together")
+    entries: list[EntryOut] = Field(description="All that were undone")
 
 
 class Log(BaseModel):

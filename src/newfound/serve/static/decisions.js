@@ -71,10 +71,10 @@ function haveSeenLatest() {
 }
 
 // Record decisions, or throw. `decide` and the dialogs use it.
-export async function record(decisions) {
-  const { version, model } = seenNow();
+export const record = (decisions) => recordAt("/v1/review/decisions", { decisions });
+export async function recordAt(path, body) {
   try {
-    const answer = await api("/v1/review/decisions", { author: who(), version, model, decisions });
+    const answer = await api(path, { author: who(), ...seenNow(), ...body });
     await refresh();
     return answer.entries;
   } catch (error) {
@@ -89,7 +89,7 @@ export async function record(decisions) {
 export async function settle(message, entries, next) {
   const leaves = next !== undefined && location.hash !== next;
   if (leaves) go(next); else await show();
-  say(message, { undo: () => undo(...entries.map((entry) => entry.id).reverse()), forNextView: leaves });
+  say(message, { undo: () => undo(entries.at(-1).id, true), forNextView: leaves });
   byId("view").focus({ preventScroll: true });
 }
 
@@ -103,15 +103,13 @@ export async function decide(decisions, message, next) {
   return isDone;
 }
 
-export async function undo(...ids) { // without an id: one's own last decision
+// Without an id: one's own last step. A step is all that was recorded together.
+export async function undo(id = null, step = false) {
   await once(async () => {
-    let undone;
-    for (const id of ids.length ? ids : [null]) {
-      const { version, model } = known.state;
-      ({ undone } = await api("/v1/review/undo", { author: who(), version, model, id }));
-      await refresh();
-    }
+    const { version, model } = known.state;
+    const { undone, entries } = await api("/v1/review/undo", { author: who(), version, model, id, step });
+    await refresh();
     await show();
-    say(ids.length > 1 ? `Undone: ${ids.length} decisions.` : `Undone: ${undone.author} ${undone.words}.`);
+    say(entries.length > 1 ? `Undone: ${entries.length} decisions.` : `Undone: ${undone.author} ${undone.words}.`);
   });
 }

@@ -5,6 +5,7 @@ import { button, byId, el, fill, quiet } from "./dom.js";
 import { count, percent, plural } from "./format.js";
 import { say } from "./messages.js";
 import { dot, intentLink, meter, tag, term } from "./parts.js";
+import { resizeCard } from "./resize.js";
 import { address } from "./router.js";
 import { intents, known, loadDetails } from "./store.js";
 
@@ -40,7 +41,7 @@ export async function intentsView() {
   await Promise.race([loadDetails(), new Promise((resolve) => setTimeout(resolve, MILLISECONDS_TO_WAIT_FOR_DETAILS))]);
   for (const name of [...selection]) if (!intents().some((i) => i.name === name && i.status !== "known")) selection.delete(name);
   const tables = el("div", { id: "tables" });
-  const redraw = () => fill(tables, welcome(), bulk(redraw), table("New intents", wanted().filter((i) => i.status !== "known" && SHOWS[chosen.show][1](i)), redraw, true),
+  const redraw = () => fill(tables, bulk(redraw), table("New intents", wanted().filter((i) => i.status !== "known" && SHOWS[chosen.show][1](i)), redraw, true),
     table("Known intents", wanted().filter((i) => i.status === "known"), redraw, false), away());
   redraw();
   if (known.detailsVersion !== known.state.version) loadDetails().then(() => { if (tables.isConnected) redraw(); }, () => {});
@@ -54,7 +55,7 @@ export async function intentsView() {
   };
   const tools = el("div", { class: "row tools" }, filter, select("show", "Show", SHOWS, "show"), select("sort", "Sort by", SORTS, "sort"),
     button("Accept all above …", acceptAbove, { id: "accept-above" }), el("a", { href: "#pairs" }, "Mixed-up pairs"));
-  return { content: [tools, tables], title: "Intents", keys: {} };
+  return { content: [welcome(), resizeCard(), tools, tables], title: "Intents", keys: {} };
 }
 
 function welcome() {

@@ -1,0 +1,182 @@
+"""Coarser and finer: what to merge or split so that there are fewer or more new intents, without another fit.
+
+Only new intents that nobody has accepted are merged or split: on the others a person has decided. What comes of it is
+ordinary decisions, recorded together, so that one undo takes all of them back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from newfound.algorithms.intent_tree import Group, IntentTree
+from newfound.errors import DecisionError
+from newfound.intents.examples import exemplars
+from newfound.intents.naming import name_intents
+from newfound.model.types import AssignedUtterance
+from newfound.review.checks import MAX_PARTS
+from newfound.review.decisions import Decision
+from newfound.review.proposals import MAX_DESCRIBING_UTTERANCES
+from newfound.review.reviewed import ReviewedModel
+from newfound.review.views import Change, EstimatedNumber, Part, Resizing
+
+if TYPE_CHECKING:
+    from newfound.review.queries import ReviewView
+
+MIN_NEW_INTENTS = 2
+MAX_RATIO_TO_PRESENT = 3  # of the largest number that is offered, to the present number
+MAX_EXAMPLES = 2  # utterances that are shown of an intent
+MAX_RATIO_IF_SURE = 1.5  # of the upper to the lower end of the interval around the estimated number
+
+
+class Resizer:
+    """Proposes decisions that lead to a number of new intents, for one version of a review."""
+
+    def __init__(self, view: ReviewView) -> None:
+        """Take a view of the review; the tree over its new intents is computed once, when it is first used."""
+        self._view = view
+        self._lock = Lock()
+        self._previews: dict[int, Resizing] = {}
+        self._names: dict[Group, str] = {}  # of parts of intents; a part keeps its name whatever number is asked for
+        review = view.reviewed.review
+        self._present = len(view.names) - len(review.known)
+        self._undecided = [
+            number
+            for number, name in enumerate(view.names)
+            if review.status(name) == "new" and view.describer.rows(number)
+        ]
+        # Accepted intents, and those without utterances.
+        self._untouched = self._present - len(self._undecided)
+
+    @cached_property
+    def _tree(self) -> IntentTree:
+        view = self._view
+        rows = [view.describer.rows(number) for number in self._undecided]
+        moved_alone = [i for i in range(len(rows)) if self._name_of(i) in view.reviewed.review.created]
+        most = len(rows) + (MAX_RATIO_TO_PRESENT - 1) * self._present
+        return IntentTree(view.session.vectors, rows, whole=moved_alone, most=most, most_parts=MAX_PARTS)
+
+    def preview(self, n_new: int | None = None) -> Resizing:
+        """Return what would be merged or split, with the sizes that the intents would have.
+
+        Args:
+            n_new: The wanted number of new intents, accepted ones included; by default the present number.
+
+        Raises:
+            DecisionError: So few or so many new intents are not possible.
+        """
+        wanted = self._present if n_new is None else n_new
+        with self._lock:
+            if wanted not in self._previews:
+                self._previews[wanted] = self._preview(wanted)
+            return self._previews[wanted]
+
+    def _preview(self, wanted: int) -> Resizing:
+        fewest = min(self._present, max(MIN_NEW_INTENTS, self._untouched + self._tree.fewest))
+        most = self._untouched + self._tree.most
+        if not fewest <= wanted <= most:
+            raise DecisionError(f"{wanted} new intents are not possible here; choose a number from {fewest} to {most}")
+        decisions = self._decisions(wanted)
+        return Resizing(
+            self._view.version,
+            self._present,
+            wanted,
+            fewest,
+            most,
+            estimated_number(self._view.reviewed.provenance),
+            self._changes(decisions) if decisions else (),
+            tuple(decisions),
+        )
+
+    def _decisions(self, wanted: int) -> list[Decision]:
+        self._name_parts(wanted - self._present)
+        groups = self._tree.groups(wanted - self._untouched)
+        parts: dict[int, list[Group]] = {}
+        for group in groups:
+            parts.setdefault(group.intents[0], []).append(group)
+        merges = [self._merge(group) for group in groups if len(group.intents) > 1]
+        return merges + [self._split(intent, own) for intent, own in parts.items() if len(own) > 1]
+
+    def _merge(self, group: Group) -> Decision:
+        """Merge intents into the largest of them."""
+        names = sorted(map(self._name_of, group.intents), key=lambda name: -self._sizes[name])
+        return Decision("merge", {"intents": names[1:], "into": names[0]})
+
+    def _split(self, intent: int, parts: Sequence[Group]) -> Decision:
+        parts = sorted(parts, key=lambda part: -len(part.rows))
+        into = {self._names[part]: self._central(part.rows, MAX_DESCRIBING_UTTERANCES) for part in parts}
+        return Decision("split", {"intent": self._name_of(intent), "into": into})
+
+    def _name_parts(self, splits: int) -> None:
+        """Name the parts of the first splits, in their order; a part may have the name of what it is a part of."""
+        utterances = self._view.describer.utterances
+        for split in self._tree.splits[:splits] if splits > 0 else ():
+            if split.parts[0] in self._names:
+                continue
+            whole = self._names.get(split.group) or self._name_of(split.group.intents[0])
+            texts = [[utterances[row].text for row in part.rows] for part in split.parts]
+            names = name_intents(texts, taken={*self._view.names, *self._names.values()} - {whole})
+            self._names |= dict(zip(split.parts, names, strict=True))
+
+    def _changes(self, decisions: Sequence[Decision]) -> tuple[Change, ...]:
+        """Return what each decision does, by applying all of them to a copy of the review."""
+        reviewed = self._view.reviewed
+        review = deepcopy(reviewed.review)
+        for decision in decisions:
+            review.apply(decision)
+        sizes = _sizes(ReviewedModel(reviewed.model, review, vectors_of=reviewed.vectors_of).assigned)
+        changes = []
+        for decision in decisions:
+            arguments = decision.arguments
+            if decision.kind == "merge":
+                before, into = [arguments["into"], *arguments["intents"]], arguments["into"]
+                after = [Part(into, sizes[into], self._examples(into))]
+            else:
+                before = [arguments["intent"]]
+                after = [Part(n, sizes[n], tuple(texts[:MAX_EXAMPLES])) for n, texts in arguments["into"].items()]
+            shown = tuple(Part(name, self._sizes[name], self._examples(name)) for name in before)
+            changes.append(Change("merge" if decision.kind == "merge" else "split", shown, tuple(after)))
+        return tuple(changes)
+
+    @cached_property
+    def _sizes(self) -> Counter[str]:
+        return _sizes(self._view.describer.utterances)
+
+    def _name_of(self, intent: int) -> str:
+        return self._view.names[self._undecided[intent]]
+
+    def _examples(self, name: str) -> tuple[str, ...]:
+        return tuple(self._central(self._view.describer.rows(self._view.number(name)), MAX_EXAMPLES))
+
+    def _central(self, rows: Sequence[int], count: int) -> list[str]:
+        """Return central utterances that differ from one another."""
+        texts, x = [self._view.describer.utterances[row].text for row in rows], self._view.session.vectors[list(rows)]
+        return [texts[i] for i in exemplars(x, x.mean(0), texts, count=count)]
+
+
+def _sizes(utterances: Sequence[AssignedUtterance]) -> Counter[str]:
+    """Return how often utterances of each intent occurred."""
+    sizes = Counter[str]()
+    for utterance in utterances:
+        if utterance.intent is not None:
+            sizes[utterance.intent] += utterance.count
+    return sizes
+
+
+def estimated_number(provenance: Mapping[str, Any]) -> EstimatedNumber | None:
+    """Return the number of new intents that was estimated before the fit; None if it was given, or is not recorded.
+
+    Args:
+        provenance: The provenance of a model, which comes from a file and may hold anything.
+    """
+    estimate = provenance.get("estimate")
+    if not isinstance(estimate, dict):
+        return None
+    n_new, low, high = (estimate.get(key) for key in ("n_new", "low", "high"))
+    if not (isinstance(n_new, int) and isinstance(low, int) and isinstance(high, int)):
+        return None
+    return EstimatedNumber(n_new, low, high, is_unsure=high > MAX_RATIO_IF_SURE * low)

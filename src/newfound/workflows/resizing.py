@@ -1,0 +1,69 @@
+"""Coarser and finer: merge or split the new intents of a model until there are as many as wanted, without a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from newfound.model.about import loading
+from newfound.training.progress import Reporter
+
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+    from newfound.review.entries import Entry
+    from newfound.review.views import Resizing
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeRequest:
+    """Which model, and how many new intents it is to have.
+
+    Attributes:
+        model: The model folder.
+        to: The wanted number of new intents, accepted ones included; None only says what is possible.
+        author: Who decides; needed unless it is a preview.
+        preview: Record nothing.
+        encoder: Where the model's encoder lies, if it cannot be found.
+    """
+
+    model: str | Path
+    to: int | None = None
+    author: str = ""
+    preview: bool = False
+    encoder: str | Encoder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeResult:
+    """What leads to the wanted number of new intents.
+
+    Attributes:
+        resizing: The present number, the possible ones, what was estimated, and what is merged or split.
+        entries: The recorded decisions; empty if nothing was recorded. One undo takes all of them back.
+    """
+
+    resizing: Resizing
+    entries: tuple[Entry, ...]
+
+
+def resize(request: ResizeRequest, *, reporter: Reporter | None = None) -> ResizeResult:
+    """Merge or split new intents that nobody has accepted, as decisions of the review.
+
+    Args:
+        request: Which model, and how many new intents it is to have.
+        reporter: Is told nothing, as nothing takes long.
+
+    Raises:
+        DecisionError: So few or so many new intents are not possible, there are so many already, or nobody decides.
+    """
+    from newfound.review.session import ReviewSession
+
+    with loading(request.model):
+        session = ReviewSession(request.model, encoder=request.encoder)
+        view = session.view()
+        resizing = view.resizer.preview(request.to)
+    if request.preview or request.to is None:
+        return ResizeResult(resizing, ())
+    entries = session.resize(request.to, author=request.author, expected_version=view.version)
+    return ResizeResult(resizing, tuple(entries))

@@ -1,0 +1,123 @@
+"""Coarser and finer over HTTP and on the page."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from browsing import decisions, said, to_view
+from serving import client_of, server_of
+
+from newfound.methods.kmeans import KMeans
+
+pytest_plugins = ["browsing_fixtures"]
+
+
+@pytest.fixture(scope="module")
+def many(tiny_encoder, themed, tmp_path_factory):
+    """A model folder with five new intents and an unsure estimate of their number; not to be changed."""
+    folder = tmp_path_factory.mktemp("many") / "model"
+    method = KMeans(n_new=5, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
+    method.fit(themed.texts, themed.labels).save(folder)
+    about = json.loads((folder / "model.json").read_text())
+    about["provenance"]["estimate"] = {"n_new": 5, "low": 2, "high": 9}
+    (folder / "model.json").write_text(json.dumps(about))
+    return folder
+
+
+@pytest.fixture
+def folder(many, tmp_path):
+    return shutil.copytree(many, tmp_path / "model")
+
+
+@pytest.fixture
+def resizing_page(browser, folder, tiny_encoder):
+    """The page of a model with five new intents; any error in its console fails the test."""
+    with server_of(folder, tiny_encoder) as address:
+        context = browser.new_context(viewport={"width": 390, "height": 860})
+        opened, problems = context.new_page(), []
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        opened.goto(address)
+        opened.fill("#author", "Ana")
+        yield opened
+        context.close()
+        assert problems == []
+
+
+def test_over_http(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder) as client:
+        present = client.get("/v1/review/resize").json()
+        assert (present["present"], present["n_new"], present["fewest"], present["changes"]) == (5, 5, 2, [])
+        assert present["estimate"] == {"n_new": 5, "low": 2, "high": 9, "is_unsure": True}
+        preview = client.get("/v1/review/resize", params={"to": 3}).json()
+        assert sum(len(c["before"]) - len(c["after"]) for c in preview["changes"]) == 2
+        body = {"author": "ana", "version": preview["version"], "to": 3}
+        accepted = preview["changes"][0]["before"][0]["name"]
+        other = {"author": "bo", "version": 0, "decisions": [{"accept": accepted}]}
+        assert client.post("/v1/review/decisions", json=other).status_code == 200
+        refused = client.post("/v1/review/resize", json=body)
+        assert refused.status_code == 409
+        assert f"bo accepted {accepted} in the meantime" in refused.json()["detail"]
+        body["version"] = client.get("/v1/review/resize").json()["version"]
+        for to, status in ((1, 422), (5, 422), (99, 422), (3, 200)):
+            assert client.post("/v1/review/resize", json={**body, "to": to}).status_code == status
+        state = client.get("/v1/review/state").json()
+        assert state["progress"]["new"] == 3
+        undone = client.post("/v1/review/undo", json={"author": "ana", "version": state["version"]}).json()
+        assert {entry["kind"] for entry in undone["entries"]} == {"merge"}
+        assert undone["undone"] == undone["entries"][-1]
+        assert client.get("/v1/review/state").json()["progress"]["new"] == 5
+
+
+def new_intents(page):
+    return page.locator("table").first.locator("tbody a.name").all_text_contents()
+
+
+def test_by_keyboard_on_the_page(resizing_page):
+    page = resizing_page
+    page.wait_for_selector("#resize:not([disabled])")
+    before = new_intents(page)
+    assert len(before) == 5
+    card = page.locator(".resize")
+    assert "about 5, between 2 and 9 in nine of ten cases" in card.inner_text()
+    assert card.locator(".badge.warn").inner_text() == "unsure"
+    page.focus("#resize")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".chosen:has-text('3 new intents, 2 fewer than now')")
+    page.wait_for_selector("#apply-resize:not([disabled])")
+    assert page.locator("#resize-preview [data-kind=merge]").count() >= 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert decisions(page) == [], "a preview records nothing"
+    page.focus("#apply-resize")
+    page.keyboard.press("Enter")
+    said(page, "3 new intents now")
+    page.wait_for_selector("h2:has-text('New intents (3)')")
+    page.wait_for_selector(".chosen:has-text('3 new intents now')")
+    page.click("#undo-said")
+    said(page, "Undone")
+    page.wait_for_selector("h2:has-text('New intents (5)')")
+    assert sorted(new_intents(page)) == sorted(before)
+    page.wait_for_selector("#finer:not([disabled])")
+    page.click("#finer")
+    page.wait_for_selector("#resize-preview [data-kind=split]")
+    page.click("text=Leave it as it is")
+    page.wait_for_selector("#resize-preview:empty", state="attached")
+    assert all(entry["undone_by"] for entry in decisions(page))
+
+
+def test_a_preview_that_is_out_of_date_is_refused_on_the_page(resizing_page):
+    page = resizing_page
+    page.wait_for_selector("#coarser:not([disabled])")
+    page.click("#coarser")
+    page.wait_for_selector("#apply-resize:not([disabled])")
+    page.route("**/v1/review/news*", lambda route: route.abort())  # what the other person does is not seen
+    body = {"author": "Bo", "version": 0, "decisions": [{"accept": new_intents(page)[0]}]}
+    answer = page.request.post(page.url.split("#")[0] + "v1/review/decisions", data=body)
+    assert answer.ok, answer.text()
+    page.click("#apply-resize")
+    said(page, "Bo accepted")
+    to_view(page, "history")
+    page.wait_for_selector("tr[data-kind=accept]")
+    assert [entry["kind"] for entry in decisions(page)] == ["accept"]
