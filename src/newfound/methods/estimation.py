@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import torch.nn.functional as F
 
 from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
+from newfound.algorithms.languages import without_languages
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Encoder
+from newfound.encoders.languages import likely_languages
 from newfound.errors import SettingsError
 
 
@@ -34,7 +37,11 @@ def estimate_for(
         raise SettingsError(
             "without known intents the strategy drop has nothing to start from; say how many intents are expected"
         )
-    vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
+    x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat
+    languages = likely_languages(encoder, corpus.texts)
+    if languages is not None:
+        x = without_languages(F.normalize(x, dim=-1), languages)
+    vectors = x.numpy()
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
     y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
     return estimate_n_new(
