@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from sklearn.metrics import adjusted_rand_score
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.languages import assign_languages, without_languages
+from newfound.algorithms.languages import assign_languages, without_languages, without_translations
 
 
 def spoken(lacking: tuple[tuple[int, int], ...] = (), seed: int = 0):
@@ -46,3 +46,9 @@ def test_what_is_left_has_unit_length_and_no_mean():
     left = without_languages(x, language)
     torch.testing.assert_close(left.norm(dim=-1), torch.ones(300))
     assert all(left[language == i].mean(0).norm() < 0.2 for i in range(3))
+
+
+def test_a_request_in_another_language_is_a_repeat():
+    """Rows 0 and 1 say the same in two languages, rows 2 and 3 in one; row 4 says something else."""
+    x = F.normalize(torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0], [-1.0, 0.0]]), dim=-1)
+    assert without_translations(x, torch.tensor([0, 1, 0, 0, 1])).tolist() == [0, 2, 3, 4]

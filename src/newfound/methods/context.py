@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.languages import without_languages
+from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
 from newfound.encoders.encoder import Encoder, Features, Tune
 from newfound.encoders.ragged import Batch, RaggedBatches
@@ -146,7 +146,7 @@ class FitContext:
 
     def language_free(self, x: Tensor) -> Tensor:
         """Return vectors [n, d] of the whole corpus without their language; x itself if there is only one."""
-        return x if self.languages is None else without_languages(x, self.languages)
+        return x if self.languages is None else without_languages(x, assign_languages(x, self.languages))
 
     def silhouette(self, network: IntentNetwork, of: str) -> float:
         """Silhouette of the validation data under their predicted intents; `of` is "new" (unlabelled rows) or "all".

@@ -6,7 +6,7 @@ import numpy as np
 import torch.nn.functional as F
 
 from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
-from newfound.algorithms.languages import without_languages
+from newfound.algorithms.languages import assign_languages, without_languages, without_translations
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Encoder
@@ -38,12 +38,16 @@ def estimate_for(
             "without known intents the strategy drop has nothing to start from; say how many intents are expected"
         )
     x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat
-    languages = likely_languages(encoder, corpus.texts)
-    if languages is not None:
-        x = without_languages(F.normalize(x, dim=-1), languages)
-    vectors = x.numpy()
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
     y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
+    likely = likely_languages(encoder, corpus.texts)
+    if likely is not None:
+        language = assign_languages(x, likely)
+        x = without_languages(F.normalize(x, dim=-1), language)
+        if not corpus.intents:
+            rows = without_translations(x, language)
+            x, y = x[rows], y[rows.numpy()]
+    vectors = x.numpy()
     return estimate_n_new(
         vectors[y >= 0],
         y[y >= 0],
