@@ -152,7 +152,10 @@ def print_table(lines: list[dict[str, float | str]]) -> None:
         groups[str(line["setting"]), str(line["variant"])].append(line)
     print("| setting | variant | new intents | found | OOD ACC | ALL ACC | runs |")
     print("|---|---|---|---|---|---|---|")
-    for (setting, variant), group in groups.items():
+    for setting, variant in product(SETTINGS, VARIANTS):
+        group = groups[setting, variant]
+        if not group:
+            continue
         means = [np.mean([float(line.get(key, np.nan)) for line in group]) for key in ("intents", "found")]
         scores = [np.mean([float(line.get(key, np.nan)) for line in group]) for key in ("ood_acc", "all_acc")]
         shown = [*(f"{mean:.1f}" for mean in means), *("–" if np.isnan(score) else f"{score:.1f}" for score in scores)]

@@ -117,6 +117,8 @@ def test_a_model_with_a_prompt_predicts_alike_from_its_folder(prompted_folder, t
     loaded = load(tmp_path / "model")
     assert loaded.encoder.prompt == PROMPT
     np.testing.assert_allclose(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-5)
+    loaded.model.save(tmp_path / "again", with_encoder=True)
+    assert load(tmp_path / "again").encoder.prompt == PROMPT
 
 
 def test_an_exported_model_has_the_prompt_in_its_tokenizer(prompted_folder, tmp_path):

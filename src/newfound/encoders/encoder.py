@@ -83,7 +83,7 @@ class Encoder:
         self._hashed: tuple[list[tuple[int, int]], str] | None = None
         self.cache = cache
         self._st = sentence_transformer.eval().requires_grad_(False)
-        self.model: Any = _backbone(sentence_transformer)
+        self.model: Any = next(iter(sentence_transformer)).auto_model
         self.tokenizer: Any = sentence_transformer.tokenizer
         self.pooling = pooling or _pooling_of(sentence_transformer)
         self.normalize = any(type(module).__name__ == "Normalize" for module in sentence_transformer)
@@ -203,7 +203,8 @@ class Encoder:
         """Write the encoder to a folder that `load_encoder` can read."""
         with self.without_prompt():  # it is written where sentence-transformers looks for it
             self._st.save(str(folder), create_model_card=False, safe_serialization=True)
-        write_prompt(folder, self.prompt)
+        if self.is_splittable():  # otherwise sentence-transformers adds its own
+            write_prompt(folder, self.prompt)
 
     def tune(self, text: str) -> Tune:
         """Parse the setting `tune` for this encoder.
@@ -450,11 +451,6 @@ def _is_the_one(encoder: Encoder, prompt: str, weights_hash: str | None) -> bool
         encoder.add_prompt(prompt)
         return weights_hash is None or encoder.weights_hash() == weights_hash
     return weights_hash is None
-
-
-def _backbone(st: Any) -> Any:
-    first = next(iter(st))
-    return first.auto_model
 
 
 def _pooling_of(st: Any) -> Pooling:
