@@ -10,6 +10,7 @@ same sentences in every language: every second sentence is for tuning (--part tu
 are for the figures in the documentation.
 
     settings   english labels   nine languages, known intents are labelled in English
+               english labels, n   the same, and the number of new intents is given
                all labels       nine languages, known intents are labelled in all of them
                no labels        nine languages, no intent is known
                no labels, n     the same, and the number of intents is given
@@ -42,6 +43,7 @@ from newfound.paths import feature_cache_dir
 
 SETTINGS = (
     "english labels",
+    "english labels, n",
     "all labels",
     "two languages",
     "no labels",
@@ -101,9 +103,8 @@ def measure(encoder: Encoder, part: str, setting: str, variant: str, seed: int) 
     ]
     known = sorted({label for label in labels if label is not None})
     texts = [row["text"] for row in rows]
-    method = Consensus(
-        encoder=encoder, tune="heads", n_new=len(intents) if setting.endswith(", n") else "auto", seed=seed
-    )
+    n_new = len(intents) - len(known) if setting.endswith(", n") else "auto"
+    method = Consensus(encoder=encoder, tune="heads", n_new=n_new, seed=seed)
     if variant == "after":
         method.fit(texts, labels)
     else:
