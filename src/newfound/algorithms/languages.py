@@ -1,8 +1,8 @@
 """Takes the language out of vectors, so that an intent in several languages is one cluster.
 
 A multilingual encoder gives texts of one meaning similar vectors in all languages, and yet texts of one language lie
-closer together. What the texts of a language have in common is their mean, which is subtracted. In trials with k-means on
-the tuning sentences of xSID, no other way was better throughout: not means over shared clusters, nor projecting the
+closer together. What the texts of a language have in common is their mean, which is subtracted. In trials with k-means
+on the tuning sentences of xSID, no other way was better throughout: not means over shared clusters, nor projecting the
 vectors away from the differences of the means, which was worse where languages differ in their intents.
 """
 
