@@ -13,7 +13,9 @@ from torch import Tensor
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
+from newfound.encoders.identification import UNKNOWN
 from newfound.intents.description import IntentDescriber
+from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import FitContext
 from newfound.model.arrays import best_of
@@ -220,7 +222,14 @@ def _described(
         near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
         return near
 
-    found = name_intents(texts[len(known) :], taken=known, others=texts[: len(known)], likeness=likeness)
+    spoken = languages_of([u.text for u in utterances if u.labelled])
+    found = name_intents(
+        texts[len(known) :],
+        taken=known,
+        others=texts[: len(known)],
+        likeness=likeness,
+        language=spoken[0] if spoken else UNKNOWN,
+    )
     names = [*known, *found]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [
