@@ -31,6 +31,7 @@ import os
 from collections import Counter, defaultdict
 from itertools import product
 from pathlib import Path
+from typing import Literal
 from unittest.mock import patch
 
 import numpy as np
@@ -103,7 +104,7 @@ def measure(encoder: Encoder, part: str, setting: str, variant: str, seed: int) 
     ]
     known = sorted({label for label in labels if label is not None})
     texts = [row["text"] for row in rows]
-    n_new = len(intents) - len(known) if setting.endswith(", n") else "auto"
+    n_new: int | Literal["auto"] = len(intents) - len(known) if setting.endswith(", n") else "auto"
     method = Consensus(encoder=encoder, tune="heads", n_new=n_new, seed=seed)
     if variant == "after":
         method.fit(texts, labels)

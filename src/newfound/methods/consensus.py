@@ -296,7 +296,7 @@ class Consensus(Discoverer):
             return y  # labels of one language do not show what other languages are like
         given = context.y.to(x.device)
         found = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
-        context.estimates["known_precision"] = found.precision
+        context.estimates.update(known_precision=found.precision, known_accuracy=found.accuracy)
         rows = ((given < 0) & (y >= 0) & (y < context.n_known)).nonzero().squeeze(1)
         y = y.clone()
         y[rows[~found.accepts(x[rows], y[rows])]] = -1
@@ -328,6 +328,7 @@ class Consensus(Discoverer):
             context.y,
             context.n_new,
             partial(derive, context.seed, "trial"),
+            mixed=self.logs == "mixed",
             trained=bool(context.tune.layers),
             neighbours=self.neighbours,
         )

@@ -21,7 +21,7 @@ from newfound.methods.context import FitContext
 from newfound.model.arrays import best_of
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.probabilities import reliability_of, with_reliability
+from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temperature_of, with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.text import is_wordless
 
@@ -44,6 +44,7 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, network, x)
     with torch.inference_mode():
+        temperature = _temperature(context, network, x, temperature)
         taught = (network.classifier(x) / temperature).softmax(1)
         is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
         reliability = _reliability(context, taught, is_new)
@@ -141,7 +142,17 @@ def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> 
     if "label_accuracy" not in context.estimates:
         return 1.0
     logs = probabilities[context.unlabelled_rows.to(probabilities.device)]
-    return round(reliability_of(logs, is_new, context.estimates["label_accuracy"]), 4)
+    trust = 1.0 if "no_intent" in context.estimates else TRUST_IN_LABELS  # in mixed logs nothing else is known
+    return round(reliability_of(logs, is_new, context.estimates["label_accuracy"], trust=trust), 4)
+
+
+def _temperature(context: FitContext, network: IntentNetwork, x: Tensor, temperature: float) -> float:
+    """The temperature of the softmax; with it, known intents in the logs are as probable as they are right."""
+    if "known_accuracy" not in context.estimates:
+        return temperature
+    cosines = network.classifier(x[context.unlabelled_rows.to(x.device)]).float()
+    is_known = cosines.argmax(1) < context.n_known
+    return temperature_of(cosines[is_known], context.estimates["known_accuracy"], temperature)
 
 
 def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> None:
