@@ -43,13 +43,13 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, network, x)
+    limits = _Limits.of(context, network, x, corpus)
     with torch.inference_mode():
-        temperature = _temperature(context, network, x, temperature)
+        temperature = _temperature(context, network, x[(~limits.outside & (context.y < 0)).to(x.device)], temperature)
         taught = (network.classifier(x) / temperature).softmax(1)
         is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
         reliability = _reliability(context, taught, is_new)
         probabilities = with_reliability(taught, is_new, reliability).cpu()
-    limits = _Limits.of(context, network, x, corpus)
     probabilities = probabilities.masked_fill(limits.outside[:, None], 0.0)
     identity = context.run.identity
     provenance = {
@@ -147,10 +147,10 @@ def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> 
 
 
 def _temperature(context: FitContext, network: IntentNetwork, x: Tensor, temperature: float) -> float:
-    """The temperature of the softmax; with it, known intents in the logs are as probable as they are right."""
+    """The temperature of the softmax; with it, rows x [m, d] of the logs in known intents are as sure as right."""
     if "known_accuracy" not in context.estimates:
         return temperature
-    cosines = network.classifier(x[context.unlabelled_rows.to(x.device)]).float()
+    cosines = network.classifier(x).float()
     is_known = cosines.argmax(1) < context.n_known
     return temperature_of(cosines[is_known], context.estimates["known_accuracy"], temperature)
 
