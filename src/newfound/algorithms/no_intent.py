@@ -22,8 +22,9 @@ from newfound.algorithms.neighbours import nearest
 COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent that are found
 MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
 MAX_ROWS_COMPARED = 10_000
-MIN_LABELLED = 30  # rows to compare with
-SHARE_WITHOUT_LABELS = 0.05  # of the logs: nothing says how many rows have no intent
+MIN_LABELLED = 20  # rows to compare with
+DEVIATIONS_WITHOUT_LABELS = 2.5  # below the median, where too few rows are labelled: only what is far from everything
+NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -44,16 +45,15 @@ def rows_of_no_intent(values: Floats, is_labelled: Bools, share: float | None = 
     Args:
         values: How typical each row is, [n], for instance its density.
         is_labelled: Which rows are labelled; they are never returned.
-        share: Of the logs that is wanted; None finds as many as the comparison with labelled rows says, or a small
-            share where too few rows are labelled.
+        share: Of the logs that is wanted; None finds as many as the comparison with labelled rows says, or what is far
+            from everything where too few rows are labelled.
     """
     logs = values[~is_labelled]
     if not len(logs):
         return np.zeros(len(values), dtype=np.bool_)
-    if share is None and is_labelled.sum() < MIN_LABELLED:
-        share = SHARE_WITHOUT_LABELS
     if share is None:
-        limit = excess_limit(logs, values[is_labelled])
+        few = is_labelled.sum() < MIN_LABELLED
+        limit = outlier_limit(logs) if few else excess_limit(logs, values[is_labelled])
         below: Bools = values < limit
         return below & ~is_labelled
     count = round(share * len(logs))
@@ -61,6 +61,12 @@ def rows_of_no_intent(values: Floats, is_labelled: Bools, share: float | None = 
     chosen = np.zeros(len(values), dtype=np.bool_)
     chosen[order] = True
     return chosen
+
+
+def outlier_limit(values: Floats) -> float:
+    """Return a limit far below most values: some median absolute deviations below the median."""
+    median = float(np.median(values))
+    return median - DEVIATIONS_WITHOUT_LABELS * NORMAL * float(np.median(np.abs(values - median)))
 
 
 def excess_limit(logs: Floats, labelled: Floats) -> float:

@@ -1,12 +1,14 @@
-"""Two ways from vectors and some labels to labels of all rows, and which of them fits the data at hand.
+"""Three ways from vectors and some labels to labels of all rows, and which of them fits the data at hand.
 
     divided   tell first which rows of the logs belong to known intents (by labelled neighbours); cluster the others
+    around    the same, but known intents are told by clusterings that start at the labels
     joint     cluster all rows at once, half of the clusterings starting at the labels; labels name the clusters
 
-With many labels, dividing first is better; with few, neighbours do not tell known from new, and what is divided wrongly
-stays wrong. In between the known intents say which way fits: where clusterings that see no label find most of the
-labelled rows in one cluster for each intent, all rows can be clustered at once. The limits were chosen on the corpora
-of benchmarks/everyday. (Hiding some known intents and trying both ways was too noisy to choose by.)
+With many labels, dividing by neighbours is better; with few, neighbours do not tell known from new. Clustering all rows
+at once is best where clusterings from different starts agree with each other; in a long tail or in noisy logs they do
+not. In between the known intents say which way fits: where clusterings that see no label find most of the labelled rows
+in one cluster for each intent, all rows can be clustered at once. The limits were chosen on the corpora of
+benchmarks/everyday. (Hiding some known intents and trying all ways was too noisy to choose by.)
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. Labels of all rows are known
 intents, and new ones from n_known on.
@@ -33,13 +35,14 @@ from newfound.algorithms.ensembles import (
     views,
 )
 
-Way = Literal["divided", "joint"]
+Way = Literal["divided", "around", "joint"]
 Seeds = Callable[..., int]  # a seed for each purpose
 
 MAX_TRIAL_ROWS = 6_000
 FEW_LABELS, MANY_LABELS = 8, 15  # of the typical known intent
 MIN_SHARE_FOUND = 0.75  # of labelled rows, by clusterings that do not see the labels
-MIN_CONSISTENCY_OF_FREE = 0.75  # adjusted Rand index
+MIN_CONSISTENCY_OF_FREE = 0.75  # adjusted Rand index of free clusterings that take part in the joint ensemble
+MIN_CONSISTENCY_OF_JOINT = 0.85  # of free clusterings, for the joint way to be chosen
 
 
 def cluster_ensemble(
@@ -84,24 +87,50 @@ def choose_way(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> 
         seeds: Gives a seed for each purpose.
     """
     labels = float(torch.bincount(y[y >= 0], minlength=n_known).float().median())
-    if labels < FEW_LABELS:
-        return "joint", f"there are only {labels:.0f} labels for the typical known intent"
+    few = f"there are only {labels:.0f} labels for the typical known intent"
     if labels >= MANY_LABELS:
         return "divided", f"there are {labels:.0f} labels for the typical known intent"
-    if n_known < n_new:
-        return "joint", f"most intents are new, and there are only {labels:.0f} labels for the typical known one"
+    if labels >= FEW_LABELS and n_known < n_new:
+        return "joint", f"most intents are new, and {few}"
     generator = torch.Generator().manual_seed(seeds("rows"))
     rows = torch.randperm(len(x), generator=generator)[:MAX_TRIAL_ROWS].to(x.device)
     k = min(n_known + n_new, len(rows))
     free = [label_freely(view, k, seed=seeds(i, run)) for i, view in enumerate(views(x[rows])) for run in range(2)]
     refined = [labelling.refined for labelling in free]
+    agree = consistency(refined) >= MIN_CONSISTENCY_OF_JOINT
+    if labels < FEW_LABELS:
+        reason = f"clusterings from different starts {'agree' if agree else 'disagree'}"
+        return "joint" if agree else "around", f"{few}, and {reason}"
     is_even = is_more_consistent(refined, [labelling.kmeans for labelling in free])
     clusters = consensus_clustering(refined, k, seed=seeds("consensus"))
     share = share_found(clusters, y[rows], n_known)
     reason = f"clusterings without labels find {share:.0%} of the labelled utterances"
-    if is_even and share >= MIN_SHARE_FOUND:
+    if is_even and agree and share >= MIN_SHARE_FOUND:
         return "joint", reason
     return "divided", reason if is_even else f"{reason}, and intents are of very different sizes"
+
+
+def recognise_around(
+    x: Tensor, y: Tensor, n_known: int, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10
+) -> Tensor:
+    """Return y in which rows have the known intent that most clusterings around the labels put them into.
+
+    Args:
+        x: Vectors of all rows.
+        y: Labels of all rows.
+        n_known: How many known intents there are.
+        k: How many intents there are, known and new.
+        runs: Clusterings of each view.
+        seeds: Gives a seed for each purpose.
+        neighbours: Over which the second view averages.
+    """
+    votes = torch.zeros(len(x), n_known + 1, device=x.device)
+    for i, view in enumerate(views(x, neighbours=neighbours)):
+        for run in range(runs):
+            found = label_around(view, y, n_known, k, seed=seeds("around", i, run)).kmeans
+            votes += one_hot_or_zero(found.clamp(max=n_known), n_known + 1)
+    count, intent = votes[:, :n_known].max(1)
+    return torch.where((y < 0) & (count > runs), intent, y)  # most of twice as many clusterings as runs
 
 
 def share_found(clusters: Tensor, y: Tensor, n_known: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from torch import Tensor
@@ -27,7 +27,7 @@ from newfound.algorithms.label_accuracy import estimate_label_accuracy
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.no_intent import precise_recognition
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
-from newfound.algorithms.ways import Seeds, Way, choose_way, cluster_ensemble, joint_ensemble
+from newfound.algorithms.ways import Seeds, Way, choose_way, cluster_ensemble, joint_ensemble, recognise_around
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Tune
@@ -63,9 +63,10 @@ class Consensus(Discoverer):
     Attributes:
         logs: What the logs hold: "mixed", utterances of known intents too; or "novel", new intents only (the paper's
             setting).
-        way: In mixed logs, "divided" tells first which utterances belong to known intents and clusters the others;
-            "joint" clusters everything at once and lets labels name the clusters; "auto" takes the way that fits the
-            number of labels and how clearly the known intents are clusters.
+        way: In mixed logs, "divided" tells first which utterances belong to known intents, by their labelled
+            neighbours, and clusters the others; "around" does the same by clusterings around the labels; "joint"
+            clusters everything at once and lets labels name the clusters; "auto" takes the way that fits the number of
+            labels, how far clusterings agree, and how clearly the known intents are clusters.
         sizes: Of the new intents: "estimated" from how consistent the clusterings are, or taken to be "equal".
         no_intent: Rows of the logs that belong to no intent: "auto" puts aside what is less typical than labelled
             utterances lead one to expect, a share puts aside that share of the logs, and "none" nothing. Logs that hold
@@ -88,7 +89,7 @@ class Consensus(Discoverer):
     """
 
     logs: LogsHold = LOGS_HOLD
-    way: Literal["auto", "divided", "joint"] = "auto"
+    way: Way | Literal["auto"] = "auto"
     sizes: Sizes = "estimated"
     no_intent: OpenShare | Literal["auto", "none"] = NO_INTENT
     known_precision: OpenShare = 0.9
@@ -150,10 +151,11 @@ class Consensus(Discoverer):
         """
         y = context.y.to(x.device).clone()
         aside = self._put_aside(context, x)
-        joint = self._way(context, x) == "joint"
+        way = self._way(context, x)
+        joint = way == "joint"
         if self._may_hold_known(context) and not joint:
             kept = (~aside).nonzero().squeeze(1)
-            y[kept] = self._recognise(context, x[kept], y[kept], number)
+            y[kept] = self._recognise(context, x[kept], y[kept], number, around=way == "around")
             y = self._undecided_unless_typical(context, x, y)
         rows = (~aside if joint else ~aside & (y < 0)).nonzero().squeeze(1).cpu()
         agreement = torch.ones(len(y))
@@ -251,7 +253,7 @@ class Consensus(Discoverer):
             context.choices["way"] = self.way
             if self.way == "auto":
                 self._choose_way(context, x)
-        return "joint" if context.choices["way"] == "joint" else "divided"
+        return cast(Way, context.choices["way"])
 
     def _choose_way(self, context: FitContext, x: Tensor) -> None:
         seeds = partial(derive, context.seed, "ways")
@@ -261,11 +263,15 @@ class Consensus(Discoverer):
         what = {
             "joint": "Known and new intents are clustered together",
             "divided": "Utterances of known intents are recognised first, and the others clustered",
+            "around": "Utterances of known intents are recognised first, by clusterings around the labels",
         }[context.choices["way"]]
         context.run.reporter.note(f"{what}: {reason}.")
 
-    def _recognise(self, context: FitContext, x: Tensor, y: Tensor, number: int) -> Tensor:
+    def _recognise(self, context: FitContext, x: Tensor, y: Tensor, number: int, *, around: bool) -> Tensor:
         """Labels [n] in which rows of the logs that belong to known intents have them."""
+        if around:
+            k, seeds = context.n_known + context.n_new, partial(derive, context.seed, "known", number)
+            return recognise_around(x, y, context.n_known, k, self.runs, seeds, neighbours=self.neighbours)
         y = y.clone()
         seed = derive(context.seed, "known", number)
         y[y < 0] = recognise_known(x, y, context.n_known, neighbours=self.neighbours, seed=seed)
