@@ -105,7 +105,7 @@ def choose_way(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> 
     clusters = consensus_clustering(refined, k, seed=seeds("consensus"))
     share = share_found(clusters, y[rows], n_known)
     reason = f"clusterings without labels find {share:.0%} of the labelled utterances"
-    if is_even and agree and share >= MIN_SHARE_FOUND:
+    if is_even and share >= MIN_SHARE_FOUND:
         return "joint", reason
     return "divided", reason if is_even else f"{reason}, and intents are of very different sizes"
 
