@@ -191,7 +191,7 @@ def _reachable(experiment, epochs):
 @pytest.mark.parametrize(
     ("method", "variant", "told"),
     [
-        ("consensus", "mixed-30", {"logs": "mixed"}),
+        ("consensus", "mixed-30", {"logs": "mixed", "no_intent": "none"}),
         ("consensus", "default", {"logs": "novel"}),
         ("kmeans", "mixed-30", {}),
     ],
