@@ -115,6 +115,14 @@ def _own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _work_in_the_background_does_not_wait():
+    """The tests keep all cores busy, so that work with a low priority would take ten times as long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("newfound.serve.background.process.NICENESS", 0)
+        yield
+
+
 THEMES = {
     "pay": ["pay", "bill", "money", "late", "please", "today", "send", "card", "account"],
     "meter": ["meter", "read", "write", "high", "low", "new", "old", "visit", "book", "call"],

@@ -63,7 +63,9 @@ def ends(pid):
 # ---------------------------------------------------------------- the process
 
 
-def test_work_has_half_of_the_cores_and_a_low_priority_and_keeps_its_process():
+def test_work_has_half_of_the_cores_and_a_low_priority_and_keeps_its_process(monkeypatch):
+    monkeypatch.setattr("newfound.serve.background.process.NICENESS", 10)
+
     async def run():
         process, told = WorkProcess(), []
         first = await process.run(works.describe, lambda *report: told.append(report))

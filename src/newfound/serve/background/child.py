@@ -26,19 +26,19 @@ from newfound.training.progress import Task
 LENGTH = struct.Struct(">Q")  # before each message, in bytes
 MORE_THREADS = "RAYON_NUM_THREADS"  # of the tokenizers
 logger = logging.getLogger("newfound.serve")
-NICENESS = 10  # beside predictions that want all cores, it gets about a tenth of one, so that it comes to its end
 Send = Callable[..., None]
 
 
-def main(connection: socket.socket, threads: int) -> None:
+def main(connection: socket.socket, threads: int, niceness: int) -> None:
     """Do the work that arrives, one piece after the other, until there is no more.
 
     Args:
         connection: To the server.
         threads: How many threads the work may use.
+        niceness: By how much its priority is lower than the server's.
     """
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
     _limit_threads(threads)

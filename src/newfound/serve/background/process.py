@@ -20,6 +20,7 @@ from newfound.serve.background.child import LENGTH, main
 from newfound.threads import inference_threads
 from newfound.training.progress import Reporter
 
+NICENESS = 10  # beside predictions that want all cores, it gets about a tenth of one, so that it comes to its end
 SAFE_PATH = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
 PRELOADED = ["newfound.serve.background.work", "newfound.methods.consensus", "threadpoolctl"]
 Tell = Callable[..., None]  # is called with the kind of a report and its values
@@ -124,7 +125,7 @@ def _start_process(connection: socket.socket) -> BaseProcess:
     context: Any = multiprocessing.get_context(method)
     context.set_forkserver_preload(PRELOADED)
     threads = max(1, inference_threads() // 2)
-    process: BaseProcess = context.Process(target=main, args=(connection, threads), daemon=True)
+    process: BaseProcess = context.Process(target=main, args=(connection, threads, NICENESS), daemon=True)
     with _starting:
         before = os.environ.get(SAFE_PATH)
         os.environ[SAFE_PATH] = "1"
