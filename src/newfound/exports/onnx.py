@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from newfound.defaults import Precision
 from newfound.errors import EncoderError, MissingExtra, ModelError
@@ -118,8 +119,21 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
         added = builder.add("MatMul", parts, weight, name=f"{name}.named")
         named = builder.add("Add", named, added)
         products += [f"{name}.cosines", f"{name}.named"]
-    builder.add("Where", has_content, named, builder.weight("zero", np.float32(0)), name=PROBABILITIES)
+    has_intent = _add_has_intent(builder, cosines, has_content, classifier.min_similarity)
+    builder.add("Where", has_intent, named, builder.weight("zero", np.float32(0)), name=PROBABILITIES)
     return products
+
+
+def _add_has_intent(builder: GraphBuilder, cosines: str, has_content: str, least: npt.NDArray[np.float32]) -> str:
+    """Add whether a text is similar enough to its closest intent, [texts, 1]. The graph cannot see words."""
+    if (least <= -1).all():
+        return has_content
+    axis = builder.weight("axis 1", [1])
+    closest = builder.add("ReduceMax", cosines, axis, keepdims=1)
+    wanted = builder.add(
+        "Gather", builder.weight("least similarity", least), builder.add("ArgMax", cosines, axis=1, keepdims=1)
+    )
+    return builder.add("And", has_content, builder.add("GreaterOrEqual", closest, wanted))
 
 
 def _add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:

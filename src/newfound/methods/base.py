@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus, Origin
-from newfound.defaults import LogsHold
+from newfound.defaults import LogsHold, NoIntent
 from newfound.encoders.encoder import (
     MAX_LENGTH,
     Encoder,
@@ -296,8 +296,20 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_new != "auto":
             return self.n_new
         logs = self._logs_hold()
-        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, self.seed, logs])
-        found = run.shared(key, lambda: estimate_for(corpus, encoder, logs_hold=logs, seed=self.seed))
+        key = repr(
+            [
+                "n_new",
+                corpus.fingerprint(),
+                run.identity["encoder"],
+                encoder.max_length,
+                self.seed,
+                logs,
+                self._no_intent(),
+            ]
+        )
+        found = run.shared(
+            key, lambda: estimate_for(corpus, encoder, logs_hold=logs, no_intent=self._no_intent(), seed=self.seed)
+        )
         self.estimate_ = found
         run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
@@ -313,6 +325,10 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""
         return "novel"
+
+    def _no_intent(self) -> NoIntent:
+        """Which utterances of the logs a method puts aside; most give every utterance an intent."""
+        return "none"
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}

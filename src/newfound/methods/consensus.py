@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,21 +25,21 @@ from newfound.algorithms.ensembles import (
 )
 from newfound.algorithms.label_accuracy import estimate_label_accuracy
 from newfound.algorithms.lexical import with_words
-from newfound.algorithms.no_intent import density, precise_recognition, rows_of_no_intent
+from newfound.algorithms.no_intent import precise_recognition
 from newfound.algorithms.recognition import absorb_into_known, recognise_known
 from newfound.algorithms.ways import Seeds, Way, choose_way, cluster_ensemble, joint_ensemble
 from newfound.data.corpus import Corpus
-from newfound.defaults import LOGS_HOLD, LogsHold
+from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Tune
 from newfound.errors import NothingToFineTuneOn
 from newfound.methods.asking import ask_about, moved_to_short_labels
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
+from newfound.methods.no_intent import put_aside
 from newfound.methods.settings import Count, CountOrNone, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
-from newfound.text import is_wordless
 from newfound.training.schedule import GentleSchedule, Schedule
 from newfound.training.seeding import derive
 
@@ -91,7 +90,7 @@ class Consensus(Discoverer):
     logs: LogsHold = LOGS_HOLD
     way: Literal["auto", "divided", "joint"] = "auto"
     sizes: Sizes = "estimated"
-    no_intent: OpenShare | Literal["auto", "none"] = "auto"
+    no_intent: OpenShare | Literal["auto", "none"] = NO_INTENT
     known_precision: OpenShare = 0.9
     words: Literal["auto", "never"] = "auto"
     runs: Count = 6
@@ -164,7 +163,7 @@ class Consensus(Discoverer):
         if joint:
             y = self._undecided_unless_typical(context, x, y)
         y = context.labels_of_main(y.cpu())
-        if self._may_hold_no_intent():
+        if self._no_intent() != "none":
             context.estimates["no_intent"] = float((y < 0).sum()) / max(1, len(context.unlabelled_rows))
         context.history.setdefault("consensus", []).append({"epoch": number, **context.pseudo_label_accuracy(y)})
         return y, agreement
@@ -272,28 +271,18 @@ class Consensus(Discoverer):
             return y
         return absorb_into_known(x, y, context.n_known, max(1, context.n_new), neighbours=self.neighbours, seed=seed)
 
-    def _may_hold_no_intent(self) -> bool:
-        return self.logs == "mixed" and self.no_intent != "none"
+    def _no_intent(self) -> NoIntent:
+        return self.no_intent if self.logs == "mixed" else "none"
 
     def _put_aside(self, context: FitContext, x: Tensor) -> Tensor:
         """Which rows of the logs belong to no intent, [n]: they are neither clustered nor learned from."""
-        if not self._may_hold_no_intent():
-            return torch.zeros(len(x), dtype=torch.bool, device=x.device)
-        is_labelled = (context.y >= 0).numpy()
-        wordless = np.array([is_wordless(text) for text in context.train.texts])
-        wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
-        values = density(x, neighbours=self.neighbours, seed=derive(context.seed, "density"))
-        values[wordless] = -1.0
-        if isinstance(self.no_intent, float):
-            aside = rows_of_no_intent(values, is_labelled, self.no_intent)
-        else:
-            aside = wordless.copy()
-            aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
-        return torch.from_numpy(aside).to(x.device)
+        is_labelled, seed = (context.y >= 0).numpy(), derive(context.seed, "density")
+        rows = put_aside(context.train.texts, x, is_labelled, self._no_intent(), neighbours=self.neighbours, seed=seed)
+        return torch.from_numpy(rows).to(x.device)
 
     def _undecided_unless_typical(self, context: FitContext, x: Tensor, y: Tensor) -> Tensor:
         """Labels [n] in which rows that were recognised as known intents have none where that is not sure enough."""
-        if not self._may_hold_no_intent():
+        if self._no_intent() == "none":
             return y
         given = context.y.to(x.device)
         found = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)

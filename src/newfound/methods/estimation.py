@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 
 from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
 from newfound.data.corpus import Corpus
-from newfound.defaults import LOGS_HOLD, LogsHold
+from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
 from newfound.errors import SettingsError
+from newfound.methods.no_intent import put_aside
 
 
 def estimate_for(
@@ -17,6 +20,7 @@ def estimate_for(
     *,
     strategy: Strategy = "auto",
     logs_hold: LogsHold = LOGS_HOLD,
+    no_intent: NoIntent = NO_INTENT,
     expected: int | None = None,
     seed: int = 0,
 ) -> Estimate:
@@ -27,6 +31,7 @@ def estimate_for(
         encoder: Gives the vectors; it stays as it is.
         strategy: One of those in `newfound.algorithms.estimation`.
         logs_hold: "mixed" if the unlabelled texts may be of known intents too.
+        no_intent: Which unlabelled texts are left out, because they belong to no intent; none in logs of new intents.
         expected: Where the strategy "drop" starts.
         seed: Same seed, same estimate.
     """
@@ -37,10 +42,14 @@ def estimate_for(
     vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
     y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
+    aside = np.zeros(len(y), dtype=np.bool_)
+    if logs_hold == "mixed":
+        x = F.normalize(torch.from_numpy(vectors).float(), dim=-1)
+        aside = put_aside(corpus.texts, x, y >= 0, no_intent, seed=seed)
     return estimate_n_new(
         vectors[y >= 0],
         y[y >= 0],
-        vectors[y < 0],
+        vectors[(y < 0) & ~aside],
         strategy=strategy,
         logs_hold=logs_hold,
         expected=expected,

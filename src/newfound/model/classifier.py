@@ -185,6 +185,21 @@ class IntentModel(FittedClassifier):
         """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
         return self._with(intents=[replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
 
+    def with_limits(self, others: Sequence[Intent]) -> IntentModel:
+        """Return the same model, in which a text must be as similar to an intent as to other intents of the same name.
+
+        Args:
+            others: The intents of the model that this one was trained from; intents that it lacks get the mean limit.
+        """
+        limits = {intent.name: (intent.min_similarity, intent.takes_wordless) for intent in others}
+        mean = sum(least for least, _ in limits.values()) / max(1, len(limits))
+        usual = (mean, all(wordless for _, wordless in limits.values()))
+        intents = []
+        for intent in self.intents:
+            least, wordless = limits.get(intent.name, usual)
+            intents.append(replace(intent, min_similarity=round(least, 6), takes_wordless=wordless))
+        return self._with(intents=intents)
+
     def with_reliability(self, reliability: float) -> IntentModel:
         """Return the same model with another share of the probability of new intents that stays with them.
 

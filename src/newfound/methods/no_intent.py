@@ -1,0 +1,45 @@
+"""Which utterances of the logs are put aside before a discovery, because they belong to no intent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from newfound.algorithms.no_intent import density, rows_of_no_intent
+from newfound.defaults import NoIntent
+from newfound.text import is_wordless
+
+
+def put_aside(
+    texts: Sequence[str],
+    x: Tensor,
+    is_labelled: npt.NDArray[np.bool_],
+    no_intent: NoIntent,
+    *,
+    neighbours: int = 10,
+    seed: int = 0,
+) -> npt.NDArray[np.bool_]:
+    """Return which utterances belong to no intent, [n]: those without words, and those that are like no others.
+
+    Args:
+        texts: All utterances.
+        x: Their vectors, [n, d] of unit length.
+        is_labelled: Which ones are labelled; they have an intent.
+        no_intent: "auto", a share of the logs, or "none".
+        neighbours: How many of the nearest utterances say what an utterance is like.
+        seed: Draws those that are compared with, of very many.
+    """
+    if no_intent == "none":
+        return np.zeros(len(texts), dtype=np.bool_)
+    wordless = np.array([is_wordless(text) for text in texts], dtype=np.bool_)
+    wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
+    values = density(x, neighbours=neighbours, seed=seed)
+    values[wordless] = -1.0
+    if no_intent != "auto":
+        return rows_of_no_intent(values, is_labelled, no_intent)
+    aside = wordless.copy()
+    aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
+    return aside
