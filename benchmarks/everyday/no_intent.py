@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +41,8 @@ def run(case: Case, encoder: Encoder, setting: str, seed: int) -> Row:
     """Return the scores of one case."""
     if setting == "bertopic":
         return pile_scores(case, bertopic_topics(case, encoder, seed), n_known=0)
-    settings = dict(Consensus.EFFORTS["quick"])
-    method = Consensus(encoder=encoder, n_new=len(case.new), no_intent=setting, device="cpu", seed=seed, **settings)
+    settings: dict[str, Any] = {"no_intent": setting, **Consensus.EFFORTS["quick"]}
+    method = Consensus(encoder=encoder, n_new=len(case.new), device="cpu", seed=seed, **settings)
     model = method.fit(case.texts, case.labels).model_
     texts = [case.texts[i] for i in case.logs]
     probability = model.columns.probabilities(texts, frozen_vectors(encoder, texts).numpy())
@@ -118,16 +119,16 @@ def table(rows: list[Row]) -> str:
 
 def _table_with(rows: list[Row]) -> Iterator[str]:
     yield (
-        "| corpus | labels | known precision | estimated | known recall | ALL ACC | purity of new intents | "
-        "F1 of no intent | precision | recall | BERTopic: F1 | purity, ours |"
+        "| corpus | labels | known precision | estimated | known recall | OOD ACC | ALL ACC | purity of new intents | "
+        "no intent: F1 | precision | recall | BERTopic: F1 | purity of all intents: BERTopic, newfound |"
     )
-    yield "|---" * 12 + "|"
+    yield "|---" * 13 + "|"
     for (shape, labels), group in group_rows([r for r in rows if r["out_of_scope"]], ["shape", "labels"]).items():
         after = ("auto",)
         cells = [
             _mean(group, "known_precision"),
             _mean(group, "estimated_precision", after),
-            *(_mean(group, name) for name in ("known_recall", "all_acc", "purity_new")),
+            *(_mean(group, name) for name in ("known_recall", "ood_acc", "all_acc", "purity_new")),
             *(_mean(group, name, after) for name in ("f1", "precision", "recall")),
             _mean(group, "f1", ("bertopic",)),
             _mean(group, "purity", ("bertopic", "auto"), ", "),
