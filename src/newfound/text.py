@@ -40,7 +40,12 @@ def _word() -> re.Pattern[str]:
 
 def content_words(text: str) -> list[str]:
     """The words of a text that are not fillers."""
-    return [word for word in words_of(text) if word not in FILLERS and (len(word) > 1 or not word.isascii())]
+    return [word for word in words_of(text) if carries_meaning(word)]
+
+
+def carries_meaning(word: str) -> bool:
+    """Return whether a word is neither a filler nor a single Latin letter."""
+    return word not in FILLERS and (len(word) > 1 or not word.isascii())
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

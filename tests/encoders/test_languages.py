@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -159,7 +160,7 @@ def test_shares_by_hand():
     assert foreign_share(ENGLISH, texts[-3:] * 10) is None, "nothing in them tells the language"
     assert foreign_share(WordTokenizer(ENGLISH.words, 250_000), texts) is None, "a multilingual vocabulary"
     assert foreign_share(WordTokenizer(ENGLISH.words, 200), texts) is None
-    encoder = SimpleNamespace(name="tiny", tokenizer=ENGLISH)
+    encoder = SimpleNamespace(name="tiny", tokenizer=ENGLISH, without_prompt=nullcontext)
     half = ["pay my bill"] * 10 + ["zahle meine rechnung"] * 10
     assert "50 % of the logs are likely not" in language_warning(encoder, half, half)
     assert "50 % of the logs, but 0 % of the known" in language_warning(encoder, ["pay my bill"] * 10, half)

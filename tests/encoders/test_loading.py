@@ -18,7 +18,7 @@ real_encoder = pytest.mark.real_encoder
     [
         ("./nowhere", "no encoder './nowhere'"),
         ("a/b/c", "give a short name"),
-        ("nosuch", r"short name \(minilm, mpnet, bert\)"),
+        ("nosuch", r"short name \(minilm, mpnet, bert, multilingual\)"),
     ],
 )
 def test_unknown_encoders(name, message):

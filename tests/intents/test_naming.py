@@ -203,3 +203,41 @@ def test_of_the_best_phrases_the_one_whose_meaning_is_nearest_is_taken():
     assert named(texts) == ["cancel_booking"]
     assert named(texts, likeness=likeness) == ["cancel_trip"]
     assert len(asked) == len(set(asked)) <= CANDIDATES
+
+
+KARTE = ["wo ist meine karte", "meine karte ist nicht da", "ich habe die karte nicht", "karte verloren, was nun"]
+STORNO = ["bitte die buchung stornieren", "ich möchte meine buchung stornieren", "wie kann ich die buchung stornieren"]
+ALARM_ZH = ["取消我的闹钟", "请取消所有的闹钟", "取消明天的闹钟", "我要取消闹钟", "取消闹钟"]
+MUSIC_ZH = ["播放我的音乐", "请播放音乐", "播放一些音乐", "我想播放音乐", "播放音乐"]
+ALARM_JA = ["明日の朝のアラームをキャンセル", "アラームをキャンセルして", "全てのアラームをキャンセルする"]
+REMINDER_JA = ["リマインダーを表示", "明日のリマインダーを表示する", "全てのリマインダーを表示して"]
+
+
+def test_function_words_of_other_languages_are_not_in_names():
+    assert name_intents([KARTE, STORNO])[1] == "buchung_stornieren"
+    assert not {"ich", "ist", "die", "meine", "möchte"} & {
+        word for words in keywords([KARTE, STORNO]) for word in words
+    }
+
+
+def test_names_of_chinese_and_japanese_intents_are_words():
+    assert name_intents([ALARM_ZH, MUSIC_ZH]) == ["取消_闹钟", "播放_音乐"]
+    assert name_intents([ALARM_JA, REMINDER_JA]) == ["アラーム_キャンセル", "リマインダー_表示"]
+    assert [set(words[:2]) for words in keywords([ALARM_ZH, MUSIC_ZH])] == [{"取消", "闹钟"}, {"播放", "音乐"}]
+
+
+def test_an_intent_in_several_languages_is_named_in_one():
+    """Three utterances are German and five Chinese in the first; the second is English and German."""
+    mixed = [[*STORNO, *ALARM_ZH], [*PASSWORD, *KARTE[:3]], BAGGAGE]
+    assert name_intents(mixed, language="German")[0] == "buchung_stornieren"
+    assert name_intents(mixed, language="English") == ["取消_闹钟", "reset_password", "lost_bag"]
+    assert name_intents(mixed) == ["取消_闹钟", "reset_password", "lost_bag"]
+    assert set(keywords(mixed)[0]) <= {word for words in keywords([ALARM_ZH]) for word in words}
+
+
+def test_texts_in_one_language_are_named_by_all_of_them():
+    """A few words of another language do not make a second language of them."""
+    many = [CANCEL * 30, PASSWORD * 30, BAGGAGE * 30]
+    odd = [[*CANCEL * 30, "wo ist meine karte"], PASSWORD * 30, BAGGAGE * 30]
+    assert name_intents(odd) == name_intents(many)
+    assert keywords(many) == keywords([CANCEL, PASSWORD, BAGGAGE])

@@ -17,6 +17,7 @@ from newfound.algorithms.ways import Seeds, cluster_ensemble
 
 TRIAL_RUNS = 2  # of each view
 MAX_TRIAL_ROWS = 5_000
+MIN_ACCURACY = 0.05
 MIN_KNOWN_INTENTS, MIN_LABELS_PER_INTENT = 8, 15  # to learn from
 
 
@@ -28,6 +29,7 @@ def estimate_label_accuracy(
     n_new: int,
     seeds: Seeds,
     *,
+    mixed: bool,
     trained: bool,
     neighbours: int = 10,
 ) -> float:
@@ -40,12 +42,14 @@ def estimate_label_accuracy(
         y: Known intents of all rows, [n] (CPU), -1 for none. With too few of them, nothing corrects the agreement.
         n_new: How many new intents there are.
         seeds: Gives a seed for each purpose.
+        mixed: Whether the logs hold known intents, too. Those that are not recognised fall among the new ones, which
+            the known intents alone do not show: the lower of both estimates is returned.
         trained: Whether the vectors that were clustered come from an encoder that was fine-tuned on the known intents.
         neighbours: Over which the second view averages.
     """
     n_known = int(y.max()) + 1 if len(y) else 0
     if n_known < MIN_KNOWN_INTENTS or int((y >= 0).sum()) < MIN_LABELS_PER_INTENT * n_known:
-        return max(0.05, agreement * consistency)
+        return max(MIN_ACCURACY, agreement * consistency)
     generator = torch.Generator().manual_seed(seeds("trial"))
     chosen = torch.randperm(n_known, generator=generator)[:n_new]
     rows = torch.isin(y, chosen).nonzero().squeeze(1)
@@ -55,7 +59,8 @@ def estimate_label_accuracy(
     ensemble = cluster_ensemble(points, k, TRIAL_RUNS, seeds, neighbours=neighbours)
     labels = consensus_clustering(ensemble, k, seed=seeds("trial", "known"))
     right = accuracy(gold.numpy(), map_clusters(gold.numpy(), labels.cpu().numpy())) / 100
-    return expected_accuracy(agreement, float(share_agreeing(ensemble, labels).mean()), right, trained=trained)
+    estimate = expected_accuracy(agreement, float(share_agreeing(ensemble, labels).mean()), right, trained=trained)
+    return min(estimate, max(MIN_ACCURACY, agreement * consistency)) if mixed else estimate
 
 
 def expected_accuracy(on_logs: float, on_known: float, right_on_known: float, *, trained: bool) -> float:
@@ -74,4 +79,4 @@ def expected_accuracy(on_logs: float, on_known: float, right_on_known: float, *,
     by_disagreement = max(0.0, 1 - (1 - on_logs) * (1 - right_on_known) / max(1 - on_known, 1e-3))
     corrected = (by_agreement + by_disagreement) / 2
     estimate = (corrected + on_logs) / 2 if trained else corrected
-    return min(max(estimate, 0.05), 1.0)
+    return min(max(estimate, MIN_ACCURACY), 1.0)

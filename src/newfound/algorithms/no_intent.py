@@ -91,11 +91,13 @@ class Recognition:
         means: Mean of each known intent's labelled rows, [n_known, d] of unit length.
         limits: Least similarity to the mean, [n_known].
         precision: The estimated share of the recognised rows that are of a known intent.
+        accuracy: The estimated share of the recognised rows that have the right intent.
     """
 
     means: Tensor
     limits: Tensor
     precision: float
+    accuracy: float
 
     def accepts(self, x: Tensor, intent: Tensor) -> Tensor:
         """Return whether rows [m, d] are typical enough of the known intents [m] they were recognised as."""
@@ -129,12 +131,13 @@ def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, 
     rows = ((y < 0) & (recognised >= 0) & (recognised < n_known)).nonzero().squeeze(1)
     right = usable & (held_out >= others)
     if int(right.sum()) < MIN_LABELLED or not len(rows):
-        return Recognition(means, torch.full((n_known,), -1.0, device=x.device), 1.0)
+        return Recognition(means, torch.full((n_known,), -1.0, device=x.device), 1.0, 1.0)
     intent = recognised[rows]
     margins = ((x[rows] * means[intent]).sum(1) - expected[intent]).double().cpu().numpy()
     reference = (held_out - expected[own])[right].double().cpu().numpy()
     limit, reached = precise_limit(margins, reference, precision)
-    return Recognition(means, (expected + limit).clamp(min=-1.0), reached)
+    told_apart = float(right.sum()) / int(usable.sum())
+    return Recognition(means, (expected + limit).clamp(min=-1.0), reached, reached * told_apart)
 
 
 def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[float, float]:

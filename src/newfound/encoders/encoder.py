@@ -12,11 +12,10 @@ which is quicker (`newfound.encoders.light`). The setting `tune` says what train
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -27,11 +26,14 @@ from newfound import defaults
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache, computed_once
 from newfound.encoders.families import family_of
+from newfound.encoders.hashing import hash_of, state_of_tokenizer
 from newfound.encoders.layers import Stack
 from newfound.encoders.light import LightEncoder, NotSupported
 from newfound.encoders.onnx.quantize import name_of_int8
 from newfound.encoders.precision import check_precision
+from newfound.encoders.prompts import TokenizerPrompt, add_prompt, prompt_of, write_prompt
 from newfound.encoders.ragged import Batch, Ragged, pack
+from newfound.encoders.ragged import batches_by_length as batches_by_length
 from newfound.encoders.registry import RELEASES, check_modules, locate
 from newfound.encoders.shards import folder_name
 from newfound.encoders.tail import Features as Features
@@ -60,6 +62,7 @@ class Encoder:
         max_length: int = MAX_LENGTH,
         cache: FeatureCache | None = None,
         precision: Precision = defaults.PRECISION,
+        prompt: TokenizerPrompt | None = None,
     ) -> None:
         """Wrap a loaded model; `load_encoder` does this by name.
 
@@ -70,15 +73,17 @@ class Encoder:
             max_length: Maximum number of tokens of a text; the model may have a lower maximum of its own.
             cache: Where features of the frozen trunk are stored.
             precision: fp32, or int8 for vectors of the frozen encoder on a CPU.
+            prompt: What the model's tokenizer puts before every text.
         """
         self.name = name
         self.precision = precision
+        self._prompt = prompt
         self.graph_problem: str | None = None
         self._kept: GraphSession | None = None
         self._hashed: tuple[list[tuple[int, int]], str] | None = None
         self.cache = cache
         self._st = sentence_transformer.eval().requires_grad_(False)
-        self.model: Any = _backbone(sentence_transformer)
+        self.model: Any = next(iter(sentence_transformer)).auto_model
         self.tokenizer: Any = sentence_transformer.tokenizer
         self.pooling = pooling or _pooling_of(sentence_transformer)
         self.normalize = any(type(module).__name__ == "Normalize" for module in sentence_transformer)
@@ -118,6 +123,7 @@ class Encoder:
             max_length=max_length,
             cache=self.cache,
             precision=self.precision,
+            prompt=self._prompt,
         )
 
     def with_precision(self, precision: Precision) -> Encoder:
@@ -167,7 +173,7 @@ class Encoder:
         state = self._st.state_dict()
         stamp = [(t.data_ptr(), t._version) for t in state.values()]  # torch counts the changes of a tensor
         if self._hashed is None or self._hashed[0] != stamp:
-            self._hashed = stamp, hash_of(state, self._tokenizer_state(), self.pooling, str(self.normalize))
+            self._hashed = stamp, hash_of(state, state_of_tokenizer(self.tokenizer), self.pooling, str(self.normalize))
         return self._hashed[1]
 
     @cached_property
@@ -180,17 +186,25 @@ class Encoder:
         """Return the precision that the weights really have: float16 if rounding to it changes none of them."""
         return self._precision
 
-    def _tokenizer_state(self) -> str:
-        backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        if backend is None:
-            return json.dumps(sorted(self.tokenizer.get_vocab().items()))
-        # to_str() includes the padding and truncation of the last call, which are not part of the tokenizer.
-        state = json.loads(backend.to_str())
-        return json.dumps({k: v for k, v in state.items() if k not in ("padding", "truncation")}, sort_keys=True)
+    @property
+    def prompt(self) -> str:
+        """What is put before every text; empty if nothing is."""
+        return "" if self._prompt is None else self._prompt.text
+
+    def add_prompt(self, text: str) -> None:
+        """Put a prompt before every text from now on; the encoder's hash becomes another one."""
+        self._prompt, self._hashed = add_prompt(self.tokenizer, text), None
+
+    def without_prompt(self) -> AbstractContextManager[None]:
+        """Tokenise without the prompt for a while; not while another thread encodes."""
+        return nullcontext() if self._prompt is None else self._prompt.left_out()
 
     def save(self, folder: Path) -> None:
         """Write the encoder to a folder that `load_encoder` can read."""
-        self._st.save(str(folder), create_model_card=False, safe_serialization=True)
+        with self.without_prompt():  # it is written where sentence-transformers looks for it
+            self._st.save(str(folder), create_model_card=False, safe_serialization=True)
+        if self.is_splittable():  # otherwise sentence-transformers adds its own
+            write_prompt(folder, self.prompt)
 
     def tune(self, text: str) -> Tune:
         """Parse the setting `tune` for this encoder.
@@ -312,14 +326,19 @@ class Encoder:
         trunk = self._trunk(tune)
         state = self._st.state_dict() if trunk is None else trunk.state_dict()
         pooling = "" if tune.layers else f"{self.pooling}, normalized: {self.normalize}"
+        prompt = [self._st_prompt()] if trunk is None else []  # a known trunk has it in its tokenizer
         return {
-            "weights": hash_of(state, self._tokenizer_state()),
+            "weights": hash_of(state, state_of_tokenizer(self.tokenizer), *prompt),
             "layer": self.depth - tune.layers,
             "padding": str(self.pooling == "padded-mean"),
             "pooling": pooling,
             "max_length": self.max_length,
             "dtype": "float32" if self.precision == "fp32" or tune.layers else name_of_int8(),
         }
+
+    def _st_prompt(self) -> str:
+        """Return the prompt that sentence-transformers adds, where it encodes."""
+        return str(self._st.prompts.get(self._st.default_prompt_name) or "")
 
     def vectors_folder(self) -> str:
         """Return the name of the folder in a feature cache that has the vectors of the frozen encoder."""
@@ -358,14 +377,6 @@ class Encoder:
         return out
 
 
-def batches_by_length(lengths: Tensor, tokens_per_batch: int) -> list[Tensor]:
-    """Return row numbers in batches of similar length, each of about `tokens_per_batch` tokens."""
-    order = lengths.argsort(stable=True)
-    batch_of = lengths[order].cumsum(0).sub(1).div(tokens_per_batch, rounding_mode="floor")
-    _, sizes = torch.unique_consecutive(batch_of, return_counts=True)
-    return list(torch.split(order, sizes.tolist()))
-
-
 def whole_corpus(lengths: Tensor, device: torch.device) -> list[Batch]:
     """Return batches of similar length that cover a whole corpus.
 
@@ -385,17 +396,19 @@ def load_encoder(
     weights_hash: str | None = None,
     whole: bool = False,
     precision: Precision = defaults.PRECISION,
+    prompt: str | None = None,
 ) -> Encoder:
     """Load a pretrained encoder.
 
     Args:
-        name: A short name (`minilm`, `mpnet`, `bert`), a folder, or owner/name on the Hugging Face hub.
+        name: A short name (`minilm`, `mpnet`, `bert`, `multilingual`), a folder, or owner/name on the Hugging Face hub.
         pooling: Overrides the encoder's own pooling.
         max_length: Maximum number of tokens of a text.
         cache: Where features of the frozen trunk are stored.
         weights_hash: The hash (`Encoder.weights_hash`) that the encoder must have; None accepts any.
         whole: Load it through sentence-transformers in any case.
         precision: fp32, or int8 for vectors of the frozen encoder on a CPU.
+        prompt: What is put before every text; None for the encoder's own prompt, an empty text for none.
 
     Raises:
         EncoderError: There is no such encoder, or it cannot be loaded.
@@ -403,10 +416,14 @@ def load_encoder(
     """
     folder = locate(name)
     check_modules(folder)
-    if not whole:
-        light = _load_light(name, folder, weights_hash, pooling, max_length, cache)
-        if light is not None:
-            return light.with_precision(precision)
+    if prompt is None:
+        prompt = prompt_of(folder, RELEASES[name].repo if name in RELEASES else name)
+    make = partial(Encoder, name, pooling=pooling, max_length=max_length, cache=cache, precision=precision)
+    if not whole and (weights_hash is not None or (name in RELEASES and RELEASES[name].is_light)):
+        with suppress(NotSupported):  # then, and if the hash is another, sentence-transformers loads it
+            light = make(LightEncoder.load(folder))
+            if _is_the_one(light, prompt, weights_hash):
+                return light
     from newfound.encoders.quiet import quietly
 
     with quietly():
@@ -416,33 +433,24 @@ def load_encoder(
             st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         except Exception as error:  # A damaged folder raises different types, depending on the file.
             raise EncoderError(f"{folder}: cannot be loaded as an encoder ({_first_line(error)})") from None
-    encoder = Encoder(name, st.float(), pooling=pooling, max_length=max_length, cache=cache, precision=precision)
-    if weights_hash is not None and weights_hash != encoder.weights_hash():
+    encoder = make(st.float())
+    if not _is_the_one(encoder, prompt, weights_hash):
         raise OtherWeights(name)
     return encoder
 
 
-def _load_light(
-    name: str,
-    folder: Path,
-    weights_hash: str | None,
-    pooling: Pooling | None,
-    max_length: int,
-    cache: FeatureCache | None,
-) -> Encoder | None:
-    """Return an encoder without sentence-transformers; None if it is not sure that the two are the same."""
-    if weights_hash is None and not (name in RELEASES and RELEASES[name].is_light):
-        return None
-    try:
-        encoder = Encoder(name, LightEncoder.load(folder), pooling=pooling, max_length=max_length, cache=cache)
-    except NotSupported:
-        return None
-    return encoder if weights_hash is None or weights_hash == encoder.weights_hash() else None
+def _is_the_one(encoder: Encoder, prompt: str, weights_hash: str | None) -> bool:
+    """Give a loaded encoder its prompt, and return whether its hash is the expected one, if one is.
 
-
-def _backbone(st: Any) -> Any:
-    first = next(iter(st))
-    return first.auto_model
+    A model that was fitted before newfound honoured prompts has the hash of the encoder without its prompt, and gets
+    that encoder. Of encoders whose layers are not known, sentence-transformers adds the prompt.
+    """
+    if weights_hash is not None and encoder.weights_hash() == weights_hash:
+        return True
+    if prompt and encoder.is_splittable():
+        encoder.add_prompt(prompt)
+        return weights_hash is None or encoder.weights_hash() == weights_hash
+    return weights_hash is None
 
 
 def _pooling_of(st: Any) -> Pooling:
@@ -454,18 +462,6 @@ def _pooling_of(st: Any) -> Pooling:
                 raise EncoderError(f"this encoder pools by {mode!r}; newfound knows mean and cls")
             return cast(Pooling, mode)
     return "mean"
-
-
-def hash_of(state: dict[str, Tensor], *extra: str) -> str:
-    """Return a SHA-256 of tensors by name, and of further texts."""
-    digest = hashlib.sha256()
-    for name in sorted(state):
-        tensor = state[name].detach().cpu().contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.view(torch.uint8).numpy().data if tensor.ndim else bytes(str(tensor.item()), "ascii"))
-    for text in extra:
-        digest.update(text.encode())
-    return digest.hexdigest()
 
 
 def _first_line(error: Exception) -> str:

@@ -278,3 +278,11 @@ def pack(offsets: Tensor, batch: Batch) -> Packing:
     used = position < length[place]
     position = torch.where(used, position, 0)
     return Packing(begin[place] + position, position, used, place, length, batch)
+
+
+def batches_by_length(lengths: Tensor, tokens_per_batch: int) -> list[Tensor]:
+    """Return row numbers in batches of similar length, each of about `tokens_per_batch` tokens."""
+    order = lengths.argsort(stable=True)
+    batch_of = lengths[order].cumsum(0).sub(1).div(tokens_per_batch, rounding_mode="floor")
+    _, sizes = torch.unique_consecutive(batch_of, return_counts=True)
+    return list(torch.split(order, sizes.tolist()))

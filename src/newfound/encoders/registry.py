@@ -48,6 +48,11 @@ RELEASES = {
         "86b5e0934494bd15c9632b12f734a8a67f723594",
         "68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
     ),
+    "multilingual": Release(
+        "intfloat/multilingual-e5-small",
+        "614241f622f53c4eeff9890bdc4f31cfecc418b3",
+        "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477",
+    ),
 }
 WEIGHTS_FILE = "model.safetensors"
 

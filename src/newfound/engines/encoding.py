@@ -33,7 +33,7 @@ class ClusterCache(FeatureCache):
         super().__init__(root)
         name = encoder.name
         self._encoder = str(Path(name).resolve()) if Path(name).is_dir() else name
-        self._settings = settings
+        self._settings, self._prompt = settings, encoder.prompt
 
     def fetch(self, key: Mapping[str, str | int], texts: Sequence[str], compute: Compute) -> Ragged:
         """Return the features of texts; see `FeatureCache.fetch`."""
@@ -49,7 +49,7 @@ class ClusterCache(FeatureCache):
         starts = range(0, len(texts), TEXTS_PER_ITEM)
         items = [{"number": n, "texts": texts[start : start + TEXTS_PER_ITEM]} for n, start in enumerate(starts)]
         found: dict[int, Ragged] = {}
-        for row in map_on_ray(FeatureWorker, (self._encoder, dict(key)), items, self._settings):
+        for row in map_on_ray(FeatureWorker, (self._encoder, dict(key), self._prompt), items, self._settings):
             if row["error"]:
                 raise EngineError(row["error"])
             flat = np.frombuffer(row["flat"], np.float32).reshape(-1, int(row["width"])).copy()
@@ -69,14 +69,15 @@ class ClusterCache(FeatureCache):
 class FeatureWorker:
     """Encodes texts; Ray calls it with batches of one record."""
 
-    def __init__(self, encoder: str, key: dict[str, str | int]) -> None:
+    def __init__(self, encoder: str, key: dict[str, str | int], prompt: str) -> None:
         """Use an encoder for features of a kind.
 
         Args:
             encoder: Its name or folder.
             key: The key of the features in the cache; the worker's own must be the same.
+            prompt: What is put before every text.
         """
-        self._name, self._key = encoder, key
+        self._name, self._key, self._prompt = encoder, key, prompt
         self._encoder: Encoder | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
@@ -101,7 +102,8 @@ class FeatureWorker:
             if self._key["padding"] == "True":
                 pooling = "padded-mean"
             chosen: Pooling | None = pooling  # type: ignore[assignment]
-            encoder = load_encoder(self._name, pooling=chosen, max_length=int(self._key["max_length"]))
+            length = int(self._key["max_length"])
+            encoder = load_encoder(self._name, pooling=chosen, max_length=length, prompt=self._prompt)
             self._encoder = encoder.to("cuda" if torch.cuda.is_available() else "cpu")
         tune = Tune(self._encoder.depth - int(self._key["layer"]))
         if self._encoder._cache_key(tune) != self._key:

@@ -1,6 +1,7 @@
 """Keywords of intents by class-based TF-IDF (Grootendorst 2022, BERTopic).
 
-Keywords are words that are frequent in an intent and rare in the others.
+Keywords are words that are frequent in an intent and rare in the others. They are in the language of most of the
+intent's utterances.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from newfound.text import content_words
+from newfound.intents.languages import LanguageWords, spoken_texts
 
 
 def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, ...]]:
@@ -19,7 +20,12 @@ def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, 
         texts: The texts of each intent.
         count: Number of keywords per intent at most.
     """
-    counts = [Counter(word for text in own for word in set(content_words(text))) for own in texts]
+    spoken = spoken_texts(texts)
+    by_language: dict[str, list[str]] = {}
+    for intent in spoken:
+        by_language.setdefault(intent.language, []).extend(intent.texts)
+    words = {language: LanguageWords(language, own) for language, own in by_language.items()}
+    counts = [Counter(word for text in own.texts for word in set(words[own.language].content(text))) for own in spoken]
     total: Counter[str] = Counter()
     for counts_of_intent in counts:
         total.update(counts_of_intent)

@@ -23,7 +23,7 @@ from newfound.encoders.encoder import (
     Pooling,
     Tune,
 )
-from newfound.encoders.languages import language_warning
+from newfound.encoders.languages import language_warning, likely_languages
 from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.intents.questions import Answerer, Labeller
 from newfound.methods.context import FitContext, Watch
@@ -49,7 +49,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         n_new: How many new intents to look for, or "auto" to estimate it.
-        encoder: A short name (minilm, mpnet, bert), a folder, owner/name on the hub, or a loaded `Encoder`.
+        encoder: A short name (such as minilm), a folder, owner/name on the hub, or a loaded `Encoder`.
         tune: How much of the encoder trains: heads, last, last:K or all; "auto" is last on a GPU, else heads.
         trunk_views: Stored runs of the frozen layers with dropout, from which training draws; 0 is one run without
             dropout; "auto" is 16 on a GPU and 4 on a CPU.
@@ -286,6 +286,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run=run,
             trunk_dropout=self.trunk_dropout,
             watch=watch,
+            languages=likely_languages(encoder, corpus.texts),
         )
 
     def _stored_views(self, tune: Tune, device: torch.device) -> int:

@@ -130,12 +130,13 @@ class Consensus(Discoverer):
         if context.tune.layers:
             self._fine_tune(context, network, context.y, "fine-tuning", self.finetune_epochs)
         for number in range(rounds):
-            y, agreement = self._label(context, context.unit_vectors(network), number)
+            y, agreement = self._label(context, context.language_free(context.unit_vectors(network)), number)
             taught = torch.where((context.y >= 0) | (agreement >= MIN_AGREEMENT_TO_TEACH), y, -1)
             self._fine_tune(context, network, taught, f"round {number + 1}", self.round_epochs)
         x = context.unit_vectors(network)  # [n, d]
-        y, agreement = self._label(context, x, rounds, last=True)
-        self._estimate_label_accuracy(context, x, y, agreement)
+        language_free = context.language_free(x)  # the classifier learns from x, and need not know languages
+        y, agreement = self._label(context, language_free, rounds, last=True)
+        self._estimate_label_accuracy(context, language_free, y, agreement)
         start_classifier(network, x, y)
         temperature = self.temperature or FROZEN_TEMPERATURE
         schedule, times = self._schedule_for(len(y))
@@ -231,6 +232,7 @@ class Consensus(Discoverer):
     ) -> list[Tensor]:
         """Clusterings [m] of vectors with the words of their texts beside them, where they are more consistent."""
         wanted = self.words == "auto" and self.sizes == "estimated" and not context.tune.layers
+        wanted = wanted and context.languages is None  # words would tell languages apart
         if not wanted or context.n_new < 2 or len(rows) > MAX_ROWS_WITH_WORDS:
             return []
         texts = [context.train.texts[i] for i in rows.tolist()]
@@ -277,16 +279,24 @@ class Consensus(Discoverer):
     def _put_aside(self, context: FitContext, x: Tensor) -> Tensor:
         """Which rows of the logs belong to no intent, [n]: they are neither clustered nor learned from."""
         is_labelled, seed = (context.y >= 0).numpy(), derive(context.seed, "density")
-        rows = put_aside(context.train.texts, x, is_labelled, self._no_intent(), neighbours=self.neighbours, seed=seed)
+        rows = put_aside(
+            context.train.texts,
+            x,
+            is_labelled,
+            self._no_intent(),
+            comparable=context.languages is None,
+            neighbours=self.neighbours,
+            seed=seed,
+        )
         return torch.from_numpy(rows).to(x.device)
 
     def _undecided_unless_typical(self, context: FitContext, x: Tensor, y: Tensor) -> Tensor:
         """Labels [n] in which rows that were recognised as known intents have none where that is not sure enough."""
-        if self._no_intent() == "none":
-            return y
+        if self._no_intent() == "none" or context.languages is not None:
+            return y  # labels of one language do not show what other languages are like
         given = context.y.to(x.device)
         found = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
-        context.estimates["known_precision"] = found.precision
+        context.estimates.update(known_precision=found.precision, known_accuracy=found.accuracy)
         rows = ((given < 0) & (y >= 0) & (y < context.n_known)).nonzero().squeeze(1)
         y = y.clone()
         y[rows[~found.accepts(x[rows], y[rows])]] = -1
@@ -310,7 +320,7 @@ class Consensus(Discoverer):
         is_new = y >= context.n_known
         if context.n_new < 2 or int(is_new.sum()) < 2 * context.n_new:
             return
-        frozen = context.unit_vectors(context.network()) if context.tune.layers else x
+        frozen = context.language_free(context.unit_vectors(context.network())) if context.tune.layers else x
         context.estimates["label_accuracy"] = estimate_label_accuracy(
             float(agreement[is_new].mean()),
             context.estimates["consistency"],
@@ -318,6 +328,7 @@ class Consensus(Discoverer):
             context.y,
             context.n_new,
             partial(derive, context.seed, "trial"),
+            mixed=self.logs == "mixed",
             trained=bool(context.tune.layers),
             neighbours=self.neighbours,
         )

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
 from newfound.encoders.encoder import Encoder, Features, Tune
 from newfound.encoders.ragged import Batch, RaggedBatches
@@ -81,6 +82,7 @@ class FitContext:
         estimates: What the method has estimated about its own result: `label_accuracy` is the share of the labels of
             new intents that it believes to be right.
         choices: What the method has chosen by what the data show, and why; kept in the model's provenance.
+        languages: The likely language of each row, [n], -1 where it is not told; None if all are in one.
     """
 
     encoder: Encoder
@@ -100,6 +102,7 @@ class FitContext:
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
     estimates: dict[str, float] = field(default_factory=dict)
     choices: dict[str, str] = field(default_factory=dict)
+    languages: Tensor | None = None
 
     @property
     def features(self) -> Features:
@@ -140,6 +143,10 @@ class FitContext:
     def unit_vectors(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d] of unit length."""
         return F.normalize(self.embed(network).float(), dim=-1)
+
+    def language_free(self, x: Tensor) -> Tensor:
+        """Return vectors [n, d] of the whole corpus without their language; x itself if there is only one."""
+        return x if self.languages is None else without_languages(x, assign_languages(x, self.languages))
 
     def silhouette(self, network: IntentNetwork, of: str) -> float:
         """Silhouette of the validation data under their predicted intents; `of` is "new" (unlabelled rows) or "all".

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
+from newfound.algorithms.languages import assign_languages, without_languages, without_translations
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
+from newfound.encoders.languages import likely_languages
 from newfound.errors import SettingsError
 from newfound.methods.no_intent import put_aside
 
@@ -39,13 +40,21 @@ def estimate_for(
         raise SettingsError(
             "without known intents the strategy drop has nothing to start from; say how many intents are expected"
         )
-    vectors = encoder.features(corpus.texts, encoder.tune("heads")).data.flat.numpy()
+    x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
     y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
+    likely = likely_languages(encoder, corpus.texts)
     aside = np.zeros(len(y), dtype=np.bool_)
     if logs_hold == "mixed":
-        x = F.normalize(torch.from_numpy(vectors).float(), dim=-1)
-        aside = put_aside(corpus.texts, x, y >= 0, no_intent, seed=seed)
+        unit, comparable = F.normalize(x.float(), dim=-1), likely is None
+        aside = put_aside(corpus.texts, unit, y >= 0, no_intent, comparable=comparable, seed=seed)
+    if likely is not None:
+        language = assign_languages(x, likely)
+        x = without_languages(F.normalize(x, dim=-1), language)
+        if not corpus.intents:
+            rows = without_translations(x, language)
+            x, y, aside = x[rows], y[rows.numpy()], aside[rows.numpy()]
+    vectors = x.numpy()
     return estimate_n_new(
         vectors[y >= 0],
         y[y >= 0],

@@ -13,13 +13,15 @@ from torch import Tensor
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
+from newfound.encoders.identification import UNKNOWN
 from newfound.intents.description import IntentDescriber
+from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import FitContext
 from newfound.model.arrays import best_of
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.probabilities import reliability_of, with_reliability
+from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temperature_of, with_reliability
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.text import is_wordless
 
@@ -42,12 +44,13 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, network, x)
+    limits = _Limits.of(context, network, x, corpus)
     with torch.inference_mode():
+        temperature = _temperature(context, network, x[(~limits.outside & (context.y < 0)).to(x.device)], temperature)
         taught = (network.classifier(x) / temperature).softmax(1)
         is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
         reliability = _reliability(context, taught, is_new)
         probabilities = with_reliability(taught, is_new, reliability).cpu()
-    limits = _Limits.of(context, network, x, corpus)
     probabilities = probabilities.masked_fill(limits.outside[:, None], 0.0)
     identity = context.run.identity
     provenance = {
@@ -155,7 +158,17 @@ def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> 
     if "label_accuracy" not in context.estimates:
         return 1.0
     logs = probabilities[context.unlabelled_rows.to(probabilities.device)]
-    return round(reliability_of(logs, is_new, context.estimates["label_accuracy"]), 4)
+    trust = 1.0 if "no_intent" in context.estimates else TRUST_IN_LABELS  # in mixed logs nothing else is known
+    return round(reliability_of(logs, is_new, context.estimates["label_accuracy"], trust=trust), 4)
+
+
+def _temperature(context: FitContext, network: IntentNetwork, x: Tensor, temperature: float) -> float:
+    """The temperature of the softmax; with it, rows x [m, d] of the logs in known intents are as sure as right."""
+    if "known_accuracy" not in context.estimates:
+        return temperature
+    cosines = network.classifier(x).float()
+    is_known = cosines.argmax(1) < context.n_known
+    return temperature_of(cosines[is_known], context.estimates["known_accuracy"], temperature)
 
 
 def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> None:
@@ -238,7 +251,14 @@ def _described(
         near: npt.NDArray[np.float32] = (F.normalize(torch.from_numpy(embed(phrases)), dim=-1) @ centres.T).numpy()
         return near
 
-    found = name_intents(texts[len(known) :], taken=known, others=texts[: len(known)], likeness=likeness)
+    spoken = languages_of([u.text for u in utterances if u.labelled])
+    found = name_intents(
+        texts[len(known) :],
+        taken=known,
+        others=texts[: len(known)],
+        likeness=likeness,
+        language=spoken[0] if spoken else UNKNOWN,
+    )
     names = [*known, *found]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [

@@ -22,6 +22,7 @@ def put_aside(
     is_labelled: npt.NDArray[np.bool_],
     no_intent: NoIntent,
     *,
+    comparable: bool = True,
     neighbours: int = 10,
     seed: int = 0,
 ) -> npt.NDArray[np.bool_]:
@@ -32,6 +33,8 @@ def put_aside(
         x: Their vectors, [n, d] of unit length.
         is_labelled: Which ones are labelled; they have an intent.
         no_intent: "auto", a share of the logs, or "none".
+        comparable: Whether labelled utterances show what those of the logs are like; in several languages, of which
+            one may be labelled, they do not, and "auto" puts only utterances without words aside.
         neighbours: How many of the nearest utterances say what an utterance is like.
         seed: Draws those that are compared with, of very many.
 
@@ -42,6 +45,8 @@ def put_aside(
         return np.zeros(len(texts), dtype=np.bool_)
     wordless = np.array([is_wordless(text) for text in texts], dtype=np.bool_)
     wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
+    if no_intent == "auto" and not comparable:
+        return wordless
     values = density(x, neighbours=neighbours, seed=seed)
     values[wordless] = -1.0
     if no_intent != "auto":

@@ -21,7 +21,8 @@ from torch import Tensor
 from newfound.algorithms.ranking import ranked
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, Tune, hash_of, whole_corpus
+from newfound.encoders.encoder import Encoder, Tune, whole_corpus
+from newfound.encoders.hashing import hash_of
 from newfound.encoders.ragged import Ragged
 from newfound.model.arrays import (
     TEXTS_PER_BATCH,
