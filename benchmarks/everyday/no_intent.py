@@ -138,12 +138,12 @@ def _table_with(rows: list[Row]) -> Iterator[str]:
 
 def _table_without(rows: list[Row]) -> Iterator[str]:
     yield (
-        "| corpus, in scope only | labels | known precision | known recall | OOD ACC | ALL ACC | put aside | "
-        "BERTopic: put aside |"
+        "| corpus, in scope only | labels | known precision | known recall | OOD ACC | ALL ACC | "
+        "purity of new intents | put aside | BERTopic: put aside |"
     )
-    yield "|---" * 8 + "|"
+    yield "|---" * 9 + "|"
     for (shape, labels), group in group_rows([r for r in rows if not r["out_of_scope"]], ["shape", "labels"]).items():
-        cells = [_mean(group, name) for name in ("known_precision", "known_recall", "ood_acc", "all_acc")]
+        cells = [_mean(group, name) for name in ("known_precision", "known_recall", "ood_acc", "all_acc", "purity_new")]
         cells += [_mean(group, "lost", (setting,)) for setting in ("auto", "bertopic")]
         yield f"| {shape} | {labels} | " + " | ".join(cells) + " |"
 
