@@ -41,14 +41,15 @@ def test_tables_in_the_documents_are_generated(command, table, capsys, monkeypat
     assert capsys.readouterr().out == table
 
 
+BY_SCRIPTS = r"<!-- python (.*?) -->\n(.*?)<!-- end -->"
+TABLES_OF_SCRIPTS = [found for page in PAGES for found in re.findall(BY_SCRIPTS, page.read_text(), re.S)]
+
+
 @pytest.mark.slow
-def test_the_table_of_names_is_generated():
-    script = ROOT / "benchmarks" / "names" / "measure.py"
-    page = (ROOT / "docs" / "names.md").read_text()
-    wanted = re.search(r"<!-- python benchmarks/names/measure.py table -->\n(.*?)<!-- end -->", page, re.S)
-    assert wanted is not None
-    done = subprocess.run([sys.executable, script, "table"], capture_output=True, text=True)
-    assert done.stdout == wanted.group(1), done.stderr
+@pytest.mark.parametrize(("command", "table"), TABLES_OF_SCRIPTS, ids=[command for command, _ in TABLES_OF_SCRIPTS])
+def test_tables_of_scripts_are_generated(command, table):
+    done = subprocess.run([sys.executable, *shlex.split(command)], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == table, done.stderr
 
 
 def test_the_readme_names_the_two_commands():
@@ -56,6 +57,7 @@ def test_the_readme_names_the_two_commands():
     assert "make demo" in readme
     assert "make test" in readme
     assert TABLES
+    assert TABLES_OF_SCRIPTS
 
 
 @pytest.mark.slow

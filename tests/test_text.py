@@ -1,4 +1,4 @@
-"""Cutting and printing texts in which several characters are seen as one."""
+"""Cutting and printing texts in which several characters are seen as one, and which texts hold a word."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from newfound.cli.show import examples, print_table, printable
 from newfound.data.conflicts import Conflict
-from newfound.text import shortened
+from newfound.text import is_wordless, shortened
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"  # seven characters
 THUMB = "👍🏽"  # two
@@ -48,3 +48,15 @@ def test_control_characters_are_still_replaced():
     assert printable("a\x1b[31m\u202eb\u200e\n") == "a\N{REPLACEMENT CHARACTER}[31m" + "\N{REPLACEMENT CHARACTER}b" + (
         "\N{REPLACEMENT CHARACTER}\n"
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "12 34", "3.50", "٣", "k", "?!", "-", "_", ":-)", FAMILY, f"{THUMB} 2", "#1 @ 5"]
+)
+def test_digits_signs_smileys_and_single_letters_are_no_words(text):
+    assert is_wordless(text)
+
+
+@pytest.mark.parametrize("text", ["ok", "no 1", "A1", "4th", "मैं", "是", "はい", "и да", f"ja {FLAG}", "it's"])
+def test_one_word_in_any_script_is_enough(text):
+    assert not is_wordless(text)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
 
 from newfound.algorithms.metrics import calibration_error, map_clusters
@@ -31,6 +32,7 @@ from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.methods.estimation import estimate_for
+from newfound.model.arrays import ids_of
 
 KEY = ("shape", "labels", "number", "seed", "effort")
 
@@ -45,30 +47,34 @@ def fitted(
     return method.fit(case.texts, case.labels)
 
 
-def scores(case: Case, method: Consensus) -> Row:
-    """Return the strict scores of the rows of the logs, and how the estimates compare with the truth."""
+def scores(case: Case, probability: npt.NDArray[np.float32]) -> Row:
+    """Return the strict scores of the rows of the logs, and how the estimates compare with the truth.
+
+    A row with an intent for which none is predicted counts as wrong.
+
+    Args:
+        case: The case.
+        probability: The predicted probabilities of the rows of its logs, [rows, intents], known intents first.
+    """
     known = sorted({label for label in case.labels if label is not None})
     number = {name: i for i, name in enumerate([*known, *sorted(case.new)])}
-    logs = [i for i, label in enumerate(case.labels) if label is None]
-    gold = np.array([number.get(case.gold[i] or "", -1) for i in logs])
-    probability = method.model_.predict_proba([case.texts[i] for i in logs])
-    found, certainty = probability.argmax(1), probability.max(1)
+    gold = np.array([number.get(case.gold[i] or "", -1) for i in case.logs])
+    found, certainty = ids_of(probability), probability.max(1)
     is_known, is_new, outside = (gold >= 0) & (gold < len(known)), gold >= len(known), gold < 0
     in_new = is_new & (found >= len(known))
     mapped = found.copy()
     mapped[found >= len(known)] = -1
-    matched = map_clusters(gold[in_new], found[in_new])
-    mapped[in_new] = matched
-    right = mapped == gold
-    as_known = found < len(known)
+    mapped[in_new] = map_clusters(gold[in_new], found[in_new])
+    right = (mapped == gold) & ~outside
+    as_known, as_new = (found >= 0) & (found < len(known)), found >= len(known)
     row = {
         "all_acc": 100 * right[~outside].mean(),
         "ind_acc": 100 * right[is_known].mean() if is_known.any() else math.nan,
         "ood_acc": 100 * right[is_new].mean(),
         "known_precision": 100 * (right & as_known).sum() / max(1, as_known.sum()),
         "known_recall": 100 * (right & is_known).sum() / max(1, is_known.sum()),
-        "certainty_new": 100 * certainty[found >= len(known)].mean() if (~as_known).any() else math.nan,
-        "right_new": 100 * right[~as_known & ~outside].mean() if (~as_known & ~outside).any() else math.nan,
+        "certainty_new": 100 * certainty[as_new].mean() if as_new.any() else math.nan,
+        "right_new": 100 * right[as_new & ~outside].mean() if (as_new & ~outside).any() else math.nan,
         "ece": calibration_error(certainty[~outside], right[~outside]),
     }
     if outside.any():
@@ -86,7 +92,8 @@ def run(case: Case, encoder: Encoder, labels: Labels, number: str, effort: str, 
         estimate = estimate_for(Corpus.of(case.texts, case.labels), encoder, logs_hold="mixed", seed=seed)
         row |= {"low": estimate.low, "high": estimate.high}
     row |= {"way": method.model_.provenance.get("choices", {}).get("way")}
-    return row | scores(case, method) | {"seconds": round(time.perf_counter() - started, 1)}
+    probability = method.model_.predict_proba([case.texts[i] for i in case.logs])
+    return row | scores(case, probability) | {"seconds": round(time.perf_counter() - started, 1)}
 
 
 def finished(path: Path) -> list[Row]:

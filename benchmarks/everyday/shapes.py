@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from newfound.data.benchmarks import facts, read_part
+from newfound.data.benchmarks import facts, out_of_scope, read_part
 
 NEW_SHARE = 0.4  # of the intents
-OUT_OF_SCOPE_SHARE = 0.2  # of the logs, where out-of-scope rows are added
+OUT_OF_SCOPE_ROWS = 250  # of CLINC150, added to corpora that have none of their own
 Labels = int | str  # labelled rows of each known intent, or "half" of them
 
 
@@ -29,9 +29,21 @@ class Shape:
     texts: tuple[str, ...]
     gold: tuple[str | None, ...]
 
+    @classmethod
+    def of(cls, name: str, rows: Sequence[tuple[str, str | None]]) -> Shape:
+        """Return distinct rows in an order that says nothing, the same every time."""
+        distinct = list(dict(rows).items())
+        order = np.random.default_rng(8).permutation(len(distinct))
+        return cls(name, tuple(distinct[i][0] for i in order), tuple(distinct[i][1] for i in order))
+
     @property
     def intents(self) -> list[str]:
         return sorted({intent for intent in self.gold if intent is not None})
+
+    def in_scope(self) -> Shape:
+        """Return the shape without its rows of no intent, in the same order."""
+        rows = [i for i, intent in enumerate(self.gold) if intent is not None]
+        return Shape(self.name, tuple(self.texts[i] for i in rows), tuple(self.gold[i] for i in rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,11 @@ class Case:
     gold: tuple[str | None, ...]
     new: frozenset[str]
 
+    @property
+    def logs(self) -> list[int]:
+        """The rows without a label."""
+        return [i for i, label in enumerate(self.labels) if label is None]
+
 
 def _rows(name: str, *, part: str | None = None, language: str | None = None) -> list[tuple[str, str | None]]:
     path = Path(os.environ["NEWFOUND_DATA"]) / "more" / f"{name}.csv"
@@ -61,10 +78,6 @@ def _rows(name: str, *, part: str | None = None, language: str | None = None) ->
             for row in csv.DictReader(file)
             if part in (None, row.get("part")) and language in (None, row.get("language"))
         ]
-
-
-def _distinct(rows: Sequence[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
-    return list(dict(rows).items())
 
 
 def _benchmark(name: str) -> list[tuple[str, str | None]]:
@@ -111,12 +124,20 @@ def shapes() -> list[Shape]:
         "banking 77": banking,
         "clinc 150": _subset(clinc, 150, (60, 60), 6),
     }
-    made = []
-    for name, rows in corpora.items():
-        rows = _distinct(rows)
-        order = np.random.default_rng(8).permutation(len(rows))
-        made.append(Shape(name, tuple(rows[i][0] for i in order), tuple(rows[i][1] for i in order)))
-    return made
+    return [Shape.of(name, rows) for name, rows in corpora.items()]
+
+
+def shapes_with_out_of_scope() -> list[Shape]:
+    """Return small corpora that hold rows of no intent: two shops' own, and CLINC150's beside two benchmarks."""
+    outside: list[tuple[str, str | None]] = [(text, None) for text in out_of_scope()]
+    clinc = _subset(_benchmark("clinc150"), 20, (15, 120), 2)
+    banking = _subset(_benchmark("banking77"), 20, (15, 150), 3)
+    return [
+        Shape.of("curekart", _rows("hint3-curekart")),
+        Shape.of("sofmattress", _rows("hint3-sofmattress")),
+        Shape.of("clinc 20 uneven", clinc + outside[:OUT_OF_SCOPE_ROWS]),
+        Shape.of("banking 20 uneven", banking + outside[OUT_OF_SCOPE_ROWS : 2 * OUT_OF_SCOPE_ROWS]),
+    ]
 
 
 def case_of(shape: Shape, labels: Labels, seed: int, *, new_share: float = NEW_SHARE) -> Case:

@@ -86,6 +86,18 @@ def test_a_known_utterance_in_a_new_column_is_wrong_under_strict():
     assert strict_scores(true, predicted, 2).all_acc == 60.0
 
 
+def test_a_prediction_of_no_intent_is_wrong_and_no_cluster():
+    """One known intent (0), two new (1, 2). Column 2 holds one row of class 1 and column 1 one of class 2.
+
+    Before, -1 was counted as the last column of the class before, or refused.
+    """
+    true, predicted = ids(0, 0, 1, 1, 2, 2), ids(0, -1, 2, -1, 1, -1)
+    assert match_clusters(true, predicted) == {0: 0, 1: 2, 2: 1}
+    assert match_clusters(true[:1], ids(-1)) == {}
+    for scores in (strict_scores(true, predicted, 1), paper_scores(true, predicted, 1)):
+        assert (scores.ind_acc, scores.ood_acc, scores.all_acc) == (50.0, 50.0, 50.0)
+
+
 def test_bad_ids_are_refused():
     with pytest.raises(ValueError, match="2 gold ids but 1 predictions"):
         strict_scores(ids(0, 1), ids(0), 1)

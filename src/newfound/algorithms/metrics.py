@@ -46,7 +46,8 @@ def contingency(true: Ids, predicted: Ids, n_true: int, n_predicted: int) -> Ids
 
 
 def match_clusters(true: Ids, predicted: Ids) -> dict[int, int]:
-    """Predicted id -> true id, one to one, with the most agreement (Hungarian algorithm)."""
+    """Predicted id -> true id, one to one, with the most agreement (Hungarian algorithm); -1 is no cluster."""
+    true, predicted = true[predicted >= 0], predicted[predicted >= 0]
     if not len(true):
         return {}
     counts = contingency(true, predicted, int(true.max()) + 1, int(predicted.max()) + 1)
@@ -60,7 +61,7 @@ def _mapped(predicted: Ids, mapping: dict[int, int]) -> Ids:
 
 
 def map_clusters(true: Ids, predicted: Ids) -> Ids:
-    """Predicted ids renamed to the true ids they match best; -1 for a cluster that matches none."""
+    """Predicted ids renamed to the true ids they match best; -1 for a cluster that matches none, and for none."""
     return _mapped(predicted, match_clusters(true, predicted))
 
 
@@ -103,8 +104,8 @@ def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.N
 def _check(true: Ids, predicted: Ids, n_known: int) -> None:
     if len(true) != len(predicted):
         raise ValueError(f"{len(true)} gold ids but {len(predicted)} predictions")
-    if len(true) and (true.min() < 0 or predicted.min() < 0):
-        raise ValueError("ids to be scored must be 0 or above; an unlabelled row cannot be scored")
+    if len(true) and true.min() < 0:
+        raise ValueError("gold ids must be 0 or above; an unlabelled row cannot be scored")
     if n_known < 0:
         raise ValueError(f"n_known={n_known} is negative")
 

@@ -35,6 +35,7 @@ REMEDIES: tuple[Remedy, ...] = (
         "or have the first label kept, or have such texts dropped",
         "or choose --conflicts first or --conflicts drop",
     ),
+    (errors.DataError, "or put no utterance aside", "or add --no-intent none to discover"),
     (
         errors.NoKnownIntents,
         "give more of them, or use consensus or kmeans, which need none",

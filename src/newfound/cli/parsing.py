@@ -33,7 +33,10 @@ def no_intent(text: str) -> NoIntent:
     """Parse how many utterances are to have no intent: a share, auto or none."""
     if text in ("auto", "none"):
         return cast(Literal["auto", "none"], text)
-    value = share(text, "--no-intent")
+    try:
+        value = share(text, "--no-intent")
+    except SettingsError:
+        raise SettingsError(f"--no-intent {text}: give auto, none, or a share such as 10%") from None
     if value >= 1:
         raise SettingsError(f"--no-intent {text}: leave something to have an intent, for instance 10%")
     return value or "none"

@@ -28,6 +28,7 @@ from newfound.text import is_wordless
 QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 MIN_INTENTS = 2  # of a classifier
 MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
+SAME_SIMILARITY = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
 SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
@@ -112,8 +113,7 @@ class _Limits:
         if share is None:
             return cls([-1.0] * columns, [True] * columns, torch.zeros(len(x), dtype=torch.bool))
         wordless = torch.tensor([is_wordless(text) for text in corpus.texts], dtype=torch.bool)
-        takes_wordless = torch.zeros(columns, dtype=torch.bool)
-        takes_wordless[context.y[wordless & ~logs]] = True
+        takes_wordless = _takes_wordless(context, wordless, round(share * int(logs.sum())), columns)
         refused = wordless & logs & ~takes_wordless[best]
         usual = torch.zeros(columns)
         if context.n_known:
@@ -125,8 +125,10 @@ class _Limits:
         margin = value - usual[best]
         among = logs & ~refused
         wanted = round(share * int(logs.sum())) - int(refused.sum())
-        limit = float(margin[among].sort().values[wanted]) if 0 < wanted < int(among.sum()) else -2.0
-        least = [round(max(-1.0, limit + float(u)), 6) for u in usual] if limit > -2.0 else [-1.0] * columns
+        least = [-1.0] * columns
+        if 0 < wanted < int(among.sum()):
+            limit = float(margin[among].sort().values[wanted - 1 : wanted + 1].mean())
+            least = [round(max(-1.0, limit + float(u) - SAME_SIMILARITY), 6) for u in usual]
         outside = logs & (refused | (value < torch.tensor(least)[best]))
         return cls(least, takes_wordless.tolist(), outside)
 
@@ -135,6 +137,20 @@ class _Limits:
         count = int(self.outside.sum())
         precision = context.estimates.get("known_precision")
         return {"utterances": count} | ({} if precision is None else {"known_precision": round(precision, 4)})
+
+
+def _takes_wordless(context: FitContext, wordless: Tensor, put_aside: int, columns: int) -> Tensor:
+    """Which intents texts without words may belong to, [columns].
+
+    Known intents whose labelled utterances hold such a text take them, and beside those the new intents, which then may
+    consist of them. If nothing of the kind is labelled, but more of the logs than were put aside, all intents do.
+    """
+    of_labelled = context.y[wordless & (context.y >= 0)]
+    if not len(of_labelled):
+        return torch.full((columns,), int((wordless & (context.y < 0)).sum()) > put_aside)
+    takes = torch.arange(columns) >= context.n_known
+    takes[of_labelled] = True
+    return takes
 
 
 def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> float:
@@ -161,10 +177,12 @@ def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> Non
     keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
     if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
         if empty:
-            context.run.reporter.warn(
-                f"{len(empty)} of {context.n_new} new intents have no utterance: the logs look like the known intents. "
-                "Give each known intent more examples, or look for fewer new intents"
+            why = (
+                "the logs look like the known intents. Give each known intent more examples, or look for fewer new ones"
             )
+            if context.estimates.get("no_intent") == 1:
+                why = "all utterances of the logs belong to no intent. Give logs that hold words, or put none aside"
+            context.run.reporter.warn(f"{len(empty)} of {context.n_new} new intents have no utterance: {why}")
         return
     for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
         if columns:

@@ -10,7 +10,10 @@ from torch import Tensor
 
 from newfound.algorithms.no_intent import density, rows_of_no_intent
 from newfound.defaults import NoIntent
+from newfound.errors import DataError
 from newfound.text import is_wordless
+
+MIN_LEFT = 2  # utterances, so that there is something to tell apart
 
 
 def put_aside(
@@ -34,6 +37,9 @@ def put_aside(
             one may be labelled, they do not, and "auto" puts only utterances without words aside.
         neighbours: How many of the nearest utterances say what an utterance is like.
         seed: Draws those that are compared with, of very many.
+
+    Raises:
+        DataError: Nothing is left to find intents in.
     """
     if no_intent == "none":
         return np.zeros(len(texts), dtype=np.bool_)
@@ -47,4 +53,10 @@ def put_aside(
         return rows_of_no_intent(values, is_labelled, no_intent)
     aside = wordless.copy()
     aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
+    if not is_labelled.any() and (~aside).sum() < MIN_LEFT:
+        example = texts[int(aside.argmax())]
+        raise DataError(
+            f"nearly all of the {len(texts):,} utterances hold no word, such as {example!r}, and none is labelled; "
+            "there is nothing to tell apart. Give logs that hold words, or put no utterance aside"
+        )
     return aside

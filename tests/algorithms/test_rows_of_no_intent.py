@@ -1,0 +1,160 @@
+"""Rows of no intent: values by hand, a plain loop, and what must hold for any data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from newfound.algorithms import no_intent
+from newfound.algorithms.no_intent import (
+    MIN_LABELLED,
+    SHARE_WITHOUT_LABELS,
+    density,
+    excess_limit,
+    precise_limit,
+    precise_recognition,
+    rows_of_no_intent,
+)
+
+
+def unit_rows(n: int, d: int = 5, seed: int = 0) -> torch.Tensor:
+    return F.normalize(torch.randn(n, d, generator=torch.Generator().manual_seed(seed)), dim=-1)
+
+
+def test_excess_limit_by_hand():
+    """Below 0.9 lie nine tenths of the logs and a quarter of the labelled rows; the noise is sqrt(1/4 / 4) = 1/4.
+
+    Without an intent are (0.9 - 0.25 - 0.25) / 0.75 = 8/15 of the logs. So 7/15 * 1/4 of the logs would be put aside by
+    mistake, each of which costs two: the gain is 0.9 - 3 * 7/60 - 0.25 = 0.3. At all lower limits nothing is gained.
+    """
+    labelled = np.array([0.8, 0.9, 0.95, 1.0])
+    assert excess_limit(np.array([0.1] * 9 + [0.9]), labelled) == 0.9
+    assert excess_limit(np.array([0.1, 0.9]), labelled) == -math.inf, "0.5 - 3 * 0.25 - 0.25 is below zero"
+
+
+def test_no_limit_lies_where_half_of_the_labelled_rows_would_be_lost():
+    """All of the logs lie below 0.9, and so does half of the labelled rows."""
+    assert excess_limit(np.array([0.1] * 9 + [0.9]), np.array([0.8, 0.85, 0.9, 0.95])) == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("precision", "limit", "reached"), [(0.95, 0.7, 1.0), (0.8, 0.2, 8 / 9), (0.5, -math.inf, 2 / 3)]
+)
+def test_precise_limit_by_hand(precision, limit, reached):
+    """Above 0.7 lie a half of the logs and three quarters of the labelled rows: at most 2/3 of the logs are like these.
+
+    If 2/3 are, then of the 3/4 of the logs that lie above 0.2, 8/9 are; and of all rows, 2/3.
+    """
+    found = precise_limit(np.array([0.1, 0.2, 0.7, 0.9]), np.array([0.6, 0.7, 0.8, 0.9]), precision)
+    assert found == pytest.approx((limit, reached))
+
+
+def test_logs_like_the_labelled_rows_are_all_precise():
+    values = np.linspace(0.2, 0.9, 50)
+    assert precise_limit(values, values, 0.9) == (-math.inf, 1.0)
+
+
+def test_density_equals_a_loop():
+    x = unit_rows(30)
+    for k in (1, 4, 40):
+        expected = []
+        for i, row in enumerate(x):
+            others = sorted((float(row @ x[j]) for j in range(len(x)) if j != i), reverse=True)[:k]
+            expected.append(sum(others) / len(others))
+        np.testing.assert_allclose(density(x, neighbours=k), expected, atol=1e-6)
+    assert density(x[:1]).tolist() == [1.0]
+    assert density(x[:0]).tolist() == []
+
+
+def test_density_of_many_rows_looks_at_some_of_them(monkeypatch):
+    x = unit_rows(300)
+    whole = density(x)
+    monkeypatch.setattr(no_intent, "MAX_ROWS_COMPARED", 150)
+    part = density(x, seed=3)
+    assert (part <= whole + 1e-6).all()
+    assert np.corrcoef(part, whole)[0, 1] > 0.5
+    assert (part == density(x, seed=3)).all()
+
+
+values = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=80)
+shares = st.none() | st.floats(0.01, 0.99)
+
+
+@given(values, st.randoms(use_true_random=False), shares)
+def test_labelled_rows_are_never_put_aside_and_a_share_is_exact(values, random, share):
+    labelled = np.array([random.random() < 0.5 for _ in values])
+    found = rows_of_no_intent(np.array(values), labelled, share)
+    assert not (found & labelled).any()
+    logs = int((~labelled).sum())
+    if share is None and labelled.sum() < MIN_LABELLED:
+        share = SHARE_WITHOUT_LABELS
+    if share is not None:
+        assert found.sum() == round(share * logs)
+        left = np.array(values)[~labelled & ~found]
+        assert not found.any() or not len(left) or np.array(values)[found].max() <= left.min()
+
+
+@pytest.mark.parametrize(("labelled", "logs", "most"), [(30, 100, 0.06), (100, 1000, 0.02), (1000, 1000, 0.005)])
+def test_logs_that_are_like_the_labelled_rows_lose_next_to_nothing(labelled, logs, most):
+    """The more labels there are, the fewer rows are lost by chance."""
+    lost = []
+    for seed in range(40):
+        drawn = np.random.default_rng(seed).beta(6, 3, size=labelled + logs)
+        lost.append(rows_of_no_intent(drawn, np.arange(len(drawn)) < labelled).sum() / logs)
+    assert np.mean(lost) < most
+    assert np.median(lost) == 0
+
+
+def test_rows_in_excess_are_found():
+    rng = np.random.default_rng(0)
+    inside, outside = rng.normal(0.7, 0.05, 700), rng.normal(0.4, 0.05, 100)
+    found = rows_of_no_intent(np.concatenate([inside, outside]), np.arange(800) < 300)
+    assert found[700:].mean() > 0.95
+    assert found[:700].mean() < 0.02
+
+
+def clusters(rows: int, noise: float = 0.15, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows around three directions, with the number of the direction."""
+    generator = torch.Generator().manual_seed(seed)
+    y = torch.arange(rows) % 3
+    return F.normalize(torch.eye(8)[y] + noise * torch.randn(rows, 8, generator=generator), dim=-1), y
+
+
+def test_recognition_refuses_rows_that_labelled_rows_would_not_lie_among():
+    """A third of what is recognised as an intent lies between it and directions that nothing is labelled with."""
+    x, y = clusters(300)
+    strange = F.normalize(x[200:] + torch.eye(8)[5], dim=-1)
+    x, given_y = torch.cat([x, strange]), torch.cat([y[:100], torch.full((300,), -1)])
+    recognised = torch.cat([y, y[200:]])
+    found = precise_recognition(x, given_y, recognised, 3, precision=0.9)
+    accepted = found.accepts(x[100:], recognised[100:])
+    assert accepted[:200].float().mean() > 0.9
+    assert accepted[200:].float().mean() < 0.1
+    assert 0.9 <= found.precision <= 1
+
+
+def test_recognition_keeps_most_rows_that_are_like_the_labelled_ones():
+    kept = []
+    for seed in range(20):
+        x, y = clusters(500, seed=seed)
+        given_y = torch.where(torch.arange(500) < 300, y, -1)
+        found = precise_recognition(x, given_y, y, 3, precision=0.9)
+        kept.append(float(found.accepts(x[300:], y[300:]).float().mean()))
+    assert np.mean(kept) > 0.85
+    assert np.median(kept) > 0.95
+
+
+@pytest.mark.parametrize("labelled", [[0], [0, 1, 2], [0, 0, 1], [0] * 20])
+def test_recognition_with_too_few_labels_accepts_everything(labelled):
+    """Fewer than 30 labelled rows say nothing about how they are distributed, nor does one row of each intent."""
+    x, y = clusters(60)
+    given_y = torch.cat([torch.tensor(labelled), torch.full((60 - len(labelled),), -1)])
+    found = precise_recognition(x, given_y, y, 3, precision=0.9)
+    assert found.accepts(x, y).all()
+    assert found.precision == 1.0
