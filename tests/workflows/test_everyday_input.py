@@ -89,7 +89,6 @@ def test_logs_of_one_new_intent(discover):
     assert sum(name in result.new for name in result.found.values()) > 20
 
 
-@pytest.mark.xfail(strict=True, reason="without new intents, rows that are not surely known are taken for no intent")
 def test_logs_of_one_known_intent(discover):
     result = discover(labelled(20, "pay", "meter", "leak"), utterances("pay", 40, seed=1))
     assert result.code == 0

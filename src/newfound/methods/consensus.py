@@ -167,7 +167,8 @@ class Consensus(Discoverer):
             y = self._undecided_unless_typical(context, x, y)
         y = context.labels_of_main(y.cpu())
         if self._no_intent() != "none":
-            context.estimates["no_intent"] = float((y < 0).sum()) / max(1, len(context.unlabelled_rows))
+            without = y < 0 if context.n_new else aside.cpu()  # without new intents, undecided ones are known after all
+            context.estimates["no_intent"] = float(without.sum()) / max(1, len(context.unlabelled_rows))
         context.history.setdefault("consensus", []).append({"epoch": number, **context.pseudo_label_accuracy(y)})
         return y, agreement
 
