@@ -21,6 +21,7 @@ from newfound.algorithms.neighbours import nearest
 
 COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent that are found
 MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
+NEIGHBOURS = 5  # with more of them, utterances of intents that are about as small would look untypical
 MAX_ROWS_COMPARED = 10_000
 MIN_LABELLED = 20  # rows to compare with
 DEVIATIONS_WITHOUT_LABELS = 2.5  # below the median, where too few rows are labelled: only what is far from everything
@@ -30,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-def density(x: Tensor, *, neighbours: int = 10, seed: int = 0) -> Floats:
+def density(x: Tensor, *, neighbours: int = NEIGHBOURS, seed: int = 0) -> Floats:
     """Return the mean similarity of each row to its nearest rows, [n]; among very many, a random part is looked at."""
     if len(x) < 2:
         return np.ones(len(x))

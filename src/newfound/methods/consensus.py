@@ -292,7 +292,6 @@ class Consensus(Discoverer):
             is_labelled,
             self._no_intent(),
             comparable=context.languages is None,
-            neighbours=self.neighbours,
             seed=seed,
         )
         return torch.from_numpy(rows).to(x.device)

@@ -23,7 +23,6 @@ def put_aside(
     no_intent: NoIntent,
     *,
     comparable: bool = True,
-    neighbours: int = 10,
     seed: int = 0,
 ) -> npt.NDArray[np.bool_]:
     """Return which utterances belong to no intent, [n]: those without words, and those that are like no others.
@@ -35,7 +34,6 @@ def put_aside(
         no_intent: "auto", a share of the logs, or "none".
         comparable: Whether labelled utterances show what those of the logs are like; in several languages, of which
             one may be labelled, they do not, and "auto" puts only utterances without words aside.
-        neighbours: How many of the nearest utterances say what an utterance is like.
         seed: Draws those that are compared with, of very many.
 
     Raises:
@@ -47,7 +45,7 @@ def put_aside(
     wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
     if no_intent == "auto" and not comparable:
         return wordless
-    values = density(x, neighbours=neighbours, seed=seed)
+    values = density(x, seed=seed)
     values[wordless] = -1.0
     if no_intent != "auto":
         return rows_of_no_intent(values, is_labelled, no_intent)
