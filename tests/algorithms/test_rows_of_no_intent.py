@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from newfound.algorithms import no_intent
 from newfound.algorithms.no_intent import (
     MIN_LABELLED,
-    SHARE_WITHOUT_LABELS,
     density,
     excess_limit,
+    outlier_limit,
     precise_limit,
     precise_recognition,
     rows_of_no_intent,
@@ -36,6 +36,11 @@ def test_excess_limit_by_hand():
     labelled = np.array([0.8, 0.9, 0.95, 1.0])
     assert excess_limit(np.array([0.1] * 9 + [0.9]), labelled) == 0.9
     assert excess_limit(np.array([0.1, 0.9]), labelled) == -math.inf, "0.5 - 3 * 0.25 - 0.25 is below zero"
+
+
+def test_outlier_limit_by_hand():
+    """The median is 0.6, and the median distance from it 0.1: 0.6 - 2.5 * 1.4826 * 0.1."""
+    assert outlier_limit(np.array([0.1, 0.5, 0.6, 0.7, 0.65])) == pytest.approx(0.22935)
 
 
 def test_no_limit_lies_where_half_of_the_labelled_rows_would_be_lost():
@@ -92,15 +97,15 @@ def test_labelled_rows_are_never_put_aside_and_a_share_is_exact(values, random, 
     found = rows_of_no_intent(np.array(values), labelled, share)
     assert not (found & labelled).any()
     logs = int((~labelled).sum())
-    if share is None and labelled.sum() < MIN_LABELLED:
-        share = SHARE_WITHOUT_LABELS
+    if share is None and logs and labelled.sum() < MIN_LABELLED:
+        assert (found == (~labelled & (np.array(values) < outlier_limit(np.array(values)[~labelled])))).all()
     if share is not None:
         assert found.sum() == round(share * logs)
         left = np.array(values)[~labelled & ~found]
         assert not found.any() or not len(left) or np.array(values)[found].max() <= left.min()
 
 
-@pytest.mark.parametrize(("labelled", "logs", "most"), [(30, 100, 0.06), (100, 1000, 0.02), (1000, 1000, 0.005)])
+@pytest.mark.parametrize(("labelled", "logs", "most"), [(50, 100, 0.06), (100, 1000, 0.02), (1000, 1000, 0.005)])
 def test_logs_that_are_like_the_labelled_rows_lose_next_to_nothing(labelled, logs, most):
     """The more labels there are, the fewer rows are lost by chance."""
     lost = []

@@ -69,7 +69,7 @@ def test_one_label_for_each_intent(discover):
     assert result.code == 0
     assert "3 known intents have a single example" in result.printed
     without = sum(intent is None for intent in result.found.values())
-    assert without <= 0.1 * len(logs), "too few labels to compare with: about five percent are put aside"
+    assert without <= 0.1 * len(logs), "too few labels to compare with: only what is far from everything is put aside"
 
 
 @pytest.mark.parametrize("labels", [1, 20])

@@ -39,7 +39,9 @@ def _accept(folder, *names):
 
 def test_the_model_predicts_is_evaluated_reported_and_exported(folder, texts, tiny_encoder, tmp_path):
     themes = themed_corpus(per_theme=24, unlabelled=()).labels
-    assert {p.status for p in newfound.predict(folder, texts, encoder=tiny_encoder, **FAST)} == {"new"}
+    statuses = [p.status for p in newfound.predict(folder, texts, encoder=tiny_encoder, **FAST)]
+    assert set(statuses) <= {"new", None}
+    assert statuses.count("new") > 0.9 * len(texts)
     result = newfound.evaluate(folder, (texts, themes), encoder=tiny_encoder, **FAST)
     assert result.labels_by_name == 0
     assert result.accuracy > 40, "labels are matched to the new intents"

@@ -23,7 +23,7 @@ COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in r
 MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
 NEIGHBOURS = 5  # with more of them, utterances of intents that are about as small would look untypical
 MAX_ROWS_COMPARED = 10_000
-MIN_LABELLED = 20  # rows to compare with
+MIN_LABELLED = 50  # rows to compare with; with fewer, chance decides how many rows are put aside
 DEVIATIONS_WITHOUT_LABELS = 2.5  # below the median, where too few rows are labelled: only what is far from everything
 NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
