@@ -68,7 +68,9 @@ def test_the_command_line_adds_its_flags(error, said):
 def test_every_remedy_is_still_what_an_error_says():
     """If a message changes, its translation must change with it."""
     text = (SOURCE / "errors.py").read_text() + "".join(p.read_text() for p in SOURCE.glob("serve/*.py"))
-    text += "".join(p.read_text() for part in ("data", "engines", "methods", "workflows") for p in SOURCE.glob(f"{part}/*.py"))
+    text += "".join(
+        p.read_text() for part in ("data", "engines", "methods", "workflows") for p in SOURCE.glob(f"{part}/*.py")
+    )
     flat = " ".join(re.sub(r'"\s+f?"', "", text).split())
     for _, general, _ in REMEDIES:
         assert general in flat, general

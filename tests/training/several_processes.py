@@ -25,17 +25,18 @@ from newfound.training.run import Run
 # 145 utterances in batches of 49: an odd number, which two processes cannot divide evenly.
 NO_DROPOUT = {"dropout": 0.0, "trunk_views": 0}
 SHORT = {"n_new": 2, "device": "cpu", "epochs": 3, "pretrain_epochs": 2, "batch_size": 64, "seed": 3}
+EVERY_ROW = {"no_intent": "none"}  # a row at the limit would fall to either side by rounding
 METHODS = {
     "dpl": (DPL, {**SHORT, **NO_DROPOUT, "tune": "last", "lr": 0.01, "pretrain_lr": 0.01, "select": "new"}),
     "dpl of the paper": (DPL, {**SHORT, **DPL.PRESETS["paper"], **NO_DROPOUT, "tune": "last:2", "dense": True}),
     "fine-tuning": (
         Consensus,
         {
-            **{**SHORT, "trunk_views": 0, "tune": "layers", "logs": "mixed", "rounds": 1},
+            **{**SHORT, "trunk_views": 0, "tune": "layers", "logs": "mixed", "rounds": 1, **EVERY_ROW},
             **{"round_epochs": 2, "finetune_lr": 1e-3, "finetune_steps": 2},
         },
     ),
-    "frozen": (Consensus, {**SHORT, "trunk_views": 0, "tune": "heads", "n_new": "auto"}),
+    "frozen": (Consensus, {**SHORT, "trunk_views": 0, "tune": "heads", "n_new": "auto", **EVERY_ROW}),
     "e2e": (E2E, {**SHORT, **NO_DROPOUT, "tune": "last"}),
     "deepaligned": (DeepAligned, {**SHORT, **NO_DROPOUT, "tune": "last", "joint_epochs": 2}),
     "deepaligned-mix": (DeepAlignedMix, {**SHORT, **NO_DROPOUT, "tune": "last"}),
