@@ -117,9 +117,17 @@ def _own_cache(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def _work_in_the_background_does_not_wait():
-    """The tests keep all cores busy, so that work with a low priority would take ten times as long."""
+    """The tests keep all cores busy, so that work with a low priority would take ten times as long.
+
+    The modules of the tiny encoder are imported once and not in every process.
+    """
+    from newfound.serve.background.process import PRELOADED
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("newfound.serve.background.process.NICENESS", 0)
+        patch.setattr(
+            "newfound.serve.background.process.PRELOADED", [*PRELOADED, "transformers.models.bert.modeling_bert"]
+        )
         yield
 
 

@@ -150,7 +150,7 @@ def test_a_cancelled_job_leaves_nothing_and_the_next_one_starts(tmp_path):
         with pytest.raises(ConflictError, match="no job is running"):
             await jobs.cancel("ana")
         jobs.start("refit", model, partial(works.write_half, started), author="ana")
-        await until(lambda: started.exists() and started.read_text())
+        await until(lambda: started.exists() and started.read_text() and jobs.state().warnings)
         with pytest.raises(ConflictError, match="ana has started a job already"):
             jobs.start("refit", model, works.write_whole, author="bo")
         cancelled = await jobs.cancel("bo")
