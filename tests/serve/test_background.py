@@ -53,7 +53,12 @@ def is_running(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes() if Path(f"/proc/{pid}").exists() else True
+    if not Path("/proc/self").exists():
+        return True
+    try:
+        return b"\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return False
 
 
 def ends(pid):

@@ -20,6 +20,7 @@ from torch import Tensor
 from newfound.algorithms.neighbours import nearest
 
 COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent that are found
+STANDARD_ERRORS = 2  # by which the logs must hold more: with one, chance put 70 % of a corpus aside once
 MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
 NEIGHBOURS = 5  # with more of them, utterances of intents that are about as small would look untypical
 MAX_ROWS_COMPARED = 10_000
@@ -81,7 +82,8 @@ def excess_limit(logs: Floats, labelled: Floats) -> float:
         The limit; minus infinity if nothing is in excess.
     """
     limits, of_logs, of_labelled = _shares_below(logs, labelled)
-    noise = np.sqrt(np.maximum(of_labelled * (1 - of_labelled), 1 / len(labelled)) / len(labelled))
+    error = np.sqrt(np.maximum(of_labelled * (1 - of_labelled), 1 / len(labelled)) / len(labelled))
+    noise = STANDARD_ERRORS * error
     usable = of_labelled < MAX_SHARE_LOST
     outside = max(0.0, float(((of_logs - of_labelled - noise)[usable] / (1 - of_labelled[usable])).max()))
     mistakes = (1 - outside) * of_labelled
@@ -158,7 +160,10 @@ def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[flo
     limits, of_logs, of_labelled = _shares_below(logs, labelled)
     usable = (of_labelled < MAX_SHARE_LOST) & (of_logs < 1)
     limits, above, above_labelled = limits[usable], 1 - of_logs[usable], 1 - of_labelled[usable]
-    inside = min(1.0, float((above / above_labelled).min()))  # share of the rows that are like labelled ones
+    # The share of the rows that are like labelled ones. The least of many ratios is low by chance, so each may be off
+    # by its standard error.
+    noise = np.sqrt((1 - above) / (above * len(logs)) + (1 - above_labelled) / (above_labelled * len(labelled)))
+    inside = min(1.0, float((above / above_labelled * (1 + noise)).min()))
     reached = inside * above_labelled / above
     enough = np.flatnonzero(reached >= precision)
     best = int(enough[0]) if len(enough) else len(limits) - 1

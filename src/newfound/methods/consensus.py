@@ -49,6 +49,7 @@ MIN_EPOCHS = 5
 MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
 MIN_AGREEMENT_TO_TEACH = 0.5  # share of the clusterings that must agree on a row for it to teach the next round
 MIXED_ROUNDS = 3
+MIN_SHARE_ASIDE = 0.05  # of the logs: from here on, clusters of known intents hold rows of no intent, too
 MAX_TO_COMPARE = 8  # clusterings, pair by pair, for how consistent they are
 
 
@@ -163,8 +164,8 @@ class Consensus(Discoverer):
             labels, share = self._cluster(context, x, y, rows, number, joint=joint, last=last)
             y[rows.to(y.device)] = labels
             agreement[rows] = share.cpu()
-        if joint:
-            y = self._undecided_unless_typical(context, x, y)
+        if joint and float(aside.sum()) >= MIN_SHARE_ASIDE * len(context.unlabelled_rows):
+            y = self._undecided_unless_typical(context, x, y)  # nothing clusters them any more: they have no intent
         y = context.labels_of_main(y.cpu())
         if self._no_intent() != "none":
             without = y < 0 if context.n_new else aside.cpu()  # without new intents, undecided ones are known after all
