@@ -30,8 +30,9 @@ def unit_rows(n: int, d: int = 5, seed: int = 0) -> torch.Tensor:
 def test_excess_limit_by_hand():
     """Below 0.9 lie nine tenths of the logs and a quarter of the 16 labelled rows; the noise is 2 sqrt(3/16 / 16).
 
-    That is 0.217. Without an intent are (0.9 - 0.25 - 0.217) / 0.75 = 0.578 of the logs. So 0.422 * 0.25 of the logs would be put
-    aside by mistake, each of which costs two: the gain is 0.9 - 3 * 0.106 - 0.217 = 0.37. Lower limits gain nothing.
+    That is 0.217. Without an intent are (0.9 - 0.25 - 0.217) / 0.75 = 0.578 of the logs. So 0.422 * 0.25 of the logs
+    would be put aside by mistake, each of which costs two: the gain is 0.9 - 3 * 0.106 - 0.217 = 0.37. Lower limits
+    gain nothing.
     """
     labelled = np.array([0.8] * 4 + [0.95] * 12)
     assert excess_limit(np.array([0.1] * 9 + [0.9]), labelled) == 0.9
