@@ -116,7 +116,8 @@ def test_an_accepted_intent_is_matched_like_a_new_one_also_when_it_is_known(
     store.decide([Decision("accept", {"intent": name}) for name in new], author="ana")
     settings = {"encoder": tiny_encoder, "device": "cpu"}
     if next_round == "update":
-        model = newfound.update(folder, ["cancel book today", "cancel book now", "stop book"], n_new=1, **settings)
+        newer = ["cancel book today", "cancel book now", "stop book"]
+        model = newfound.update(folder, newer, n_new=1, no_intent="none", **settings)
     else:
         model = newfound.refit(folder, **settings)
     assert all(intent.known for intent in model.model.intents if intent.name in new)
