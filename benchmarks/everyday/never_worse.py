@@ -10,7 +10,7 @@ the mean difference of ALL ACC over partitions is negative by more than two stan
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -20,63 +20,20 @@ from newfound.bench.studies import Row
 
 FOLDER = Path(__file__).parent
 MIN_DIFFERENCE = 1.0  # points of ALL ACC
-Chosen = Mapping[str, object]
+AFTER, TUNED = "after.jsonl", "tuned.jsonl"
+CELL = ("labels", "number", "effort")
+Cell = tuple[int | str, str, str]
 
-COMPARISONS: tuple[tuple[str, str, Chosen, Chosen], ...] = (
-    (
-        "10 labels, number estimated / no labels, number given",
-        "after.jsonl",
-        {"labels": 10, "number": "auto"},
-        {"labels": 0, "number": "given"},
-    ),
-    (
-        "10 labels / no labels, number given",
-        "after.jsonl",
-        {"labels": 10, "number": "given"},
-        {"labels": 0, "number": "given"},
-    ),
-    (
-        "half of the labels / 10 labels, number given",
-        "after.jsonl",
-        {"labels": "half", "number": "given"},
-        {"labels": 10, "number": "given"},
-    ),
-    (
-        "number given / estimated, 10 labels",
-        "after.jsonl",
-        {"labels": 10, "number": "given"},
-        {"labels": 10, "number": "auto"},
-    ),
-    (
-        "number given / estimated, half of the labels",
-        "after.jsonl",
-        {"labels": "half", "number": "given"},
-        {"labels": "half", "number": "auto"},
-    ),
-    (
-        "number given / estimated, no labels",
-        "after.jsonl",
-        {"labels": 0, "number": "given"},
-        {"labels": 0, "number": "auto"},
-    ),
-    (
-        "standard / quick, 10 labels",
-        "tuned.jsonl",
-        {"labels": 10, "effort": "standard"},
-        {"labels": 10, "effort": "quick"},
-    ),
-    (
-        "standard / quick, half of the labels",
-        "tuned.jsonl",
-        {"labels": "half", "effort": "standard"},
-        {"labels": "half", "effort": "quick"},
-    ),
+COMPARISONS: tuple[tuple[str, str, Cell, Cell], ...] = (
+    ("10 labels, number estimated / no labels, number given", AFTER, (10, "auto", "quick"), (0, "given", "quick")),
+    ("10 labels / no labels, number given", AFTER, (10, "given", "quick"), (0, "given", "quick")),
+    ("half of the labels / 10 labels, number given", AFTER, ("half", "given", "quick"), (10, "given", "quick")),
+    ("number given / estimated, 10 labels", AFTER, (10, "given", "quick"), (10, "auto", "quick")),
+    ("number given / estimated, half of the labels", AFTER, ("half", "given", "quick"), ("half", "auto", "quick")),
+    ("number given / estimated, no labels", AFTER, (0, "given", "quick"), (0, "auto", "quick")),
+    ("standard / quick, 10 labels", TUNED, (10, "given", "standard"), (10, "given", "quick")),
+    ("standard / quick, half of the labels", TUNED, ("half", "given", "standard"), ("half", "given", "quick")),
 )
-
-
-def has(chosen: Chosen) -> Callable[[Row], bool]:
-    """Return whether a row has the chosen values."""
-    return lambda row: all(row[name] == value for name, value in chosen.items())
 
 
 def by_case(rows: Iterable[Row]) -> dict[str, dict[int, float]]:
@@ -87,9 +44,9 @@ def by_case(rows: Iterable[Row]) -> dict[str, dict[int, float]]:
     return scores
 
 
-def differences(rows: list[Row], more: Chosen, less: Chosen) -> dict[str, np.ndarray]:
+def differences(rows: list[Row], more: Cell, less: Cell) -> dict[str, np.ndarray]:
     """Return the differences of ALL ACC on the partitions that both have, by corpus."""
-    one, other = by_case(filter(has(more), rows)), by_case(filter(has(less), rows))
+    one, other = (by_case(r for r in rows if tuple(r[name] for name in CELL) == cell) for cell in (more, less))
     shared = {shape: sorted(one[shape].keys() & other[shape].keys()) for shape in one if shape in other}
     return {s: np.array([one[s][seed] - other[s][seed] for seed in seeds]) for s, seeds in shared.items() if seeds}
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from torch import Tensor
 
 from newfound.algorithms.neighbours import nearest
@@ -58,6 +57,8 @@ def assign_languages(x: Tensor, likely: Tensor) -> Tensor:
         x: Vectors, [n, d].
         likely: The language of each row as its words tell it, [n]; -1 where they do not.
     """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # slow to import, and seldom needed
+
     told = (likely >= 0).nonzero().squeeze(1)
     told = told[:: -(-len(told) // MAX_ROWS_TO_LEARN_FROM)]
     vectors = x.float().cpu().numpy()

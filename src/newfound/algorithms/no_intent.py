@@ -125,7 +125,7 @@ def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, 
         y: Labels of all rows as they are given.
         recognised: Known intents of all rows, labelled and recognised ones; others are negative or n_known and above.
         n_known: How many known intents there are.
-        precision: The wanted share. Where it cannot be had, half of what a known intent would hold is kept.
+        precision: The wanted share.
     """
     labelled = (y >= 0).nonzero().squeeze(1)
     points, own = x[labelled], y[labelled]
@@ -165,8 +165,7 @@ def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[flo
     noise = np.sqrt((1 - above) / (above * len(logs)) + (1 - above_labelled) / (above_labelled * len(labelled)))
     inside = min(1.0, float((above / above_labelled * (1 + noise)).min()))
     reached = inside * above_labelled / above
-    enough = np.flatnonzero(reached >= precision)
-    best = int(enough[0]) if len(enough) else len(limits) - 1
+    best = int(np.flatnonzero(reached >= precision)[0])  # at the least of the ratios, all rows are like labelled ones
     return float(limits[best]), float(min(1.0, reached[best]))
 
 
