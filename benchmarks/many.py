@@ -4,8 +4,8 @@ PYTHONPATH=src python3 benchmarks/many.py --encoder /tmp/minilm --name minilm --
     --results results --pack $OUT/results.tgz main:dpl,e2e,kmeans:GID-CD,GID-MD trunk-dropout speed
 
 An experiment may be narrowed to methods, to benchmarks and to variants. Finished cells in --results are skipped; the
-archive holds the results that were added. No cell is begun that would end after the limit, by the mean time of those
-before it.
+archive holds the results that were added. Several processes share the missing cells with --part. No cell is begun that
+would end after the limit, by the mean time of those before it.
 """
 
 from __future__ import annotations
@@ -41,15 +41,17 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--limit", type=float, default=560.0, help="seconds")
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--part", default="0/1", help="i/n: every n-th of the missing cells from the i-th on")
     parser.add_argument("--pack", type=Path, help="an archive of the new result files")
     options = parser.parse_args()
     started = time.monotonic()
     encoder = study_encoder(options.encoder)
     by_experiment = [planned(spec, options.name, options.tune, options.device) for spec in options.experiments]
     cells = list(dict.fromkeys(cell for experiment in by_experiment for cell in experiment))
-    to_run = missing(cells, options.results)
+    part, parts = map(int, options.part.split("/"))
+    to_run = missing(cells, options.results)[part::parts]
     try:
-        run_missing(cells, options.results, encoder, options.device, Plain(), until=started + options.limit)
+        run_missing(to_run, options.results, encoder, options.device, Plain(), until=started + options.limit)
     finally:
         if options.pack is not None:
             left = set(missing(to_run, options.results))
