@@ -29,7 +29,7 @@ check: lint
 test: lint site
 	$(BIN)/pytest -n 2 --dist loadfile
 
-# Everything six times, for about an hour: on processors with fewer instructions, with one thread and two, and busy.
+# Everything five times, for about an hour: on processors with fewer instructions, with one thread and two, and busy.
 test-portable: $(VENV)/.installed
 	PYTEST=$(BIN)/pytest tools/test_portable.sh
 

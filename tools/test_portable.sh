@@ -10,10 +10,9 @@ run() {
   env "$@" "$pytest" --dist loadfile "${options[@]}"
 }
 
-run
+run # with one thread, which is what tests/conftest.py sets
 run ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Nehalem # an old processor
 run ATEN_CPU_CAPABILITY=avx2
-run OMP_NUM_THREADS=1
 run OMP_NUM_THREADS=2
 echo "== beside a process on each of two cores"
 busy=()

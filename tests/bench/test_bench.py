@@ -225,6 +225,7 @@ def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encode
     assert [cell.seed for cell in missing(cells, tmp_path)] == [1]
 
 
+@pytest.mark.slow
 def test_the_report_is_one_page_whose_numbers_lead_to_their_files(tmp_path):
     experiment = EXPERIMENTS["main"]
     cells = [c for c in experiment.cells("minilm", "last") if c.method in ("e2e", "dpl") and c.benchmark == "GID-SD"]

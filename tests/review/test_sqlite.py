@@ -180,6 +180,7 @@ def test_decisions_about_another_model_are_refused_with_the_name_of_the_file(fol
     assert f"other/{REVIEW_FILE}: holds decisions about another model" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
 @pytest.mark.parametrize(
     ("name", "command"),
