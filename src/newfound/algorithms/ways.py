@@ -5,10 +5,10 @@
     joint     cluster all rows at once, half of the clusterings starting at the labels; labels name the clusters
 
 With many labels, dividing by neighbours is better; with few, neighbours do not tell known from new. Clustering all rows
-at once is best where clusterings from different starts agree with each other; in a long tail or in noisy logs they do
-not. In between the known intents say which way fits: where clusterings that see no label find most of the labelled rows
-in one cluster for each intent, all rows can be clustered at once. The limits were chosen on the corpora of
-benchmarks/everyday. (Hiding some known intents and trying all ways was too noisy to choose by.)
+at once is best where clusterings that see no label agree with each other and with the labels; in a long tail or in noisy
+logs they do not, and then known intents are told first, by neighbours or, with very few labels, by clusterings around
+them. The limits were chosen on the corpora of benchmarks/everyday. (Hiding some known intents and trying all ways was
+too noisy to choose by.)
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. Labels of all rows are known
 intents, and new ones from n_known on.
@@ -42,7 +42,7 @@ MAX_TRIAL_ROWS = 6_000
 FEW_LABELS, MANY_LABELS = 8, 15  # of the typical known intent
 MIN_SHARE_FOUND = 0.75  # of labelled rows, by clusterings that do not see the labels
 MIN_CONSISTENCY_OF_FREE = 0.75  # adjusted Rand index of free clusterings that take part in the joint ensemble
-MIN_CONSISTENCY_OF_JOINT = 0.85  # of free clusterings, for the joint way to be chosen
+MIN_CONSISTENCY_OF_JOINT = 0.8  # of free clusterings, for the joint way to be chosen
 
 
 def cluster_ensemble(
@@ -92,22 +92,33 @@ def choose_way(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> 
         return "divided", f"there are {labels:.0f} labels for the typical known intent"
     if labels >= FEW_LABELS and n_known < n_new:
         return "joint", f"most intents are new, and {few}"
+    fits, reason = joint_fits(x, y, n_known, n_new, seeds)
+    if fits:
+        return "joint", f"{few}, and {reason}"
+    return "around" if labels < FEW_LABELS else "divided", f"{few}, and {reason}"
+
+
+def joint_fits(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> tuple[bool, str]:
+    """Return whether clusterings that see no label agree with each other and with the labels, and how one sees it.
+
+    Args:
+        x: Vectors of all rows.
+        y: Labels of all rows.
+        n_known: How many known intents there are.
+        n_new: How many new ones are looked for.
+        seeds: Gives a seed for each purpose.
+    """
     generator = torch.Generator().manual_seed(seeds("rows"))
     rows = torch.randperm(len(x), generator=generator)[:MAX_TRIAL_ROWS].to(x.device)
     k = min(n_known + n_new, len(rows))
     free = [label_freely(view, k, seed=seeds(i, run)) for i, view in enumerate(views(x[rows])) for run in range(2)]
     refined = [labelling.refined for labelling in free]
-    agree = consistency(refined) >= MIN_CONSISTENCY_OF_JOINT
-    if labels < FEW_LABELS:
-        reason = f"clusterings from different starts {'agree' if agree else 'disagree'}"
-        return "joint" if agree else "around", f"{few}, and {reason}"
-    is_even = is_more_consistent(refined, [labelling.kmeans for labelling in free])
-    clusters = consensus_clustering(refined, k, seed=seeds("consensus"))
-    share = share_found(clusters, y[rows], n_known)
-    reason = f"clusterings without labels find {share:.0%} of the labelled utterances"
-    if is_even and share >= MIN_SHARE_FOUND:
-        return "joint", reason
-    return "divided", reason if is_even else f"{reason}, and intents are of very different sizes"
+    if not is_more_consistent(refined, [labelling.kmeans for labelling in free]):
+        return False, "intents are of very different sizes"
+    if consistency(refined) < MIN_CONSISTENCY_OF_JOINT:
+        return False, "clusterings from different starts disagree"
+    share = share_found(consensus_clustering(refined, k, seed=seeds("consensus")), y[rows], n_known)
+    return share >= MIN_SHARE_FOUND, f"clusterings without labels find {share:.0%} of the labelled utterances"
 
 
 def recognise_around(
