@@ -4,7 +4,7 @@ python -m benchmarks.everyday.compare corpora
 python -m benchmarks.everyday.compare accuracy
 python -m benchmarks.everyday.compare number
 
-Reads the files of `measure.py`. Only cases that both files have are compared; without labels there is no version before.
+Reads the files of `measure.py`. Only cases that both files have are compared; without labels there is nothing before.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def corpora() -> str:
     lines = headed(["corpus", "new intents"], quantities)
     for shape in dict.fromkeys(r["shape"] for r in rows[1]):
         cells = [shape, str(next(r["true"] for r in rows[1] if r["shape"] == shape))]
-        auto, given = ([[r for r in v if r["shape"] == shape and r["number"] == n] for v in rows] for n in ("auto", "given"))
+        auto, given = (
+            [[r for r in v if r["shape"] == shape and r["number"] == n] for v in rows] for n in ("auto", "given")
+        )
         cells += [", ".join(str(r["found"]) for r in version) or "–" for version in auto]
         cells += [mean(version, "all_acc") for version in (*given, *auto)]
         lines.append(line(cells))

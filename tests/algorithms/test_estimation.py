@@ -43,8 +43,25 @@ def test_intents_of_another_size_in_the_logs_do_not_mislead(known_size, new_size
 
 def test_known_intents_in_mixed_logs_are_not_counted():
     mixed = problem(6, also_known=8)
-    assert abs(estimate_n_new(*mixed, logs_hold="mixed").n_new - 6) <= 1
+    found = estimate_n_new(*mixed, logs_hold="mixed")
+    assert found.strategy == "mean"
+    assert abs(found.n_new - 6) <= 1
+    assert found.low <= 6 <= found.high
     assert estimate_n_new(*mixed, logs_hold="novel").n_new > 10
+
+
+def test_mixed_logs_without_a_new_intent_have_none():
+    known, labels, logs = problem(1, also_known=12)
+    assert estimate_n_new(known, labels, logs[30:], logs_hold="mixed").n_new == 0
+
+
+def test_the_mean_lies_between_the_numbers_it_is_made_of():
+    """Twice as many labelled rows as rows of a new intent, in a corpus where tree and resolution differ."""
+    known, labels, logs = problem(9, known_size=60, new_size=20, also_known=6)
+    mean = estimate_n_new(known, labels, logs, logs_hold="mixed").n_new
+    tree = estimate_n_new(known, labels, logs, logs_hold="mixed", strategy="tree").n_new
+    rest = estimate_n_new(known, labels, logs[: 9 * 20], logs_hold="novel", strategy="resolution").n_new
+    assert min(tree, rest) - 1 <= mean <= max(tree, rest) + 1
 
 
 @pytest.mark.parametrize("truth", [4, 9, 20])
@@ -86,7 +103,7 @@ def test_next_to_no_data(strategy):
 
 def test_wrong_settings():
     known = (["a b", "c d"], ["x", "y"])
-    with pytest.raises(SettingsError, match="strategy='best' is not one of auto, tree, resolution, drop"):
+    with pytest.raises(SettingsError, match="strategy='best' is not one of auto, mean, tree, resolution, drop"):
         estimate(known, ["e"], strategy="best")
     with pytest.raises(SettingsError, match="logs_hold='old' is not one of novel, mixed"):
         estimate(known, ["e"], logs_hold="old")

@@ -5,8 +5,8 @@
     joint     cluster all rows at once, half of the clusterings starting at the labels; labels name the clusters
 
 With many labels, dividing by neighbours is better; with few, neighbours do not tell known from new. Clustering all rows
-at once is best where clusterings that see no label agree with each other and with the labels; in a long tail or in noisy
-logs they do not, and then known intents are told first, by neighbours or, with very few labels, by clusterings around
+at once is best where clusterings that see no label agree with each other and with the labels. In a long tail or in
+noisy logs they do not: known intents are told first then, by neighbours or, with very few labels, by clusterings around
 them. The limits were chosen on the corpora of benchmarks/everyday. (Hiding some known intents and trying all ways was
 too noisy to choose by.)
 

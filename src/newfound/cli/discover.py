@@ -161,7 +161,7 @@ def estimate(
         str,
         typer.Option(
             "--strategy",
-            help="tree, resolution (for logs of new intents only), drop (as published), or auto.",
+            help="mean (in mixed logs), tree, resolution (for logs of new intents only), drop (as published), or auto.",
         ),
     ] = "auto",
     holds: Annotated[
@@ -179,7 +179,7 @@ def estimate(
     max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    chosen = cast("Strategy", one_of(strategy, "--strategy", "auto", "tree", "resolution", "drop"))
+    chosen = cast("Strategy", one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution", "drop"))
     logs_hold = _logs_hold(holds)
     from newfound.workflows import EstimateRequest
     from newfound.workflows.estimation import estimate as run_workflow

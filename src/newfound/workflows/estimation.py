@@ -33,8 +33,8 @@ class EstimateRequest:
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
             known: then all intents are discovered in the logs.
         logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
-        strategy: tree, resolution or drop (`newfound.algorithms.estimation` explains them); "auto" is resolution for
-            logs of new intents only, beside enough labels, and tree otherwise.
+        strategy: mean, tree, resolution or drop (`newfound.algorithms.estimation` explains them); "auto" is mean in
+            mixed logs and resolution in logs of new intents only, beside enough labels, and tree otherwise.
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
         expected: Where the strategy "drop" starts.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
