@@ -30,8 +30,8 @@ from pathlib import Path
 import numpy as np
 
 from newfound.bench.cells import load_partition
+from newfound.bench.provenance import hardware
 from newfound.bench.scoring import score_ids
-from newfound.bench.speed import hardware
 from newfound.bench.studies import Row
 from newfound.data.task import DiscoveryTask
 from newfound.defaults import MAX_LOGS

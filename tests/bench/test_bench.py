@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.reproduction.page import write_report
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
@@ -17,7 +18,6 @@ from newfound.bench.baselines import BASELINES, Baseline, bertopic
 from newfound.bench.cells import Cell, _logs_setting, missing, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
-from newfound.bench.report import write_report
 from newfound.bench.running import run_missing
 from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, table
 from newfound.bench.variants import VARIANTS
@@ -260,11 +260,14 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
 
 
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
-    from newfound.bench.speed import measure
+    from benchmarks.speed.epochs import with_plain_loop
+
+    from newfound.bench.timing import measure
 
     gold = themed_corpus(unlabelled=())
     task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=gold, test=gold)
     result = measure("dpl", task, tiny_encoder, tune="last", device="cpu", epochs=2)
+    result = with_plain_loop(result, task, tiny_encoder, "cpu")
     assert set(result["seconds per epoch"]) == {"pre-training", "discovery"}
     assert set(result["seconds"]) == {"encode", "discover", "predict", "whole fit"}
     assert result["plain loop, seconds per epoch"] > 0
@@ -274,10 +277,10 @@ def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
 def test_the_plain_loop_computes_dpls_step(tiny_folder):
     """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
     import torch
+    from benchmarks.speed.epochs import _PlainHeads
 
     from newfound.algorithms.assignment import move_prototypes
     from newfound.algorithms.losses import instance_contrastive, prototypical_contrastive
-    from newfound.bench.speed import _PlainHeads
 
     corpus = themed_corpus()
     torch.manual_seed(0)

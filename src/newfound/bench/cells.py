@@ -14,10 +14,10 @@ import numpy as np
 
 from newfound.algorithms.metrics import compactness
 from newfound.bench.baselines import BASELINES, run_baseline
-from newfound.bench.provenance import commit, shares_gpu
+from newfound.bench.provenance import commit, hardware, shares_gpu
 from newfound.bench.scoring import Predictor, rounded, score_predictor
-from newfound.bench.speed import hardware, measure
 from newfound.bench.studies import FrozenPredictor
+from newfound.bench.timing import measure
 from newfound.bench.variants import VARIANTS, Record
 from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
 from newfound.data.conditions import Condition, apply_condition
