@@ -32,7 +32,7 @@ from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Tune
 from newfound.errors import NothingToFineTuneOn
-from newfound.methods.asking import ask_about, moved_to_short_labels
+from newfound.methods.asking import ask_about, move_to_short_labels
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
@@ -86,7 +86,7 @@ class Consensus(Discoverer):
         round_epochs: Epochs of each round.
         temperature: Of the cosine classifier's cross-entropy.
         epochs: Epochs of the classifier's training.
-        questions: How many questions about doubtful utterances an answerer is asked, if `fit` is given one.
+        questions: How many questions about doubtful utterances an annotator is asked, if `fit` is given one.
     """
 
     logs: LogsHold = LOGS_HOLD
@@ -190,7 +190,7 @@ class Consensus(Discoverer):
             ensemble += self._ensemble_with_words(context, points, chosen, ensemble, number)
         labels = self._consensus(context, ensemble, given, k, number, joint=joint)
         if context.labeller is not None and k >= 2 and not context.tune.layers:
-            moved = moved_to_short_labels(context, points, chosen, share_agreeing(ensemble, labels))
+            moved = move_to_short_labels(context, points, chosen, share_agreeing(ensemble, labels))
             more = [] if moved is None else self._half_ensemble(context, moved, "vote with labels", number)
             if is_more_consistent(more, ensemble):
                 ensemble += more

@@ -15,8 +15,8 @@ from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
 from newfound.encoders.encoder import Encoder, Features, Tune
 from newfound.encoders.ragged import Batch, RaggedBatches
-from newfound.intents.questions import Answerer, Labeller
 from newfound.model.network import IntentNetwork, embed
+from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.run import Run
 from newfound.training.seeding import seed_torch
 from newfound.training.trainer import History
@@ -75,7 +75,7 @@ class FitContext:
         run: Shows progress and keeps checkpoints.
         trunk_dropout: Whether the frozen layers run with dropout in every step.
         watch: What an analysis wants to record.
-        answerer: Answers questions about doubtful utterances, for a method that asks some; None for nobody.
+        annotator: Answers questions about doubtful utterances, for a method that asks some; None for nobody.
         labeller: Gives short labels to doubtful utterances; None for nobody.
         history: Losses by stage and epoch, filled while training.
         snapshots: What `watch` asked to keep.
@@ -96,7 +96,7 @@ class FitContext:
     run: Run
     trunk_dropout: bool = False
     watch: Watch = field(default_factory=Watch)
-    answerer: Answerer | None = None
+    annotator: Annotator | None = None
     labeller: Labeller | None = None
     history: dict[str, History] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)

@@ -223,9 +223,9 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
     if llm is not None and method.ASKS_QUESTIONS and run.processes.count > 1:
         run.reporter.note("Several processes do not wait for answers: the language model is asked for names only.")
     elif llm is not None and method.ASKS_QUESTIONS:
-        from newfound.intents.answering import ModelAnswerer, ModelLabeller
+        from newfound.questions.language_model import ModelAnnotator, ModelLabeller
 
-        asked = {"answerer": ModelAnswerer(llm), "labeller": ModelLabeller(llm)}
+        asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
     try:
         method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
     except KeyboardInterrupt:
