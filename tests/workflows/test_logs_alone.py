@@ -117,6 +117,3 @@ def test_estimates_without_known_intents_are_drawn(texts, tmp_path, tiny_folder)
     assert found["n_known"] == 0
     assert found["low"] <= found["n_new"] <= found["high"]
     assert len(found["curve"]["score"]) == len(found["curve"]["clusters"])
-    without = command("estimate", tmp_path / "logs.txt", "--strategy", "drop", "--encoder", tiny_folder)
-    assert without.returncode == 2
-    assert "say how many intents are expected" in without.stderr
