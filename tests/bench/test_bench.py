@@ -24,7 +24,7 @@ from newfound.bench.variants import VARIANTS
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
 from newfound.errors import DataError, ExperimentError, MissingExtra, SettingsError
-from newfound.training.progress import Silent
+from newfound.training.progress import LoggingReporter
 
 MAIN = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
 
@@ -120,7 +120,7 @@ def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_en
     experiment = replace(whole, rows=(rows[0], rows[-1]), benchmarks=whole.benchmarks[:1], ratios=(40,))
     experiment = replace(experiment, splits=(1,), seeds=(0,), columns=_reachable(experiment, epochs=3))
     cells = experiment.cells("tiny", "heads" if name in ("few-labels", "mixed") else "last")  # rounds take their time
-    run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), epochs=3, pretrain_epochs=1)
+    run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=3, pretrain_epochs=1)
     assert not missing(cells, tmp_path)
     _, lines = table(experiment, cells, tmp_path)
     assert len(lines) in (2, 4)
@@ -143,7 +143,7 @@ def test_a_baseline_gets_vectors_and_is_scored_over_all_intents(
 
     monkeypatch.setitem(BASELINES, "bertopic", Baseline(perfect))
     cell = Cell("bertopic", "BANKING77", 40, 1, 2, "tiny", "heads", variant)
-    run_missing([cell], tmp_path, tiny_encoder, "cpu", Silent())
+    run_missing([cell], tmp_path, tiny_encoder, "cpu", LoggingReporter())
     result = json.loads(cell.file(tmp_path).read_bytes())
     assert result["all_intents"] == {"acc": 100.0, "nmi": 100.0, "ari": 100.0}
     assert result["n_intents"] == 5
@@ -177,9 +177,9 @@ def test_a_baseline_that_is_not_installed_is_told_before_the_first_cell(toy, tin
     monkeypatch.setitem(sys.modules, "bertopic", None)  # as if it were not installed
     cells = [Cell(method, "BANKING77", 40, 1, 0, "tiny", "heads", "labels-10") for method in ("kmeans", "bertopic")]
     with pytest.raises(MissingExtra, match=r"bertopic .* needs .*newfound\[benchmarks\]"):
-        run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), epochs=1)
+        run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=1)
     assert missing(cells, tmp_path) == cells
-    run_missing(cells[:1], tmp_path, tiny_encoder, "cpu", Silent(), epochs=1)
+    run_missing(cells[:1], tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=1)
     assert missing(cells, tmp_path) == cells[1:]
 
 
@@ -202,7 +202,7 @@ def test_a_method_that_takes_mixed_logs_is_told_what_the_logs_hold(method, varia
 
 def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
     cells = MAIN.narrowed(methods=["kmeans"], benchmarks=["GID-SD"]).cells("tiny", "heads")
-    run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), until=time.monotonic() - 1, epochs=1)
+    run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), until=time.monotonic() - 1, epochs=1)
     assert len(missing(cells, tmp_path)) == len(cells)
 
 
@@ -220,7 +220,7 @@ def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encode
 
     monkeypatch.setattr(running, "run_cell", sometimes)
     with pytest.raises(ExperimentError, match=r"1 of 3 cells failed twice.*kmeans.*seed 1.*out of memory"):
-        run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent())
+        run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter())
     assert tried == [0, 1, 2, 1, 2]
     assert [cell.seed for cell in missing(cells, tmp_path)] == [1]
 

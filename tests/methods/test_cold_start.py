@@ -139,9 +139,9 @@ class _Listener:
     """A reporter that collects notes."""
 
     def __init__(self, notes):
-        from newfound.training.progress import Silent
+        from newfound.training.progress import LoggingReporter
 
-        self._silent, self.notes = Silent(), notes
+        self._silent, self.notes = LoggingReporter(), notes
 
     def note(self, message):
         self.notes.append(message)

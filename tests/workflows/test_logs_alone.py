@@ -14,7 +14,7 @@ from newfound.exports.registry import EXPORTS
 from newfound.report.page import write_page
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Silent
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.fitting import FEW_LABELS_NOTE, settings_of_effort
 
 pytestmark = pytest.mark.slow  # dozens of fits
@@ -83,7 +83,7 @@ def test_no_fine_tuning_is_chosen_where_nothing_is_known():
 
     notes = []
 
-    class Listener(Silent):
+    class Listener(LoggingReporter):
         def note(self, message):
             notes.append(message)
 

@@ -25,7 +25,7 @@ from newfound.encoders.encoder import (
 )
 from newfound.encoders.languages import language_warning, likely_languages
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import FitContext, Watch
+from newfound.methods.context import FitContext, Recording
 from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, count_parameters, fitted_model
@@ -147,7 +147,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
         run: Run | None = None,
-        watch: Watch | None = None,
+        recording: Recording | None = None,
         annotator: Annotator | None = None,
         labeller: Labeller | None = None,
     ) -> Self:
@@ -160,7 +160,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             origins: Where each utterance came from, and how often it occurred; kept in the model.
             validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
             run: Shows progress and keeps checkpoints.
-            watch: What to record for an analysis.
+            recording: What to record for an analysis.
             annotator: Answers questions about doubtful utterances, for a method that asks some (consensus).
             labeller: Gives short labels to doubtful utterances, for the same method.
         """
@@ -173,7 +173,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = run or Run()
         run.divide_among(join(device))
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
-        context = self._context(corpus, validation, device, run, watch or Watch())
+        context = self._context(corpus, validation, device, run, recording or Recording())
         context = replace(context, annotator=annotator, labeller=labeller)
         encoded = time.perf_counter()
         network, temperature = self._discover(context)
@@ -260,7 +260,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _context(
-        self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch
+        self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, recording: Recording
     ) -> FitContext:
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
         tune = encoder.tune(resolve_tune(self.tune, device, can_train=len(corpus.intents) > 1))
@@ -285,7 +285,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             device=device,
             run=run,
             trunk_dropout=self.trunk_dropout,
-            watch=watch,
+            recording=recording,
             languages=likely_languages(encoder, corpus.texts),
         )
 

@@ -40,7 +40,7 @@ from newfound.methods.no_intent import put_aside
 from newfound.methods.settings import Count, CountOrNone, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
-from newfound.training.schedule import GentleSchedule, Schedule
+from newfound.training.schedule import AdamWSchedule, Schedule
 from newfound.training.seeding import derive
 
 MAX_CLUSTERED_ROWS = 20_000  # in larger corpora the other rows follow the means of these
@@ -320,7 +320,7 @@ class Consensus(Discoverer):
         if self._may_hold_known(context):
             steps = self.finetune_steps * (1 if stage == "fine-tuning" else 2)
             epochs = max(epochs, epochs_for_steps(y, steps))
-        fine_tune(context, network, y, GentleSchedule(epochs=epochs, lr=self.finetune_lr), stage=stage)
+        fine_tune(context, network, y, AdamWSchedule(epochs=epochs, lr=self.finetune_lr), stage=stage)
 
     def _estimate_label_accuracy(self, context: FitContext, x: Tensor, y: Tensor, agreement: Tensor) -> None:
         """Note how many labels of new intents are probably right; frozen vectors of known intents are compared with."""

@@ -11,7 +11,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import CountOrNone, check_types
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.fitting import loaded
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
@@ -63,7 +63,7 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
         request: What to count new intents in, and how.
         reporter: Is told what was odd in the files; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter or LoggingReporter()
     check_types(request)
     sample = sample_for(request.max_logs, request.seed)
     known, logs = known_and_logs(

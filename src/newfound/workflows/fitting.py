@@ -18,7 +18,7 @@ from newfound.errors import Interrupted, NoInt8, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
 from newfound.training.launch import launched
-from newfound.training.progress import Muted, Reporter, Silent
+from newfound.training.progress import LoggingReporter, NullReporter, Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -200,7 +200,7 @@ def run_beside(
 
 def reporter_of_main(reporter: Reporter | None) -> Reporter:
     """Return who is told the progress: of several processes that work together, only the main one tells it."""
-    return reporter or Silent() if launched().is_main else Muted()
+    return reporter or LoggingReporter() if launched().is_main else NullReporter()
 
 
 def save_once(run: Run, save: Callable[[], None]) -> None:
