@@ -24,6 +24,7 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 
+from newfound.algorithms.metrics import silhouette_of_sums
 from newfound.algorithms.tree_cuts import count_new
 
 Vectors = npt.NDArray[np.float32]
@@ -195,12 +196,15 @@ class WardTree:
         return np.concatenate([[0.0], np.cumsum(self.heights**2 / 2)]) / np.maximum(1, merges)
 
     def silhouette(self, clusters: float) -> float:
+        """Mean silhouette of the clusters at a cut, by cosine distance."""
         from scipy.cluster.hierarchy import fcluster
-        from sklearn.metrics import silhouette_score
 
         wanted = min(max(2, round(clusters)), self.rows - 1)
-        labels = fcluster(self.merges, wanted, "maxclust")
-        return float(silhouette_score(self.x, labels, metric="cosine")) if len(np.unique(labels)) > 1 else 0.0
+        label = torch.from_numpy(fcluster(self.merges, wanted, "maxclust").astype(np.int64)) - 1
+        unit = F.normalize(torch.from_numpy(self.x), dim=-1)
+        member = F.one_hot(label).float()  # [n, k]
+        distance = (1 - unit @ unit.T).clamp(min=0).fill_diagonal_(0)
+        return float(silhouette_of_sums(distance @ member, member.sum(0), label))
 
 
 def _mean_ratio(known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64]) -> float:

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from newfound.algorithms.ensembles import (
+    Seeds,
     Sizes,
     consensus_clustering,
     consistency,
-    extend,
+    extend_consensus,
     is_more_consistent,
     name_by_labels,
     share_agreeing,
@@ -26,8 +27,8 @@ from newfound.algorithms.ensembles import (
 from newfound.algorithms.label_accuracy import estimate_label_accuracy
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.no_intent import precise_recognition
-from newfound.algorithms.recognition import absorb_into_known, recognise_known
-from newfound.algorithms.ways import Seeds, Way, choose_way, cluster_ensemble, joint_ensemble, recognise_around
+from newfound.algorithms.recognition import absorb_into_known, recognise_around, recognise_known
+from newfound.algorithms.ways import Way, choose_way, cluster_ensemble, joint_ensemble
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Tune
@@ -198,16 +199,11 @@ class Consensus(Discoverer):
         if last:
             offer_known = self._may_hold_known(context)
             labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-        if last:
             context.estimates["consistency"] = consistency(ensemble[:MAX_TO_COMPARE]) if len(ensemble) > 1 else 1.0
         if len(chosen) == len(rows):
             return labels, share_agreeing(ensemble, labels)
-        every = x[rows.to(x.device)]
-        followed = extend(labels, points, every)
-        agreement = share_agreeing([extend(clusters, points, every) for clusters in ensemble], followed)
         place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
-        followed[place.to(followed.device)] = labels
-        return followed, agreement
+        return extend_consensus(labels, ensemble, x[rows.to(x.device)], place.to(x.device))
 
     def _consensus(
         self, context: FitContext, ensemble: list[Tensor], given: Tensor, k: int, number: int, *, joint: bool
