@@ -62,13 +62,13 @@ def test_the_readme_names_the_two_commands():
 
 @pytest.mark.slow
 def test_the_page_on_the_paper_is_generated(tmp_path):
-    from newfound.bench.report import write_markdown
+    from benchmarks.reproduction.page import write_markdown
 
     page = write_markdown(
         ROOT / "benchmarks" / "results", tmp_path / "reproduction.md", encoder="minilm", tune="last", device="cpu"
     )
     wanted = (ROOT / "docs" / "reproduction.md").read_text()
-    assert page.read_text() == wanted, "run `newfound bench report --page docs/reproduction.md`"
+    assert page.read_text() == wanted, "run `python -m benchmarks.reproduction.page --markdown docs/reproduction.md`"
     figures = re.findall(r"\]\((images/.*?)\)", wanted)
     assert figures
     assert all((ROOT / "docs" / figure).is_file() for figure in figures)

@@ -1,4 +1,4 @@
-"""Compare estimated with true numbers of new intents, for every strategy.
+"""Compare estimated with true numbers of new intents, for every strategy, and by the published rule.
 
 python benchmarks/estimates/measure.py splits    the benchmark's splits 1-3 at ratios 20, 40 and 60
 python benchmarks/estimates/measure.py fresh     class partitions that no setting was chosen on (seeds from 2000)
@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
+import torch
 
-from newfound.algorithms.estimation import Logs, Strategy, estimate_n_new
+from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.estimation import DRAWS, SHARE, Logs, Strategy, Vectors, estimate_n_new
 from newfound.algorithms.metrics import Ids
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
@@ -47,10 +49,7 @@ class EstimateSettings(TypedDict):
     logs_hold: Logs
 
 
-STRATEGIES: dict[str, EstimateSettings] = {
-    "resolution": {"strategy": "resolution", "logs_hold": "novel"},
-    "drop": {"strategy": "drop", "logs_hold": "novel"},
-}
+ON_NEW_LOGS: dict[str, EstimateSettings] = {"resolution": {"strategy": "resolution", "logs_hold": "novel"}}
 ON_MIXED_LOGS: dict[str, EstimateSettings] = {
     "mixed": {"strategy": "tree", "logs_hold": "mixed"},
     "taken as novel": {"strategy": "resolution", "logs_hold": "novel"},
@@ -79,12 +78,34 @@ def estimate_row(study: str, task: DiscoveryTask, ratio: int, encoder: Encoder) 
     if study == "mixed":
         known, logs = _moved_to_logs(known, logs)
     row: Row = {"task": task.name, "ratio": ratio, "truth": len(task.new)}
-    for name, settings in (ON_MIXED_LOGS if study == "mixed" else STRATEGIES).items():
+    for name, settings in (ON_MIXED_LOGS if study == "mixed" else ON_NEW_LOGS).items():
         started = time.perf_counter()
         estimate = estimate_n_new(x[known], y[known], x[logs], **settings)
         seconds = round(time.perf_counter() - started, 1)
         row[name] = {"n_new": estimate.n_new, "low": estimate.low, "high": estimate.high, "seconds": seconds}
+    if study != "mixed":
+        row["drop"] = published_estimate(x[logs], round(len(logs) * len(task.known) / len(known)))
     return row
+
+
+def published_estimate(logs: Vectors, expected: int) -> Row:
+    """Return the estimate by the published rule (Zhang et al., AAAI 2021), and its range over draws.
+
+    Over-cluster with k-means, and drop the clusters that are smaller than the mean.
+
+    Args:
+        logs: Vectors of the logs, [n, d].
+        expected: How many new intents there would be if they were as large as known ones.
+    """
+    counts = []
+    for draw in range(DRAWS):
+        rng = np.random.default_rng([0, draw])
+        rows = logs[rng.permutation(len(logs))[: max(2, round(SHARE * len(logs)))]]
+        start = min(2 * max(1, expected), len(rows))
+        labels = kmeans(torch.from_numpy(rows), start, restarts=3, seed=int(rng.integers(2**31))).labels
+        sizes = np.bincount(labels.numpy(), minlength=start)
+        counts.append(float(max(1, (sizes >= len(rows) / start).sum())))
+    return {"n_new": round(float(np.exp(np.median(np.log(counts))))), "low": min(counts), "high": max(counts)}
 
 
 def _moved_to_logs(known: Ids, logs: Ids) -> tuple[Ids, Ids]:

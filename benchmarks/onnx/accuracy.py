@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from newfound.algorithms.metrics import strict_scores
-from newfound.bench.speed import hardware
+from newfound.bench.provenance import hardware
 from newfound.bench.studies import study_encoder, whole_numbers
 from newfound.data.benchmarks import load_benchmark
 from newfound.data.task import DiscoveryTask

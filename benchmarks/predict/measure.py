@@ -122,7 +122,7 @@ def main() -> None:
     results: list[Row] = json.loads(path.read_bytes())["runs"] if path.exists() else []
     done = {(run["rows"], run["from"], run["to"]) for run in results}
     # Torch is imported by other processes only: the peak of a child is never below the memory of its parent.
-    hardware = _printed("-c", "from newfound.bench.speed import hardware; print(hardware('cpu'))")
+    hardware = _printed("-c", "from newfound.bench.provenance import hardware; print(hardware('cpu'))")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _printed(__file__, "--model", name)

@@ -22,8 +22,8 @@ from newfound.bench.studies import FrozenPredictor, Row, append_row, group_rows,
 from newfound.data.conditions import Condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
-from newfound.intents.questions import Answer, PosedQuestion
 from newfound.methods.consensus import Consensus
+from newfound.questions.annotators import Answer, PosedQuestion
 
 FIELDS = ("ind_acc", "ood_acc", "all_acc")
 
@@ -67,7 +67,7 @@ def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: i
     observed = task.observed_train
     method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", seed=seed)
     method.set_params(questions=count, logs="mixed" if mixed else "novel")
-    method.fit(observed.texts, observed.labels, answerer=oracle if count else None)
+    method.fit(observed.texts, observed.labels, annotator=oracle if count else None)
     scores = score_predictor(FrozenPredictor(method.model_, encoder), task)["scores"]["strict"]
     return {
         "data": partition,

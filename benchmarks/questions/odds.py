@@ -2,7 +2,7 @@
 
 python benchmarks/questions/odds.py FRESH-BANKING77:1000 FRESH-BANKING77:1001 FRESH-BANKING77:1002 FRESH-CLINC150:1000
 
-Prints the logistic regressions that `newfound.algorithms.questions` has as constants. Only fresh partitions are read.
+Prints the logistic regressions that `newfound.questions.evidence` has as constants. Only fresh partitions are read.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch import Tensor
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
 from newfound.algorithms.metrics import auroc
-from newfound.algorithms.questions import _co_association
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import frozen_vectors, study_encoder
+from newfound.questions.evidence import co_association
 from newfound.training.seeding import derive
 
 DEPTH = 3  # how often clusters are cut in two
@@ -56,7 +56,7 @@ def examples(x: Tensor, gold: Tensor, k: int) -> tuple[Examples, Examples]:
     means = F.normalize(torch.stack([second[rows].mean(0) for rows in pieces]), dim=-1)
     near = (means @ means.T).fill_diagonal_(-1).topk(PAIRS_PER_CLUSTER).indices
     pairs = [
-        (float(_co_association(counts(pieces[a]), counts(pieces[b]))), bool(gold[centres[a]] == gold[centres[b]]))
+        (float(co_association(counts(pieces[a]), counts(pieces[b]))), bool(gold[centres[a]] == gold[centres[b]]))
         for a in range(len(pieces))
         for b in near[a].tolist()
     ]
@@ -70,7 +70,7 @@ def examples(x: Tensor, gold: Tensor, k: int) -> tuple[Examples, Examples]:
             one, other = rows[half == 0], rows[half == 1]
             if bool((other == centre).any()):
                 one, other = other, one
-            together = float(_co_association(counts(one), counts(other)))
+            together = float(co_association(counts(one), counts(other)))
             cuts.append((together, bool(gold[centre] != gold[medoid(second, other)])))
             parts += [one, other]
         pieces = parts

@@ -27,12 +27,12 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.ragged import Batch, Ragged, RaggedBatches
 from newfound.encoders.tail import Features
-from newfound.methods.context import FitContext, Watch
+from newfound.methods.context import FitContext, Recording
 from newfound.methods.finetuning import DEFAULT_CONTRAST, fine_tune
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 from newfound.training.sampling import class_balanced_batches
-from newfound.training.schedule import GentleSchedule
+from newfound.training.schedule import AdamWSchedule
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
 
@@ -63,7 +63,7 @@ class NeighbourStudy(Study):  # type: ignore[misc]
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         for state, parts in {"2 epochs": None, **STATES}.items():
             network = context.network()
-            fine_tune(context, network, context.y, GentleSchedule(epochs=2), stage="fine-tuning 2")
+            fine_tune(context, network, context.y, AdamWSchedule(epochs=2), stage="fine-tuning 2")
             if parts is not None:
                 for part in range(self.round_epochs // EPOCHS_OF_A_LIST):
                     _contrast(context, network, parts, f"{state} {part}")
@@ -108,7 +108,7 @@ def _contrast(context: FitContext, network: IntentNetwork, parts: Parts, stage: 
 
     for p in network.classifier.parameters():
         p.requires_grad_(False)
-    schedule = GentleSchedule(epochs=EPOCHS_OF_A_LIST, lr=1e-5)
+    schedule = AdamWSchedule(epochs=EPOCHS_OF_A_LIST, lr=1e-5)
     trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
     trainer.fit(draw, batches, step)
 
@@ -169,8 +169,8 @@ def _run(task: DiscoveryTask, encoder: Encoder, seed: int, device: str) -> Neigh
         device=device,
         gold=task.gold_ids(task.dev),
     )
-    watch = Watch(gold=task.gold_ids(task.train))
-    study.fit(observed.texts, observed.labels, validation=task.dev, run=Run(memory={}), watch=watch)
+    recording = Recording(gold=task.gold_ids(task.train))
+    study.fit(observed.texts, observed.labels, validation=task.dev, run=Run(memory={}), recording=recording)
     return study
 
 

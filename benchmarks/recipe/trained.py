@@ -38,11 +38,11 @@ from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, study_encoder
 from newfound.data.task import DiscoveryTask
 from newfound.methods.consensus import MIN_AGREEMENT_TO_TEACH, Consensus
-from newfound.methods.context import FitContext, Watch
+from newfound.methods.context import FitContext, Recording
 from newfound.methods.finetuning import fine_tune
 from newfound.model.network import IntentNetwork, embed
 from newfound.training.run import Run
-from newfound.training.schedule import GentleSchedule
+from newfound.training.schedule import AdamWSchedule
 from newfound.training.seeding import derive
 
 HIDDEN_SHARE = 0.2  # of the known intents
@@ -86,7 +86,7 @@ class Study(Consensus):
     def _tuned(self, context: FitContext, y: Tensor, epochs: int) -> tuple[IntentNetwork, float]:
         network = context.network()
         started = time.perf_counter()
-        schedule = GentleSchedule(epochs=epochs, lr=self.finetune_lr)
+        schedule = AdamWSchedule(epochs=epochs, lr=self.finetune_lr)
         fine_tune(_with_labels(context, y), network, y, schedule, stage=f"fine-tuning {epochs}")
         return network, time.perf_counter() - started
 
@@ -102,7 +102,7 @@ class Study(Consensus):
             y, agreed = self._label(context, x, number)
             taught = torch.where((context.y >= 0) | (agreed >= MIN_AGREEMENT_TO_TEACH), y, -1)
             started = time.perf_counter()
-            schedule = GentleSchedule(epochs=self.round_epochs, lr=self.finetune_lr)
+            schedule = AdamWSchedule(epochs=self.round_epochs, lr=self.finetune_lr)
             fine_tune(context, network, taught, schedule, stage=f"round {number + 1}")
             self._record(context, network, context.y, f"round {number + 1}", time.perf_counter() - started)
 
@@ -120,8 +120,8 @@ class Study(Consensus):
         ]
         counted = select_labellings(votes)
         labels = consensus_clustering(counted, k, seed=derive(context.seed, "agree", 0))
-        assert context.watch.gold is not None
-        gold = context.watch.gold[logs.numpy()]
+        assert context.recording.gold is not None
+        gold = context.recording.gold[logs.numpy()]
         matched = map_clusters(gold, labels.cpu().numpy())
         is_new = gold >= context.n_known
         sample = points[:MAX_SILHOUETTE_ROWS]
@@ -155,10 +155,10 @@ class Study(Consensus):
         return {"ind": round(strict.ind_acc, 2), "ood": round(strict.ood_acc, 2)}
 
     def _dump(self, context: FitContext, network: IntentNetwork) -> None:
-        if self.vectors is None or context.watch.gold is None:
+        if self.vectors is None or context.recording.gold is None:
             return
         x: npt.NDArray[np.float16] = context.embed(network).half().cpu().numpy()
-        np.savez_compressed(self.vectors, x=x, y=context.y.numpy(), gold=context.watch.gold)
+        np.savez_compressed(self.vectors, x=x, y=context.y.numpy(), gold=context.recording.gold)
 
 
 def _with_labels(context: FitContext, y: Tensor) -> FitContext:
@@ -201,7 +201,7 @@ def _study(task: DiscoveryTask, encoder: Any, seed: int, options: argparse.Names
         observed.labels,
         validation=task.dev,
         run=Run(memory={}),
-        watch=Watch(gold=task.gold_ids(task.train)),
+        recording=Recording(gold=task.gold_ids(task.train)),
     )
     return study
 

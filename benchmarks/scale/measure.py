@@ -30,13 +30,13 @@ from pathlib import Path
 import numpy as np
 
 from newfound.bench.cells import load_partition
+from newfound.bench.provenance import hardware
 from newfound.bench.scoring import score_ids
-from newfound.bench.speed import hardware
 from newfound.bench.studies import Row
 from newfound.data.task import DiscoveryTask
 from newfound.defaults import MAX_LOGS
 from newfound.files import to_json, write_atomically
-from newfound.training.progress import Silent, Task
+from newfound.training.progress import LoggingReporter, Task
 from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.prediction import PredictRequest, stream_predictions
 
@@ -105,7 +105,7 @@ class StageClock:
         self._last, self._used = now, used
 
 
-class _Watching(Silent):
+class _Watching(LoggingReporter):
     """Knows the end of reading and of encoding by what is reported."""
 
     def __init__(self, clock: StageClock) -> None:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from newfound.algorithms import neighbours
 from newfound.bench.cells import load_partition
-from newfound.bench.speed import hardware
+from newfound.bench.provenance import hardware
 from newfound.bench.studies import Row, frozen_vectors, study_encoder
 from newfound.files import to_json, write_atomically
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.serve.load import WARM_UP_SECONDS, send_load, server
 
-from newfound.bench.speed import hardware
+from newfound.bench.provenance import hardware
 from newfound.data.validation import read_known
 from newfound.files import to_json, write_atomically
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from newfound.bench.speed import hardware
+from newfound.bench.provenance import hardware
 from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model import Prediction, read_utterances

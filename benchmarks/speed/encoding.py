@@ -23,7 +23,7 @@ from newfound.threads import inference_threads, settle_threads
 
 settle_threads()  # before torch is imported, as the command line does
 
-from newfound.bench.speed import hardware  # noqa: E402
+from newfound.bench.provenance import hardware  # noqa: E402
 from newfound.data.demo_corpus import load_demo  # noqa: E402
 from newfound.encoders.encoder import Encoder, load_encoder  # noqa: E402
 from newfound.encoders.onnx.engine import vectors_of  # noqa: E402

@@ -10,6 +10,7 @@ from newfound.algorithms.ensembles import (
     consistency,
     diffuse,
     extend,
+    extend_consensus,
     label_around,
     label_freely,
     name_by_labels,
@@ -160,3 +161,29 @@ def test_labelled_rows_keep_their_labels_and_new_intents_are_found_around_them()
 def test_other_rows_follow_the_nearest_mean():
     x, label = bundles((30,) * 4, spread=0.05)
     assert torch.equal(extend(label[1::2], x[1::2], x[::2]), label[::2])
+
+
+def test_where_only_some_rows_are_clustered_the_others_follow_and_have_a_share_that_agrees():
+    """Three groups of ten, of which the even rows are clustered; half of the clusterings join the last two groups."""
+    gold = torch.arange(3).repeat_interleave(10)
+    noise = torch.randn(30, 8, generator=torch.Generator().manual_seed(0))
+    x = F.normalize(F.one_hot(gold, 8).float() + 0.05 * noise, dim=-1)
+    rows = torch.arange(0, 30, 2)
+    labels = gold[rows].clone()
+    labels[0] = 2  # a row that the consensus has elsewhere than its neighbours keeps its label
+    joined = gold[rows].clamp(max=1)
+    followed, shares = extend_consensus(labels, [gold[rows], joined], x, rows)
+    assert torch.equal(followed[rows], labels)
+    assert torch.equal(followed[1::2], gold[1::2])
+    # Joined clusters stand for the group that most of their rows belong to: one of the two groups disagrees.
+    assert torch.equal(shares[gold == 0], torch.ones(10))
+    assert {float(shares[gold == i].unique()) for i in (1, 2)} == {0.5, 1.0}
+
+
+def test_all_rows_clustered_is_a_special_case_of_some_rows_clustered():
+    x = F.normalize(torch.eye(4).repeat_interleave(5, dim=0), dim=-1)
+    labels = torch.arange(4).repeat_interleave(5)
+    labellings = [labels, labels.clamp(max=2), labels.flip(0)]
+    followed, shares = extend_consensus(labels, labellings, x, torch.arange(20))
+    assert torch.equal(followed, labels)
+    assert torch.equal(shares, share_agreeing(labellings, labels))

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.reproduction.page import write_report
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
@@ -17,14 +18,13 @@ from newfound.bench.baselines import BASELINES, Baseline, bertopic
 from newfound.bench.cells import Cell, _logs_setting, missing, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
-from newfound.bench.report import write_report
 from newfound.bench.running import run_missing
 from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, table
 from newfound.bench.variants import VARIANTS
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
 from newfound.errors import DataError, ExperimentError, MissingExtra, SettingsError
-from newfound.training.progress import Silent
+from newfound.training.progress import LoggingReporter
 
 MAIN = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
 
@@ -120,7 +120,7 @@ def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_en
     experiment = replace(whole, rows=(rows[0], rows[-1]), benchmarks=whole.benchmarks[:1], ratios=(40,))
     experiment = replace(experiment, splits=(1,), seeds=(0,), columns=_reachable(experiment, epochs=3))
     cells = experiment.cells("tiny", "heads" if name in ("few-labels", "mixed") else "last")  # rounds take their time
-    run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), epochs=3, pretrain_epochs=1)
+    run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=3, pretrain_epochs=1)
     assert not missing(cells, tmp_path)
     _, lines = table(experiment, cells, tmp_path)
     assert len(lines) in (2, 4)
@@ -143,7 +143,7 @@ def test_a_baseline_gets_vectors_and_is_scored_over_all_intents(
 
     monkeypatch.setitem(BASELINES, "bertopic", Baseline(perfect))
     cell = Cell("bertopic", "BANKING77", 40, 1, 2, "tiny", "heads", variant)
-    run_missing([cell], tmp_path, tiny_encoder, "cpu", Silent())
+    run_missing([cell], tmp_path, tiny_encoder, "cpu", LoggingReporter())
     result = json.loads(cell.file(tmp_path).read_bytes())
     assert result["all_intents"] == {"acc": 100.0, "nmi": 100.0, "ari": 100.0}
     assert result["n_intents"] == 5
@@ -177,9 +177,9 @@ def test_a_baseline_that_is_not_installed_is_told_before_the_first_cell(toy, tin
     monkeypatch.setitem(sys.modules, "bertopic", None)  # as if it were not installed
     cells = [Cell(method, "BANKING77", 40, 1, 0, "tiny", "heads", "labels-10") for method in ("kmeans", "bertopic")]
     with pytest.raises(MissingExtra, match=r"bertopic .* needs .*newfound\[benchmarks\]"):
-        run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), epochs=1)
+        run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=1)
     assert missing(cells, tmp_path) == cells
-    run_missing(cells[:1], tmp_path, tiny_encoder, "cpu", Silent(), epochs=1)
+    run_missing(cells[:1], tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=1)
     assert missing(cells, tmp_path) == cells[1:]
 
 
@@ -202,7 +202,7 @@ def test_a_method_that_takes_mixed_logs_is_told_what_the_logs_hold(method, varia
 
 def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
     cells = MAIN.narrowed(methods=["kmeans"], benchmarks=["GID-SD"]).cells("tiny", "heads")
-    run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent(), until=time.monotonic() - 1, epochs=1)
+    run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), until=time.monotonic() - 1, epochs=1)
     assert len(missing(cells, tmp_path)) == len(cells)
 
 
@@ -220,7 +220,7 @@ def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encode
 
     monkeypatch.setattr(running, "run_cell", sometimes)
     with pytest.raises(ExperimentError, match=r"1 of 3 cells failed twice.*kmeans.*seed 1.*out of memory"):
-        run_missing(cells, tmp_path, tiny_encoder, "cpu", Silent())
+        run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter())
     assert tried == [0, 1, 2, 1, 2]
     assert [cell.seed for cell in missing(cells, tmp_path)] == [1]
 
@@ -260,11 +260,14 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
 
 
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
-    from newfound.bench.speed import measure
+    from benchmarks.speed.epochs import with_plain_loop
+
+    from newfound.bench.timing import measure
 
     gold = themed_corpus(unlabelled=())
     task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=gold, test=gold)
     result = measure("dpl", task, tiny_encoder, tune="last", device="cpu", epochs=2)
+    result = with_plain_loop(result, task, tiny_encoder, "cpu")
     assert set(result["seconds per epoch"]) == {"pre-training", "discovery"}
     assert set(result["seconds"]) == {"encode", "discover", "predict", "whole fit"}
     assert result["plain loop, seconds per epoch"] > 0
@@ -274,10 +277,10 @@ def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
 def test_the_plain_loop_computes_dpls_step(tiny_folder):
     """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
     import torch
+    from benchmarks.speed.epochs import _PlainHeads
 
     from newfound.algorithms.assignment import move_prototypes
     from newfound.algorithms.losses import instance_contrastive, prototypical_contrastive
-    from newfound.bench.speed import _PlainHeads
 
     corpus = themed_corpus()
     torch.manual_seed(0)

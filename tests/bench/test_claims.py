@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 import torch
+from benchmarks.reproduction.claims import CLAIMS, Evidence, judge_differences, judged_claims, larger
 
 from newfound.bench import provenance
 from newfound.bench.cells import Cell
-from newfound.bench.claims import CLAIMS, Evidence, judge_differences, judged_claims, larger
 from newfound.bench.experiments import EXPERIMENTS
 
 

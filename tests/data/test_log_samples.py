@@ -15,7 +15,7 @@ from newfound.data.corpus import FROM_LOGS, Corpus, Origin
 from newfound.data.sampling import DistinctSample
 from newfound.data.validation import read_combined, read_logs
 from newfound.errors import SettingsError
-from newfound.training.progress import Silent
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, known_and_logs, sampled
 
@@ -111,7 +111,7 @@ def test_memory_does_not_grow_with_the_file(read, tmp_path):
         elif read == "combined":
             read_combined(path, sample=sample)
         else:
-            known_and_logs(None, path, DEFAULT_READ_OPTIONS, DEFAULT_READ_OPTIONS, Silent(), sample=sample)
+            known_and_logs(None, path, DEFAULT_READ_OPTIONS, DEFAULT_READ_OPTIONS, LoggingReporter(), sample=sample)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
@@ -119,7 +119,7 @@ def test_memory_does_not_grow_with_the_file(read, tmp_path):
     assert peak(20_000) < 1.3 * peak(2_000) + 200_000
 
 
-class Notes(Silent):
+class Notes(LoggingReporter):
     def __init__(self):
         self.notes = []
 

@@ -10,13 +10,13 @@ from server import error, says, says_by, serving, slow
 
 from newfound.algorithms.ensembles import share_agreeing
 from newfound.errors import SettingsError
-from newfound.intents.answering import ModelAnswerer, ModelLabeller, parsed, prompt_for
-from newfound.intents.questions import Answer, PosedQuestion
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
 from newfound.methods import asking, consensus
 from newfound.methods.consensus import Consensus
 from newfound.methods.kmeans import KMeans
+from newfound.questions.annotators import Answer, PosedQuestion
+from newfound.questions.language_model import ModelAnnotator, ModelLabeller, parse_answer, prompt_for
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -40,7 +40,7 @@ QUESTION = PosedQuestion("where is my card", (("card has not come", "no card yet
     ],
 )
 def test_answers_are_read_or_left_aside(answer, choice):
-    assert parsed(answer, 2) == choice
+    assert parse_answer(answer, 2) == choice
 
 
 def test_a_prompt_holds_the_utterance_and_the_examples_and_nothing_else():
@@ -57,11 +57,11 @@ def opened(endpoint, **settings):
 
 def test_questions_and_labels_take_their_shares_of_the_budget_and_leave_the_rest():
     with serving(says('{"group": 1}')) as endpoint, opened(endpoint, budget=10) as llm:
-        answerer, labeller = ModelAnswerer(llm), ModelLabeller(llm)
+        annotator, labeller = ModelAnnotator(llm), ModelLabeller(llm)
         labels = labeller.labels([f"text {i}" for i in range(95)])
         assert len(labels) == 95
         assert llm.calls == 2  # a fifth: the other 75 texts are not sent
-        answers = [answerer.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(9)]
+        answers = [annotator.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(9)]
         assert answers == [Answer(0)] * 6 + [None] * 3
         assert llm.calls_left == 2
 
@@ -87,8 +87,8 @@ def test_repeated_requests_count_against_the_shares(at_once):
             labels = ModelLabeller(llm).labels([f"text {i}" for i in range(200)])
             assert llm.calls == len(endpoint.asked) == 8
             assert sum(label is not None for label in labels) == (2 if at_once == 1 else 0)
-            answerer = ModelAnswerer(llm)
-            answers = [answerer.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(20)]
+            annotator = ModelAnnotator(llm)
+            answers = [annotator.answer(PosedQuestion(f"text {i}", QUESTION.candidates)) for i in range(20)]
             assert answers == [Answer(0)] * 8 + [None] * 12
             assert llm.calls_left == 8
             assert llm.ask("a name?", purpose="x") is not None
@@ -101,7 +101,7 @@ def test_an_endpoint_that_fails_changes_nothing(fault, themed, tiny_encoder):
     plain = Consensus(**settings).fit(themed.texts, themed.labels)
     with serving(fault) as endpoint, opened(endpoint, budget=20, timeout=0.2) as llm:
         asked = Consensus(**settings).fit(
-            themed.texts, themed.labels, answerer=ModelAnswerer(llm), labeller=ModelLabeller(llm)
+            themed.texts, themed.labels, annotator=ModelAnnotator(llm), labeller=ModelLabeller(llm)
         )
     assert list(asked.labels_) == list(plain.labels_)
 
@@ -120,7 +120,7 @@ def test_a_model_that_knows_the_intents_is_asked_controls_first_and_then_about_t
     known = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is not None}
     settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 16}
     with serving(says_by(answer)) as endpoint, opened(endpoint, budget=100) as llm:
-        Consensus(**settings).fit(themed.texts, themed.labels, answerer=ModelAnswerer(llm))
+        Consensus(**settings).fit(themed.texts, themed.labels, annotator=ModelAnnotator(llm))
     texts = [re.search(r"Another user wrote: (.*)", prompt).group(1) for prompt in endpoint.prompts]
     controls = [text in known for text in texts]
     assert controls[0]
@@ -145,11 +145,11 @@ def test_who_always_answers_the_same_changes_nothing(choice, labelled, themed, t
     labels = themed.labels if labelled else [None] * len(themed)
     settings = {"n_new": 4, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2, "questions": 40}
     plain = Consensus(**settings).fit(themed.texts, labels)
-    asked = Consensus(**settings).fit(themed.texts, labels, answerer=Always(choice))
+    asked = Consensus(**settings).fit(themed.texts, labels, annotator=Always(choice))
     assert list(asked.labels_) == list(plain.labels_)
 
 
-class GoldAnswerer:
+class GoldAnnotator:
     """Knows the theme of each text by its first word."""
 
     reliability = 1.0
@@ -163,7 +163,7 @@ class GoldAnswerer:
 def test_answers_may_name_known_intents_in_mixed_logs_and_more_intents_than_columns(themed, tiny_encoder):
     for n_new in (1, 2, 6):
         settings = {"n_new": n_new, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
-        fitted = Consensus(**settings, logs="mixed").fit(themed.texts, themed.labels, answerer=GoldAnswerer())
+        fitted = Consensus(**settings, logs="mixed").fit(themed.texts, themed.labels, annotator=GoldAnnotator())
         assert len(fitted.labels_) == len(themed)
 
 
@@ -173,7 +173,7 @@ def test_methods_that_ask_nothing_say_so(themed, tiny_encoder):
         opened(endpoint) as llm,
         pytest.raises(SettingsError, match="asks no questions"),
     ):
-        KMeans(n_new=2, encoder=tiny_encoder).fit(themed.texts, themed.labels, answerer=ModelAnswerer(llm))
+        KMeans(n_new=2, encoder=tiny_encoder).fit(themed.texts, themed.labels, annotator=ModelAnnotator(llm))
 
 
 class GoldLabeller:

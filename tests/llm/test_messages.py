@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from server import says, serving
 
-from newfound.intents.answering import ModelAnswerer
 from newfound.intents.namers.asking import ask_for_names, prompt_for
-from newfound.intents.questions import PosedQuestion
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
 from newfound.llm.labels import short_labels
 from newfound.llm.messages import MAX_LENGTH_READ, MAX_MESSAGE_LENGTH, message_of
 from newfound.model import Intent
+from newfound.questions.annotators import PosedQuestion
+from newfound.questions.language_model import ModelAnnotator
 
 ADDRESS = "anna.schmidt@example.org"
 ACROSS_THE_CUT = "please " * 40 + f"x {ADDRESS} now"  # the limit is within the address
@@ -29,7 +29,7 @@ def asked_in_every_way(endpoint, text, **settings):
     intents = [Intent("other", True, 1, (text,)), Intent("open", False, 1, (text,))]
     with LanguageModel(settings, warn=lambda message: None, sleep=lambda _: None) as llm:
         short_labels([text], llm)
-        ModelAnswerer(llm).answer(PosedQuestion(text, ((text,),)))
+        ModelAnnotator(llm).answer(PosedQuestion(text, ((text,),)))
         ask_for_names(intents, llm, neighbours=[[1], [0]])
     return endpoint.prompts
 

@@ -12,10 +12,10 @@ from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.errors import DataError, NoKnownIntents, NothingToFineTuneOn, SettingsError
-from newfound.intents.questions import Answer
 from newfound.methods.encoding import resolve_tune
 from newfound.methods.finetuning import fine_tune
 from newfound.model.folder import load
+from newfound.questions.annotators import Answer
 from newfound.training.run import Run
 from newfound.training.sampling import class_balanced_batches
 
@@ -139,9 +139,9 @@ class _Listener:
     """A reporter that collects notes."""
 
     def __init__(self, notes):
-        from newfound.training.progress import Silent
+        from newfound.training.progress import LoggingReporter
 
-        self._silent, self.notes = Silent(), notes
+        self._silent, self.notes = LoggingReporter(), notes
 
     def note(self, message):
         self.notes.append(message)
@@ -189,7 +189,7 @@ def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_vote
     logs = [i for i, label in enumerate(themed.labels) if label is None]
 
     def paid():
-        fitted = Consensus(**settings).fit(themed.texts, themed.labels, answerer=EverythingIsPay())
+        fitted = Consensus(**settings).fit(themed.texts, themed.labels, annotator=EverythingIsPay())
         return sum(fitted.labels_[i] == "pay" for i in logs)
 
     plain = Consensus(**settings).fit(themed.texts, themed.labels)

@@ -13,7 +13,7 @@ from newfound.methods.consensus import Consensus
 from newfound.methods.finetuning import epochs_for_steps, steps_of_epoch
 from newfound.methods.kmeans import KMeans
 from newfound.model import load
-from newfound.training.schedule import GentleSchedule
+from newfound.training.schedule import AdamWSchedule
 from newfound.workflows.fitting import has_few_labels, settings_of_effort
 
 pytestmark = pytest.mark.slow  # dozens of fits
@@ -28,7 +28,7 @@ def tuned(tiny_encoder, themed):
 
 def test_rates_by_hand():
     """Two epochs of ten steps, a tenth of them warm-up: 1/2, 1, then half a cosine over eighteen steps."""
-    schedule = GentleSchedule(epochs=2, lr=2.0, head_lr=4.0, warmup=0.1)
+    schedule = AdamWSchedule(epochs=2, lr=2.0, head_lr=4.0, warmup=0.1)
     rates = [schedule.rates(step, 10) for step in range(20)]
     assert [r["encoder"] for r in rates[:3]] == pytest.approx([1.0, 2.0, 2.0])
     assert rates[11]["encoder"] == pytest.approx(1.0)
@@ -39,7 +39,7 @@ def test_rates_by_hand():
 @pytest.mark.parametrize("wrong", [{"epochs": -1}, {"lr": 0}, {"head_lr": -1}, {"warmup": 1.0}])
 def test_schedules_that_cannot_work_are_refused(wrong):
     with pytest.raises(SettingsError):
-        GentleSchedule(**wrong)
+        AdamWSchedule(**wrong)
 
 
 def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):

@@ -15,7 +15,7 @@ from newfound.algorithms.metrics import strict_scores
 from newfound.data.task import make_task
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
-from newfound.methods.context import Watch
+from newfound.methods.context import Recording
 from newfound.methods.deepaligned_mix import _name_columns
 from newfound.methods.dpl import PrototypeNetwork
 from newfound.methods.fitted import surplus_columns
@@ -35,10 +35,10 @@ def themed():
     return themed_corpus(per_theme=12)
 
 
-def fit(method, encoder, corpus, run=None, watch=None, validation=None, **settings):
+def fit(method, encoder, corpus, run=None, recording=None, validation=None, **settings):
     steps = {"finetune_steps": 5} if method is Consensus else {}
     fitted = method(encoder=encoder, **{**FAST, **steps, **settings})
-    return fitted.fit(corpus.texts, corpus.labels, run=run, watch=watch, validation=validation)
+    return fitted.fit(corpus.texts, corpus.labels, run=run, recording=recording, validation=validation)
 
 
 @pytest.mark.slow
@@ -155,7 +155,11 @@ def test_history_for_the_analysis(method, tiny_encoder, themed):
         "toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold_corpus, dev=gold_corpus, test=gold_corpus
     )
     watched = fit(
-        method, tiny_encoder, themed, tune="last", watch=Watch(gold=task.gold_ids(gold_corpus), snapshots=(0, 3))
+        method,
+        tiny_encoder,
+        themed,
+        tune="last",
+        recording=Recording(gold=task.gold_ids(gold_corpus), snapshots=(0, 3)),
     )
     blind = fit(method, tiny_encoder, themed, tune="last")
     assert np.array_equal(watched.predict_proba(themed.texts), blind.predict_proba(themed.texts))

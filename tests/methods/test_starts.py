@@ -15,7 +15,7 @@ from newfound import DPL, E2E, DeepAligned, KMeans
 from newfound.bench.cells import Cell, cell_settings
 from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
-from newfound.methods.context import Watch
+from newfound.methods.context import Recording
 from newfound.methods.starts import estimated_shares, random_directions, start_projection
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
@@ -23,8 +23,10 @@ from newfound.training.run import Run
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
 
 
-def fit(method, encoder, corpus, *, run=None, watch=None, **settings):
-    return method(encoder=encoder, **{**FAST, **settings}).fit(corpus.texts, corpus.labels, run=run, watch=watch)
+def fit(method, encoder, corpus, *, run=None, recording=None, **settings):
+    return method(encoder=encoder, **{**FAST, **settings}).fit(
+        corpus.texts, corpus.labels, run=run, recording=recording
+    )
 
 
 @pytest.mark.parametrize("kind", ["mlp", "linear"])
@@ -143,6 +145,6 @@ def test_deepaligned_as_released_stops_when_the_silhouette_no_longer_rises(tiny_
 
 def test_labels_of_deepaligned_over_a_frozen_encoder_are_recorded(tiny_encoder, themed):
     gold = np.zeros(len(themed.texts), dtype=np.int64)
-    history = fit(DeepAligned, tiny_encoder, themed, tune="heads", watch=Watch(gold=gold)).history_["discovery"]
+    history = fit(DeepAligned, tiny_encoder, themed, tune="heads", recording=Recording(gold=gold)).history_["discovery"]
     assert [record["epoch"] for record in history] == [0]
     assert 0 <= history[0]["pseudo_label_acc"] <= 100

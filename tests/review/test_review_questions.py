@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from newfound.intents.questions import Answer
 from newfound.methods.consensus import Consensus
+from newfound.questions.annotators import Answer
 from newfound.review.decisions import Decision
 from newfound.review.questions import LogVotes, ReviewInquiry, reclustered
 from newfound.review.reviewed import load
@@ -103,14 +103,14 @@ class Recorder:
         return Answer(0) if self.answers else None
 
 
-def test_a_fit_asks_its_answerer_no_more_than_it_may_and_goes_on_without_answers(themed, tiny_encoder):
+def test_a_fit_asks_its_annotator_no_more_than_it_may_and_goes_on_without_answers(themed, tiny_encoder):
     settings = {"n_new": 2, "encoder": tiny_encoder, "tune": "heads", "device": "cpu", "epochs": 2}
     plain = Consensus(**settings).fit(themed.texts, themed.labels)
     silent, recorder = Recorder(answers=False), Recorder()
-    without = Consensus(**settings, questions=3).fit(themed.texts, themed.labels, answerer=silent)
+    without = Consensus(**settings, questions=3).fit(themed.texts, themed.labels, annotator=silent)
     assert len(silent.asked) == 3
     assert list(without.labels_) == list(plain.labels_)
-    Consensus(**settings, questions=2).fit(themed.texts, themed.labels, answerer=recorder)
+    Consensus(**settings, questions=2).fit(themed.texts, themed.labels, annotator=recorder)
     assert len(recorder.asked) == 2
     logs = {t for t, label in zip(themed.texts, themed.labels, strict=True) if label is None}
     assert all(q.text in logs and len(q.candidates) >= 1 for q in recorder.asked)
@@ -139,8 +139,8 @@ def test_answers_are_believed_only_if_those_about_known_intents_are_right(themed
     known = {t: label for t, label in zip(themed.texts, themed.labels, strict=True) if label is not None}
     wrong, right = Guesser(known, right=False), Guesser(known, right=True)
     plain = Consensus(**settings).fit(themed.texts, themed.labels)
-    guessed = Consensus(**settings).fit(themed.texts, themed.labels, answerer=wrong)
+    guessed = Consensus(**settings).fit(themed.texts, themed.labels, annotator=wrong)
     assert wrong.asked == min(3, len(set(known.values())))  # a quarter of the questions are controls; then it is over
     assert list(guessed.labels_) == list(plain.labels_)
-    Consensus(**settings).fit(themed.texts, themed.labels, answerer=right)
+    Consensus(**settings).fit(themed.texts, themed.labels, annotator=right)
     assert wrong.asked < right.asked <= 12

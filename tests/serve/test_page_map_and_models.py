@@ -252,7 +252,7 @@ def test_a_refit_reuses_the_vectors(saved, tiny_encoder, tmp_path, monkeypatch):
     from newfound.review.session import ReviewSession
     from newfound.serve.background.work import ServedModel, run_refit
     from newfound.serve.schemas.requests import RefitBody
-    from newfound.training.progress import Muted
+    from newfound.training.progress import NullReporter
 
     folder = shutil.copytree(saved, tmp_path / "model")
     ReviewSession(folder, encoder=tiny_encoder).view().details()
@@ -260,7 +260,7 @@ def test_a_refit_reuses_the_vectors(saved, tiny_encoder, tmp_path, monkeypatch):
     monkeypatch.setattr(Encoder, "_run_trunk", lambda self, *args, **options: encoded.append(args))
     monkeypatch.setattr("newfound.encoders.onnx.session.GraphSession.vectors", lambda self, *args: encoded.append(args))
     model = ServedModel(folder, tiny_encoder, "cpu", "fp32")
-    run_refit(model, RefitBody(), out=tmp_path / "refitted", reporter=Muted())
+    run_refit(model, RefitBody(), out=tmp_path / "refitted", reporter=NullReporter())
     assert encoded == []
 
 

@@ -12,7 +12,7 @@ from newfound.errors import SettingsError
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Silent
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.updating import with_names_given
 
 pytestmark = pytest.mark.slow  # dozens of fits
@@ -88,7 +88,7 @@ def test_an_update_counts_what_it_has_seen_before_once(discovered, tiny_encoder,
     assert len(after.utterances) == len(result.model.utterances) + 2
 
 
-class Listener(Silent):
+class Listener(LoggingReporter):
     """Keeps what it is told."""
 
     def __init__(self):

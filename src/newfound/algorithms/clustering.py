@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +24,35 @@ class Clustering:
     inertia: float  # summed squared distance to the own centre
 
 
+def lloyd(
+    centres: Tensor,
+    assign: Callable[[Tensor], tuple[Tensor, Tensor]],
+    move: Callable[[Tensor, Tensor, Tensor], Tensor],
+    *,
+    rounds: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Lloyd's algorithm: assign rows to centres and move the centres to their rows, until no label changes.
+
+    Args:
+        centres: Where it starts.
+        assign: Returns the label of each row for some centres, and how far or near its centre is.
+        move: Returns new centres for labels, what `assign` returned beside them, and the centres so far.
+        rounds: At most, one or more.
+
+    Returns:
+        The labels, what `assign` returned beside them, and the last centres.
+    """
+    labels = None
+    for _ in range(rounds):
+        nearest, closeness = assign(centres)
+        if labels is not None and torch.equal(nearest, labels):
+            break
+        labels = nearest
+        centres = move(labels, closeness, centres)
+    assert labels is not None
+    return labels, closeness, centres
+
+
 def kmeans(x: Tensor, k: int, *, restarts: int = 10, seed: int = 0, iterations: int = 100) -> Clustering:
     """Lloyd's algorithm from `restarts` k-means++ starts [R]; the one with the lowest inertia is returned.
 
@@ -29,15 +60,9 @@ def kmeans(x: Tensor, k: int, *, restarts: int = 10, seed: int = 0, iterations: 
     """
     x = x.float()
     generator = torch.Generator(x.device).manual_seed(seed)
-    centres = _plus_plus(x, k, restarts, generator)  # [R, k, d]
-    labels = torch.full((restarts, len(x)), -1, device=x.device)
-    for _ in range(iterations):
-        nearest, distance = _assign(x, centres)  # [R, n] each
-        if torch.equal(nearest, labels):
-            break
-        labels = nearest
-        centres = _means(x, labels, centres, distance)
-    labels, distance = _assign(x, centres)
+    starts = _plus_plus(x, k, restarts, generator)  # [R, k, d]
+    _, _, centres = lloyd(starts, partial(_assign, x), partial(_means, x), rounds=iterations)
+    labels, distance = _assign(x, centres)  # [R, n] each
     inertia = distance.sum(1)
     best = int(inertia.argmin())
     return Clustering(labels[best], centres[best], float(inertia[best]))
@@ -78,7 +103,7 @@ def _assign(x: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
     return labels, (distance + (x**2).sum(1)).clamp(min=0)
 
 
-def _means(x: Tensor, labels: Tensor, centres: Tensor, distance: Tensor) -> Tensor:
+def _means(x: Tensor, labels: Tensor, distance: Tensor, centres: Tensor) -> Tensor:
     """New centres [R, k, d]; an empty cluster moves to one of the points that are farthest from their own centre."""
     k, at_once = centres.shape[1], _restarts_at_once(x, centres)
     moved = []
@@ -115,16 +140,16 @@ def spherical_lloyd(
         fixed: Labels [n] that rows keep; -1 for rows that are free. None if all are free.
         rounds: At most.
     """
-    labels = torch.full((len(x),), -1, device=x.device)
-    for _ in range(rounds):
+
+    def assign(centres: Tensor) -> tuple[Tensor, Tensor]:
         similarity, nearest = (x @ centres.T).max(1)
-        if fixed is not None:
-            nearest = torch.where(fixed >= 0, fixed, nearest)
-        if torch.equal(nearest, labels):
-            break
-        labels = nearest
+        return nearest if fixed is None else torch.where(fixed >= 0, fixed, nearest), similarity
+
+    def move(labels: Tensor, _: Tensor, centres: Tensor) -> Tensor:
         means, filled = class_means(x, labels, len(centres))
-        centres = torch.where(filled[:, None], means, centres)
+        return torch.where(filled[:, None], means, centres)
+
+    labels, similarity, _ = lloyd(centres, assign, move, rounds=rounds)
     return labels, float(1 - similarity.mean())
 
 

@@ -9,7 +9,7 @@ that the first n_known of them are the known intents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -27,6 +27,7 @@ MIN_ARI_GAIN = 0.05  # how much more consistent (adjusted Rand index) labellings
 CANDIDATES = 4  # for each centre of a new intent, of which the best is taken
 
 Sizes = Literal["estimated", "equal"]
+Seeds = Callable[..., int]  # a seed for each purpose
 
 
 def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
@@ -53,6 +54,18 @@ class Labelling(NamedTuple):
     kmeans: Tensor
     balanced: Tensor  # of about equal sizes
     refined: Tensor  # balanced, then k-means again from there
+
+
+def label_views(vectors: Sequence[Tensor], runs: int, seeds: Seeds, label: Callable[..., Labelling]) -> list[Labelling]:
+    """Return labellings of several views, from several starts each.
+
+    Args:
+        vectors: The views, [n, d] each.
+        runs: Starts for each view.
+        seeds: Gives a seed for the number of a view and of a run.
+        label: Labels a view from a `seed`.
+    """
+    return [label(view, seed=seeds(i, run)) for i, view in enumerate(vectors) for run in range(runs)]
 
 
 def label_freely(x: Tensor, k: int, *, seed: int) -> Labelling:
@@ -162,6 +175,24 @@ def extend(labels: Tensor, x: Tensor, others: Tensor) -> Tensor:
     """Return the labels [m] of other rows [m, d]: each that of the nearest mean of the labelled rows x [n, d]."""
     means, filled = class_means(x, labels, int(labels.max()) + 1)
     return (others @ means.T).masked_fill(~filled, -torch.inf).argmax(1)
+
+
+def extend_consensus(labels: Tensor, labellings: Sequence[Tensor], x: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Return labels [n] of all rows where only some were clustered, and the share of the clusterings that agree.
+
+    All rows follow the nearest mean, in the consensus as in each clustering; those that were clustered keep the label
+    of the consensus.
+
+    Args:
+        labels: The consensus of the rows that were clustered, [m].
+        labellings: Their clusterings, [m] each.
+        x: Vectors of all rows, [n, d].
+        rows: Which rows were clustered, [m].
+    """
+    followed = extend(labels, x[rows], x)
+    shares = share_agreeing([extend(clusters, x[rows], x) for clusters in labellings], followed)
+    followed[rows] = labels
+    return followed, shares
 
 
 def share_agreeing(labellings: Sequence[Tensor], labels: Tensor) -> Tensor:

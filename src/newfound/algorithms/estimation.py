@@ -1,4 +1,4 @@
-"""How many new intents are there? Vectors come from a frozen encoder, [n, d]; four strategies give a number:
+"""How many new intents are there? Vectors come from a frozen encoder, [n, d]; three strategies give a number:
 
     tree         one Ward tree over all utterances; its cuts are scored by the labels and by how well they separate,
                  and the clusters without labels are counted (`newfound.algorithms.tree_cuts`)
@@ -8,8 +8,6 @@
     mean         for mixed logs: the geometric mean of "tree" and of "resolution" for the utterances that are not
                  recognised as known intents, beside the labelled utterances alone and beside the recognised ones too;
                  the three are wrong on different corpora, so that their mean is nearer than any of them
-    drop         the published rule (Zhang et al., AAAI 2021): over-cluster with k-means, and drop clusters that are
-                 smaller than the mean; it needs an expected number to start from
 
 For `resolution`: the heights of a Ward tree grow with the number of utterances per intent. The trees of known
 utterances and of logs therefore see the same share of their data, as if intents were of one size in both, unless the
@@ -29,13 +27,13 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.metrics import silhouette_of_sums
 from newfound.algorithms.recognition import recognise_known
 from newfound.algorithms.tree_cuts import count_new
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
-Strategy = Literal["auto", "mean", "tree", "resolution", "drop"]
+Strategy = Literal["auto", "mean", "tree", "resolution"]
 Logs = Literal["novel", "mixed"]
 
 MAX_ROWS = 3_000  # in a tree, which needs memory and time quadratic in the rows
@@ -49,7 +47,6 @@ NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine ten
 MIN_KNOWN_INTENTS, MIN_LABELS_PER_INTENT = 2, 8  # for "resolution": fewer do not show how finely a corpus is divided
 TREE_ERROR, MEAN_ERROR = 0.4, 0.35  # root mean square of the logarithm of estimate over truth (benchmarks/everyday)
 MAX_ROWS_IN_MEAN, DRAWS_IN_MEAN = 2_000, 2
-OVERCLUSTER = 2  # times the expected number: where "drop" starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,6 @@ def estimate_n_new(
     *,
     strategy: Strategy = "auto",
     logs_hold: Logs = "mixed",
-    expected: int | None = None,
     seed: int = 0,
 ) -> Estimate:
     """Estimate the number of intents in `logs` that `known`, with its `labels`, does not have.
@@ -93,7 +89,6 @@ def estimate_n_new(
         strategy: "auto" is "tree" with few labels, and otherwise "mean" in mixed logs and "resolution" in logs of new
             intents only; without two known intents all of them are "tree".
         logs_hold: "novel": every utterance belongs to a new intent; "mixed": some belong to known ones.
-        expected: Where "drop" starts; by default new intents are taken to be as large as known ones.
         seed: Of the draws.
     """
     n_known = len(np.unique(labels))
@@ -112,12 +107,11 @@ def estimate_n_new(
     if strategy == "mean":
         return _by_mean(known, labels, logs, logs_hold, most, seed)
     rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
-    drawn = np.log([_one_draw(known, labels, logs, strategy, expected, rng) for rng in rngs[:DRAWS]])
-    off = [_rehearse(known, labels, strategy, rng) for rng in rngs[DRAWS:]]
+    drawn = np.log([_one_draw(known, labels, logs, rng) for rng in rngs[:DRAWS]])
+    off = [_rehearse(known, labels, rng) for rng in rngs[DRAWS:]]
     width = math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
     low, n_new, high = _interval(float(np.median(drawn)), width, 1, most)
-    curve = _curve(known, logs, rngs[0]) if n_known >= MIN_KNOWN_INTENTS else {}
-    return Estimate(n_new, low, high, strategy, logs_hold, curve, n_known)
+    return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]), n_known)
 
 
 def _by_tree(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: int, seed: int) -> Estimate:
@@ -146,7 +140,7 @@ def _by_mean(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: 
     references = [(known, y), (np.concatenate([known, logs[is_known]]), np.concatenate([y, recognised[is_known]]))]
     rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS_IN_MEAN)]
     drawn = np.log(
-        [[_one_draw(*each, rest, "resolution", None, rng, MAX_ROWS_IN_MEAN) for rng in rngs] for each in references]
+        [[_one_draw(*each, rest, rng, MAX_ROWS_IN_MEAN) for rng in rngs] for each in references]
     )  # [2, draws]
     middle = float(np.mean([math.log(tree.n_new), *drawn.mean(1)]))
     spread = math.sqrt(float(drawn.var(1).mean()) / len(rngs))
@@ -161,18 +155,8 @@ def _interval(middle: float, deviation: float, fewest: int, most: int) -> tuple[
     return low, n_new, high
 
 
-def _one_draw(
-    known: Vectors,
-    labels: Ids,
-    logs: Vectors,
-    strategy: Strategy,
-    expected: int | None,
-    rng: np.random.Generator,
-    max_rows: int = MAX_ROWS,
-) -> float:
+def _one_draw(known: Vectors, labels: Ids, logs: Vectors, rng: np.random.Generator, max_rows: int = MAX_ROWS) -> float:
     n_known = len(np.unique(labels))
-    if strategy == "drop":
-        return _drop(logs, expected or max(1, round(len(logs) * n_known / len(known))), rng)
     factors = np.geomspace(1.0, FINEST, CUTS)
     known_order, logs_order = rng.permutation(len(known)), rng.permutation(len(logs))
 
@@ -200,7 +184,7 @@ def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
     return by_spread / by_height > MIN_RATIO_IF_SMALLER and gain > MIN_SILHOUETTE_GAIN
 
 
-def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Generator) -> float:
+def _rehearse(known: Vectors, labels: Ids, rng: np.random.Generator) -> float:
     """How far the logarithm of an estimate is off when some known intents are hidden and estimated from the rest."""
     intents = rng.permutation(np.unique(labels))
     n_hidden = round(HIDDEN * len(intents))
@@ -209,7 +193,7 @@ def _rehearse(known: Vectors, labels: Ids, strategy: Strategy, rng: np.random.Ge
     hidden = np.isin(labels, intents[:n_hidden])
     if hidden.sum() < 2:
         return math.log(2)
-    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], strategy, None, rng)
+    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], rng)
     return math.log(found / n_hidden)
 
 
@@ -240,12 +224,15 @@ class WardTree:
         return np.concatenate([[0.0], np.cumsum(self.heights**2 / 2)]) / np.maximum(1, merges)
 
     def silhouette(self, clusters: float) -> float:
+        """Mean silhouette of the clusters at a cut, by cosine distance."""
         from scipy.cluster.hierarchy import fcluster
-        from sklearn.metrics import silhouette_score
 
         wanted = min(max(2, round(clusters)), self.rows - 1)
-        labels = fcluster(self.merges, wanted, "maxclust")
-        return float(silhouette_score(self.x, labels, metric="cosine")) if len(np.unique(labels)) > 1 else 0.0
+        label = torch.from_numpy(fcluster(self.merges, wanted, "maxclust").astype(np.int64)) - 1
+        unit = F.normalize(torch.from_numpy(self.x), dim=-1)
+        member = F.one_hot(label).float()  # [n, k]
+        distance = (1 - unit @ unit.T).clamp(min=0).fill_diagonal_(0)
+        return float(silhouette_of_sums(distance @ member, member.sum(0), label))
 
 
 def _mean_ratio(known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64]) -> float:
@@ -263,14 +250,6 @@ def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:
         merges = int(np.searchsorted(log_spread, known_spread[known.rows - clusters], side="right")) - 1
         ratios.append(math.log((logs.rows - merges) / clusters))
     return math.exp(np.mean(ratios))
-
-
-def _drop(logs: Vectors, expected: int, rng: np.random.Generator) -> float:
-    rows = logs[rng.permutation(len(logs))[: max(2, round(SHARE * len(logs)))]]
-    start = min(OVERCLUSTER * expected, len(rows))
-    found = kmeans(torch.from_numpy(rows), start, restarts=3, seed=int(rng.integers(2**31)))
-    sizes = np.bincount(found.labels.numpy(), minlength=start)
-    return float(max(1, (sizes >= len(rows) / start).sum()))
 
 
 def _curve(known: Vectors, logs: Vectors, rng: np.random.Generator) -> dict[str, list[int]]:

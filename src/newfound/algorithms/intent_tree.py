@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from newfound.algorithms.clustering import lloyd
+
 MIN_SIZE_TO_SPLIT = 8  # utterances
 MIN_SIZE_OF_PART = 2
 POWER_ITERATIONS = 10
@@ -172,16 +174,18 @@ def two_halves(x: Tensor) -> Tensor | None:
     if len(x) < MIN_SIZE_TO_SPLIT:
         return None
     x = x.double()
-    side = _side_of_axis(x - x.mean(0))
-    for _ in range(MAX_ROUNDS):
-        if min(int(side.sum()), int((~side).sum())) < MIN_SIZE_OF_PART:
-            return None
-        first, second = x[side].mean(0), x[~side].mean(0)
-        nearer = x @ (first - second) > (first @ first - second @ second) / 2
-        if torch.equal(nearer, side):
-            break
-        side = nearer
-    return None if min(int(side.sum()), int((~side).sum())) < MIN_SIZE_OF_PART else side.long()
+
+    def assign(centres: Tensor) -> tuple[Tensor, Tensor]:
+        second, first = centres
+        along = x @ (first - second)
+        return (along > (first @ first - second @ second) / 2).long(), along
+
+    def means(half: Tensor) -> Tensor:
+        return torch.stack([x[half == 0].mean(0), x[half == 1].mean(0)])
+
+    start = means(_side_of_axis(x - x.mean(0)).long())
+    half, _, _ = lloyd(start, assign, lambda half, *_: means(half), rounds=MAX_ROUNDS)
+    return None if int(half.bincount(minlength=2).min()) < MIN_SIZE_OF_PART else half
 
 
 def _side_of_axis(centred: Tensor) -> Tensor:

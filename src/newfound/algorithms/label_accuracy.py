@@ -11,9 +11,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from newfound.algorithms.ensembles import consensus_clustering, share_agreeing
+from newfound.algorithms.ensembles import Seeds, consensus_clustering, share_agreeing
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.algorithms.ways import Seeds, cluster_ensemble
+from newfound.algorithms.ways import cluster_ensemble
 
 TRIAL_RUNS = 2  # of each view
 MAX_TRIAL_ROWS = 5_000

@@ -180,15 +180,23 @@ def silhouette_on_device(x: Tensor, label: Tensor, clusters: int) -> Tensor:
     distance = torch.cdist(x, x, compute_mode="use_mm_for_euclid_dist")  # [n, n]
     distance.fill_diagonal_(0.0)
     member = torch.nn.functional.one_hot(label, clusters).to(x.dtype)  # [n, k]
-    size = member.sum(0)  # [k]
-    to_cluster = distance @ member  # [n, k] summed distances
+    return silhouette_of_sums(distance @ member, member.sum(0), label)
+
+
+def silhouette_of_sums(summed: Tensor, size: Tensor, label: Tensor) -> Tensor:
+    """Return the mean silhouette coefficient for any distance, as a scalar tensor.
+
+    Args:
+        summed: Summed distances of each row to the rows of each cluster, [n, k].
+        size: Number of rows of each cluster, [k].
+        label: The cluster of each row, [n]; a row that is alone in its cluster counts as 0.
+    """
     own = size[label]
-    inside = to_cluster.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
-    outside = torch.where((size > 0) & (member == 0), to_cluster / size.clamp(min=1), torch.inf)
-    nearest = outside.amin(1)
+    inside = summed.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
+    mean = (summed / size.clamp(min=1)).masked_fill(size == 0, torch.inf)  # [n, k]
+    nearest = mean.scatter(1, label[:, None], torch.inf).amin(1)
     score = (nearest - inside) / torch.maximum(inside, nearest).clamp(min=1e-12)
-    score = torch.where((own > 1) & nearest.isfinite(), score, 0.0)
-    return score.mean()
+    return torch.where((own > 1) & nearest.isfinite(), score, 0.0).mean()
 
 
 def compactness(vectors: Vectors, labels: Ids) -> float:

@@ -6,16 +6,20 @@ Where the logs hold a known intent, labelled and unlabelled utterances mingle; a
 How many labelled neighbours a known intent's own utterances have says what to expect of its utterances in the logs. The
 ratio of the two is near 1 for a known intent and near 0 for a new one.
 
-That takes enough labelled rows to be neighbours. Where there are few, everything is clustered at once instead
-(`newfound.algorithms.ways`).
+That takes enough labelled rows to be neighbours. Where there are few, clusterings around the labels tell known
+intents instead, or everything is clustered at once (`newfound.algorithms.ways`).
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
+from newfound.algorithms.assignment import one_hot_or_zero
 from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.ensembles import Seeds, label_around, label_views, views
 from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
@@ -108,6 +112,29 @@ def absorb_into_known(x: Tensor, y: Tensor, n_known: int, k: int, *, neighbours:
             break
         y[left[inside]] = intent[left[inside]]
     return y
+
+
+def recognise_around(
+    x: Tensor, y: Tensor, n_known: int, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10
+) -> Tensor:
+    """Return y in which rows have the known intent that most clusterings around the labels put them into.
+
+    Args:
+        x: Vectors of all rows.
+        y: Labels of all rows.
+        n_known: How many known intents there are.
+        k: How many intents there are, known and new.
+        runs: Clusterings of each view.
+        seeds: Gives a seed for each purpose.
+        neighbours: Over which the second view averages.
+    """
+    label = partial(label_around, y=y, n_known=n_known, k=k)
+    labellings = label_views(views(x, neighbours=neighbours), runs, partial(seeds, "around"), label)
+    votes = torch.zeros(len(x), n_known + 1, device=x.device)
+    for labelling in labellings:
+        votes += one_hot_or_zero(labelling.kmeans.clamp(max=n_known), n_known + 1)
+    count, intent = votes[:, :n_known].max(1)
+    return torch.where((y < 0) & (count > len(labellings) // 2), intent, y)
 
 
 def _neighbours_by_intent(x: Tensor, among: Tensor, y: Tensor, n_known: int, neighbours: int) -> Tensor:

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from newfound.algorithms.ensembles import diffuse
+from newfound.algorithms.metrics import silhouette_of_sums
 from newfound.algorithms.neighbours import nearest
 
 MAX_ROWS = 4_000  # in a tree, which needs memory and time quadratic in the rows
@@ -130,12 +131,7 @@ def _silhouettes(distance: Tensor, cuts: list[Ids]) -> Floats:
         k = int(label.max()) + 1
         parent = torch.zeros(to_finest.shape[1], dtype=torch.int64).index_put_((finest,), label)
         summed = torch.zeros(len(label), k).index_add_(1, parent, to_finest)
-        size = torch.bincount(label, minlength=k).float()
-        own = size[label]
-        inside = summed.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
-        outside = (summed / size).scatter(1, label[:, None], torch.inf).amin(1)
-        score = (outside - inside) / torch.maximum(inside, outside).clamp(min=1e-12)
-        values.append(float(torch.where(own > 1, score, 0.0).mean()))
+        values.append(float(silhouette_of_sums(summed, torch.bincount(label, minlength=k).float(), label)))
     return np.array(values)
 
 

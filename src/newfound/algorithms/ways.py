@@ -16,7 +16,7 @@ intents, and new ones from n_known on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import torch
@@ -25,18 +25,19 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import one_hot_or_zero
 from newfound.algorithms.ensembles import (
+    Seeds,
     Sizes,
     consensus_clustering,
     consistency,
     is_more_consistent,
     label_around,
     label_freely,
+    label_views,
     select_labellings,
     views,
 )
 
 Way = Literal["divided", "around", "joint"]
-Seeds = Callable[..., int]  # a seed for each purpose
 
 MAX_TRIAL_ROWS = 6_000
 FEW_LABELS, MANY_LABELS = 8, 15  # of the typical known intent
@@ -49,12 +50,8 @@ def cluster_ensemble(
     x: Tensor, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10, sizes: Sizes = "estimated"
 ) -> list[Tensor]:
     """Return clusterings [n] of both views of x into k clusters, from several starts each."""
-    ensemble = [
-        label_freely(view, k, seed=seeds(i, run))
-        for i, view in enumerate(views(x, neighbours=neighbours))
-        for run in range(runs)
-    ]
-    return select_labellings(ensemble, sizes)
+    both = views(x, neighbours=neighbours)
+    return select_labellings(label_views(both, runs, seeds, partial(label_freely, k=k)), sizes)
 
 
 def joint_ensemble(
@@ -66,9 +63,8 @@ def joint_ensemble(
     where they cut large intents, all start at the labels.
     """
     both = views(x, neighbours=neighbours)
-    starts = [(i, run) for i in range(len(both)) for run in range(runs)]
-    free = [label_freely(both[i], k, seed=seeds(i, run)) for i, run in starts]
-    around = [label_around(both[i], y, n_known, k, seed=seeds("around", i, run)) for i, run in starts]
+    free = label_views(both, runs, seeds, partial(label_freely, k=k))
+    around = label_views(both, runs, partial(seeds, "around"), partial(label_around, y=y, n_known=n_known, k=k))
     refined = [labelling.refined for labelling in free]
     if not is_more_consistent(refined, [labelling.kmeans for labelling in free]):
         return [labelling.kmeans for labelling in around]
@@ -119,29 +115,6 @@ def joint_fits(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> 
         return False, "clusterings from different starts disagree"
     share = share_found(consensus_clustering(refined, k, seed=seeds("consensus")), y[rows], n_known)
     return share >= MIN_SHARE_FOUND, f"clusterings without labels find {share:.0%} of the labelled utterances"
-
-
-def recognise_around(
-    x: Tensor, y: Tensor, n_known: int, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10
-) -> Tensor:
-    """Return y in which rows have the known intent that most clusterings around the labels put them into.
-
-    Args:
-        x: Vectors of all rows.
-        y: Labels of all rows.
-        n_known: How many known intents there are.
-        k: How many intents there are, known and new.
-        runs: Clusterings of each view.
-        seeds: Gives a seed for each purpose.
-        neighbours: Over which the second view averages.
-    """
-    votes = torch.zeros(len(x), n_known + 1, device=x.device)
-    for i, view in enumerate(views(x, neighbours=neighbours)):
-        for run in range(runs):
-            found = label_around(view, y, n_known, k, seed=seeds("around", i, run)).kmeans
-            votes += one_hot_or_zero(found.clamp(max=n_known), n_known + 1)
-    count, intent = votes[:, :n_known].max(1)
-    return torch.where((y < 0) & (count > runs), intent, y)  # most of twice as many clusterings as runs
 
 
 def share_found(clusters: Tensor, y: Tensor, n_known: int) -> float:

@@ -14,10 +14,10 @@ import numpy as np
 
 from newfound.algorithms.metrics import compactness
 from newfound.bench.baselines import BASELINES, run_baseline
-from newfound.bench.provenance import commit, shares_gpu
+from newfound.bench.provenance import commit, hardware, shares_gpu
 from newfound.bench.scoring import Predictor, rounded, score_predictor
-from newfound.bench.speed import hardware, measure
 from newfound.bench.studies import FrozenPredictor
+from newfound.bench.timing import measure
 from newfound.bench.variants import VARIANTS, Record
 from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
 from newfound.data.conditions import Condition, apply_condition
@@ -26,7 +26,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
 from newfound.files import to_json, write_atomically
 from newfound.methods.base import Discoverer
-from newfound.methods.context import Snapshot, Watch
+from newfound.methods.context import Recording, Snapshot
 from newfound.methods.encoding import resolve_tune
 from newfound.methods.registry import method_entry, method_named
 from newfound.model import versions
@@ -197,7 +197,7 @@ def fit_cell(
         observed.labels,
         validation=task.observed_dev,
         run=Run(memory=memory),
-        watch=_watch(VARIANTS[cell.variant].record, task, method.epochs),
+        recording=_recording(VARIANTS[cell.variant].record, task, method.epochs),
     )
 
 
@@ -229,12 +229,12 @@ def _logs_setting(cell: Cell) -> dict[str, Any]:
     return {"logs": "mixed", "no_intent": "none"}  # every utterance counts, and nearly all have an intent
 
 
-def _watch(record: Record, task: DiscoveryTask, epochs: int) -> Watch:
+def _recording(record: Record, task: DiscoveryTask, epochs: int) -> Recording:
     """Return what a fit has to record for this kind of result."""
     if record == "scores":
-        return Watch()
+        return Recording()
     snapshot_epochs = sorted({0, epochs // 10, epochs // 3, epochs - 1}) if record == "maps" else ()
-    return Watch(gold=task.gold_ids(task.train), snapshots=snapshot_epochs)
+    return Recording(gold=task.gold_ids(task.train), snapshots=snapshot_epochs)
 
 
 def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:

@@ -1,11 +1,16 @@
-"""Where a result comes from: the commit of the project, and whether other processes shared the GPU."""
+"""Where a result comes from: the commit of the project, the hardware, and whether other processes shared the GPU."""
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from functools import cache
 from pathlib import Path
+
+import torch
+
+from newfound.training.devices import pick_device
 
 COMMIT_VARIABLE = "NEWFOUND_COMMIT"
 
@@ -26,6 +31,13 @@ def commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return head + ("+" if changed else "")
+
+
+def hardware(device: str) -> str:
+    """Return the name of the GPU, or the processor's architecture and number of cores."""
+    if pick_device(device).type == "cuda":
+        return torch.cuda.get_device_name()
+    return f"{platform.machine()}, {os.cpu_count()} cores"
 
 
 def shares_gpu() -> bool:

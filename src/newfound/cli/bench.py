@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from newfound import defaults
 from newfound.cli.option_groups import with_option_groups
-from newfound.cli.options import (
-    RESULTS,
-    CellOptions,
-    DeviceOption,
-    EncoderOption,
-    MethodOption,
-    TuneOption,
-)
+from newfound.cli.options import CellOptions
 from newfound.cli.parsing import one_of, parts, whole_numbers
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table
@@ -86,67 +77,6 @@ def figures(
     experiment, cells = _planned(name, chosen)
     for path in draw(experiment, cells, chosen.out, to, projection=wanted):
         print(path)
-
-
-@app.command("report")
-def report(
-    encoder: EncoderOption = defaults.ENCODER,
-    tune: TuneOption = "last",
-    device: DeviceOption = defaults.DEVICE,
-    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS,
-    to: Annotated[Path, typer.Option("--to", help="The folder for the page.")] = Path("benchmarks/report"),
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write one Markdown file here instead, with its figures beside it.")
-    ] = None,
-) -> None:
-    """Put the paper's tables and figures beside ours, with a verdict on each claim, on one page that opens offline."""
-    from newfound.bench.report import write_markdown, write_report
-
-    if page is not None:
-        print(write_markdown(out, page, encoder=encoder, tune=tune, device=device))
-        return
-    for path in write_report(out, to, encoder=encoder, tune=tune, device=device):
-        print(path)
-
-
-@app.command("speed")
-def speed(
-    method: MethodOption = "dpl",
-    benchmark: Annotated[str, typer.Option("--benchmark", help="GID-SD, GID-CD or GID-MD.")] = "GID-SD",
-    encoder: EncoderOption = defaults.ENCODER,
-    tune: TuneOption = defaults.TUNE,
-    device: DeviceOption = defaults.DEVICE,
-    epochs: Annotated[int, typer.Option("--epochs", help="Epochs to time in each stage.")] = 5,
-    trunk_dropout: Annotated[
-        bool, typer.Option("--trunk-dropout", help="Run the frozen layers in every step, with dropout.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Measure the seconds per epoch and per phase, and how much faster that is than a plain loop in the same run."""
-    from newfound.bench.speed import measure
-    from newfound.data.benchmarks import load_benchmark
-    from newfound.encoders.cache import FeatureCache
-    from newfound.encoders.encoder import load_encoder
-    from newfound.methods.encoding import resolve_tune
-    from newfound.paths import feature_cache_dir
-    from newfound.training.devices import pick_device
-
-    task = load_benchmark(benchmark)
-    # The plain loop, which it is compared with, runs the whole encoder of transformers.
-    loaded = load_encoder(encoder, cache=FeatureCache(feature_cache_dir()), whole=True)
-    tune = resolve_tune(tune, pick_device(device))
-    result = measure(method, task, loaded, tune=tune, device=device, epochs=epochs, trunk_dropout=trunk_dropout)
-    if as_json:
-        print(json.dumps(result, indent=2))
-        return
-    print(f"{method} on {benchmark}, {encoder}, tune {tune}, {result['hardware']}\n")
-    rows = [(name, f"{value:.4g} s") for name, value in result["seconds"].items()]
-    rows += [(f"one epoch of {name}", f"{value:.4g} s") for name, value in result["seconds per epoch"].items()]
-    if "plain loop, seconds per epoch" in result:
-        rows.append(("one epoch of the plain loop", f"{result['plain loop, seconds per epoch']:.4g} s"))
-        rows.append(("times faster", f"{result['times faster than the plain loop']}"))
-    rows += [(f"{name} parameters", f"{value:,}") for name, value in result["parameters"].items()]
-    print_table(("", "measured"), rows)
 
 
 def _planned(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:

@@ -161,15 +161,12 @@ def estimate(
         str,
         typer.Option(
             "--strategy",
-            help="mean (in mixed logs), tree, resolution (for logs of new intents only), drop (as published), or auto.",
+            help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.",
         ),
     ] = "auto",
     holds: Annotated[
         str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
     ] = defaults.LOGS_HOLD,
-    expected: Annotated[
-        int | None, typer.Option("--expected", min=1, help="For the strategy drop: the expected number of new intents.")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write estimate.json and estimate.png to this folder.")
     ] = None,
@@ -179,7 +176,7 @@ def estimate(
     max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    chosen = cast("Strategy", one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution", "drop"))
+    chosen = cast("Strategy", one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution"))
     logs_hold = _logs_hold(holds)
     from newfound.workflows import EstimateRequest
     from newfound.workflows.estimation import estimate as run_workflow
@@ -189,7 +186,6 @@ def estimate(
         logs,
         strategy=chosen,
         logs_hold=logs_hold,
-        expected=expected,
         encoder=encoder,
         seed=seed,
         read=files.reading(),

@@ -1,4 +1,4 @@
-"""Asking about doubtful utterances during a fit: how far answers can be believed, and the labels under them."""
+"""Asking about doubtful utterances during a fit: which share of the answers is right, and the labels under them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
-from newfound.algorithms.questions import MAX_EXAMPLES, Inquiry, OutsideIntent
 from newfound.algorithms.ranking import ranked
-from newfound.intents.questions import ask, measured_reliability
 from newfound.methods.context import FitContext
-from newfound.methods.controls import control_questions
+from newfound.questions.annotators import ask, measure_reliability
+from newfound.questions.checks import check_questions
+from newfound.questions.resolution import resolve_labels
+from newfound.questions.selection import MAX_EXAMPLES
+from newfound.questions.state import AnswerState, OutsideIntent
 from newfound.training.seeding import derive
 
-MAX_CONTROLS = 20  # questions about certain utterances, which measure how far answers can be believed
+MAX_CHECKS = 20  # questions about certain utterances, which measure the share of right answers
 UNMEASURED_RELIABILITY = 0.7  # of answers, where there is nothing certain to measure it on
 MIN_RELIABILITY = 0.5  # of answers that are believed at all
 MIN_AGREEMENT_UNLABELLED = 0.9  # share of the clusterings: rows on which fewer agree get a short label
@@ -33,10 +35,10 @@ def ask_about(
     *,
     offer_known: bool,
 ) -> Tensor:
-    """Ask the answerer about rows on which clusterings disagree, and return the labels [m] under the answers.
+    """Ask the annotator about rows on which clusterings disagree, and return the labels [m] under the answers.
 
     Args:
-        context: The fit, whose answerer is asked; nothing is asked if there is none.
+        context: The fit, whose annotator is asked; nothing is asked if there is none.
         x: Vectors of all rows, [n, d].
         rows: The rows that were clustered, [m].
         ensemble: Their clusterings, [m] each.
@@ -44,7 +46,7 @@ def ask_about(
         count: How many questions to ask.
         offer_known: Whether an answer may be a known intent.
     """
-    if context.answerer is None or not count:
+    if context.annotator is None or not count:
         return labels
     points = x[rows.to(x.device)]
     texts = [context.train.texts[i] for i in rows.tolist()]
@@ -59,11 +61,11 @@ def ask_about(
     outside = {i: intent for i, intent in known.items() if i not in present}
     texts += [context.train.texts[i] for i in context.known_rows.tolist()]
     settled = [i for i in present if i < context.n_known]
-    inquiry = Inquiry(diffuse(points), ensemble, labels, settled=settled, outside=outside)
+    state = AnswerState(diffuse(points), ensemble, labels, settled=settled, outside=outside)
     seed = derive(context.seed, "order of candidates")
-    answered = ask(inquiry, texts, context.answerer, left, reliability=reliability, seed=seed)
+    answered = ask(state, texts, context.annotator, left, reliability=reliability, seed=seed)
     context.run.reporter.note(f"{answered} questions about doubtful utterances were answered")
-    asked = inquiry.labels(context.n_new + len(settled))
+    asked = resolve_labels(state, context.n_new + len(settled))
     is_new = asked >= context.n_known
     asked[is_new] = context.n_known + torch.unique(asked[is_new], return_inverse=True)[1]
     return asked
@@ -79,17 +81,17 @@ def _reliability(
     count: int,
 ) -> tuple[float, int]:
     """The share of answers that are right, and how many questions are left when it was measured."""
-    assert context.answerer is not None
-    given = context.answerer.reliability
+    assert context.annotator is not None
+    given = context.annotator.reliability
     if given is not None:
         return given, count
-    controls_at_most, seed = min(MAX_CONTROLS, count // 4), derive(context.seed, "control questions")
-    controls = control_questions(context.train.texts, x, context.y, controls_at_most, seed=seed)
-    if not controls:
+    at_most, seed = min(MAX_CHECKS, count // 4), derive(context.seed, "control questions")
+    checks = check_questions(context.train.texts, x, context.y, at_most, seed=seed)
+    if not checks:
         certain = torch.where(share_agreeing(ensemble, labels) == 1, labels, -1).cpu()
-        controls = control_questions(texts, points, certain, controls_at_most, seed=seed)
-    measured = measured_reliability(context.answerer, controls)
-    return UNMEASURED_RELIABILITY if measured is None else measured, count - len(controls)
+        checks = check_questions(texts, points, certain, at_most, seed=seed)
+    measured = measure_reliability(context.annotator, checks)
+    return UNMEASURED_RELIABILITY if measured is None else measured, count - len(checks)
 
 
 def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, OutsideIntent]:
@@ -107,7 +109,7 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
     return outside
 
 
-def moved_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement: Tensor) -> Tensor | None:
+def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement: Tensor) -> Tensor | None:
     """Return vectors [m, d] that lie halfway to those of short labels where clusterings disagree; None without labels.
 
     Args:

@@ -25,8 +25,7 @@ from newfound.encoders.encoder import (
 )
 from newfound.encoders.languages import language_warning, likely_languages
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.intents.questions import Answerer, Labeller
-from newfound.methods.context import FitContext, Watch
+from newfound.methods.context import FitContext, Recording
 from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, count_parameters, fitted_model
@@ -35,6 +34,7 @@ from newfound.model.classifier import IntentModel
 from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import IntentNetwork
 from newfound.model.types import Intent
+from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.devices import pick_device
 from newfound.training.parallel import join
 from newfound.training.run import Run
@@ -94,7 +94,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     pretrain_batch_size: Count | None = None
 
     ASKS_QUESTIONS: ClassVar[bool] = False
-    """Whether the method asks an answerer about doubtful utterances."""
+    """Whether the method asks an annotator about doubtful utterances."""
 
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
@@ -147,8 +147,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
         run: Run | None = None,
-        watch: Watch | None = None,
-        answerer: Answerer | None = None,
+        recording: Recording | None = None,
+        annotator: Annotator | None = None,
         labeller: Labeller | None = None,
     ) -> Self:
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
@@ -160,12 +160,12 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             origins: Where each utterance came from, and how often it occurred; kept in the model.
             validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
             run: Shows progress and keeps checkpoints.
-            watch: What to record for an analysis.
-            answerer: Answers questions about doubtful utterances, for a method that asks some (consensus).
+            recording: What to record for an analysis.
+            annotator: Answers questions about doubtful utterances, for a method that asks some (consensus).
             labeller: Gives short labels to doubtful utterances, for the same method.
         """
-        if (answerer is not None or labeller is not None) and not self.ASKS_QUESTIONS:
-            raise SettingsError(f"{type(self).__name__} asks no questions; use consensus with an answerer")
+        if (annotator is not None or labeller is not None) and not self.ASKS_QUESTIONS:
+            raise SettingsError(f"{type(self).__name__} asks no questions; use consensus with an annotator")
         started = time.perf_counter()
         corpus = Corpus.of(texts, labels, origins)
         self.check_settings(corpus)
@@ -173,8 +173,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = run or Run()
         run.divide_among(join(device))
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
-        context = self._context(corpus, validation, device, run, watch or Watch())
-        context = replace(context, answerer=answerer, labeller=labeller)
+        context = self._context(corpus, validation, device, run, recording or Recording())
+        context = replace(context, annotator=annotator, labeller=labeller)
         encoded = time.perf_counter()
         network, temperature = self._discover(context)
         self.history_, self.snapshots_ = context.history, context.snapshots
@@ -260,7 +260,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _context(
-        self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, watch: Watch
+        self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, recording: Recording
     ) -> FitContext:
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
         tune = encoder.tune(resolve_tune(self.tune, device, can_train=len(corpus.intents) > 1))
@@ -285,7 +285,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             device=device,
             run=run,
             trunk_dropout=self.trunk_dropout,
-            watch=watch,
+            recording=recording,
             languages=likely_languages(encoder, corpus.texts),
         )
 

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from newfound.algorithms.ensembles import (
+    Seeds,
     Sizes,
     consensus_clustering,
     consistency,
-    extend,
+    extend_consensus,
     is_more_consistent,
     name_by_labels,
     share_agreeing,
@@ -26,13 +27,13 @@ from newfound.algorithms.ensembles import (
 from newfound.algorithms.label_accuracy import estimate_label_accuracy
 from newfound.algorithms.lexical import with_words
 from newfound.algorithms.no_intent import precise_recognition
-from newfound.algorithms.recognition import absorb_into_known, recognise_known
-from newfound.algorithms.ways import Seeds, Way, choose_way, cluster_ensemble, joint_ensemble, recognise_around
+from newfound.algorithms.recognition import absorb_into_known, recognise_around, recognise_known
+from newfound.algorithms.ways import Way, choose_way, cluster_ensemble, joint_ensemble
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Tune
 from newfound.errors import NothingToFineTuneOn
-from newfound.methods.asking import ask_about, moved_to_short_labels
+from newfound.methods.asking import ask_about, move_to_short_labels
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
@@ -40,7 +41,7 @@ from newfound.methods.no_intent import put_aside
 from newfound.methods.settings import Count, CountOrNone, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
-from newfound.training.schedule import GentleSchedule, Schedule
+from newfound.training.schedule import AdamWSchedule, Schedule
 from newfound.training.seeding import derive
 
 MAX_CLUSTERED_ROWS = 20_000  # in larger corpora the other rows follow the means of these
@@ -86,7 +87,7 @@ class Consensus(Discoverer):
         round_epochs: Epochs of each round.
         temperature: Of the cosine classifier's cross-entropy.
         epochs: Epochs of the classifier's training.
-        questions: How many questions about doubtful utterances an answerer is asked, if `fit` is given one.
+        questions: How many questions about doubtful utterances an annotator is asked, if `fit` is given one.
     """
 
     logs: LogsHold = LOGS_HOLD
@@ -190,7 +191,7 @@ class Consensus(Discoverer):
             ensemble += self._ensemble_with_words(context, points, chosen, ensemble, number)
         labels = self._consensus(context, ensemble, given, k, number, joint=joint)
         if context.labeller is not None and k >= 2 and not context.tune.layers:
-            moved = moved_to_short_labels(context, points, chosen, share_agreeing(ensemble, labels))
+            moved = move_to_short_labels(context, points, chosen, share_agreeing(ensemble, labels))
             more = [] if moved is None else self._half_ensemble(context, moved, "vote with labels", number)
             if is_more_consistent(more, ensemble):
                 ensemble += more
@@ -198,16 +199,11 @@ class Consensus(Discoverer):
         if last:
             offer_known = self._may_hold_known(context)
             labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-        if last:
             context.estimates["consistency"] = consistency(ensemble[:MAX_TO_COMPARE]) if len(ensemble) > 1 else 1.0
         if len(chosen) == len(rows):
             return labels, share_agreeing(ensemble, labels)
-        every = x[rows.to(x.device)]
-        followed = extend(labels, points, every)
-        agreement = share_agreeing([extend(clusters, points, every) for clusters in ensemble], followed)
         place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
-        followed[place.to(followed.device)] = labels
-        return followed, agreement
+        return extend_consensus(labels, ensemble, x[rows.to(x.device)], place.to(x.device))
 
     def _consensus(
         self, context: FitContext, ensemble: list[Tensor], given: Tensor, k: int, number: int, *, joint: bool
@@ -320,7 +316,7 @@ class Consensus(Discoverer):
         if self._may_hold_known(context):
             steps = self.finetune_steps * (1 if stage == "fine-tuning" else 2)
             epochs = max(epochs, epochs_for_steps(y, steps))
-        fine_tune(context, network, y, GentleSchedule(epochs=epochs, lr=self.finetune_lr), stage=stage)
+        fine_tune(context, network, y, AdamWSchedule(epochs=epochs, lr=self.finetune_lr), stage=stage)
 
     def _estimate_label_accuracy(self, context: FitContext, x: Tensor, y: Tensor, agreement: Tensor) -> None:
         """Note how many labels of new intents are probably right; frozen vectors of known intents are compared with."""

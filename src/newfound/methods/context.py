@@ -15,8 +15,8 @@ from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
 from newfound.encoders.encoder import Encoder, Features, Tune
 from newfound.encoders.ragged import Batch, RaggedBatches
-from newfound.intents.questions import Answerer, Labeller
 from newfound.model.network import IntentNetwork, embed
+from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.run import Run
 from newfound.training.seeding import seed_torch
 from newfound.training.trainer import History
@@ -25,7 +25,7 @@ MAX_VALIDATION_ROWS = 4_000  # the silhouette compares every pair
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class Recording:
     """What an analysis wants to record of a training. Gold labels are compared with, and never trained on.
 
     Attributes:
@@ -74,11 +74,11 @@ class FitContext:
         device: Where tensors live.
         run: Shows progress and keeps checkpoints.
         trunk_dropout: Whether the frozen layers run with dropout in every step.
-        watch: What an analysis wants to record.
-        answerer: Answers questions about doubtful utterances, for a method that asks some; None for nobody.
+        recording: What an analysis wants to record.
+        annotator: Answers questions about doubtful utterances, for a method that asks some; None for nobody.
         labeller: Gives short labels to doubtful utterances; None for nobody.
         history: Losses by stage and epoch, filled while training.
-        snapshots: What `watch` asked to keep.
+        snapshots: What `recording` asked to keep.
         estimates: What the method has estimated about its own result: `label_accuracy` is the share of the labels of
             new intents that it believes to be right.
         choices: What the method has chosen by what the data show, and why; kept in the model's provenance.
@@ -95,8 +95,8 @@ class FitContext:
     device: torch.device
     run: Run
     trunk_dropout: bool = False
-    watch: Watch = field(default_factory=Watch)
-    answerer: Answerer | None = None
+    recording: Recording = field(default_factory=Recording)
+    annotator: Annotator | None = None
     labeller: Labeller | None = None
     history: dict[str, History] = field(default_factory=dict)
     snapshots: dict[int, Snapshot] = field(default_factory=dict)
@@ -166,12 +166,12 @@ class FitContext:
 
     def pseudo_label_accuracy(self, ids: Tensor) -> dict[str, float]:
         """Of pseudo-labels [n] on the unlabelled rows, after the best matching; empty without gold labels."""
-        if self.watch.gold is None:
+        if self.recording.gold is None:
             return {}
         rows = self.unlabelled_rows.numpy()
-        gold, found = self.watch.gold[rows], ids.cpu().numpy()[rows]
+        gold, found = self.recording.gold[rows], ids.cpu().numpy()[rows]
         return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, found))}
 
     def snapshot(self, epoch: int, vectors: Callable[[], Tensor], prototypes: Tensor) -> None:
-        if epoch in self.watch.snapshots:
+        if epoch in self.recording.snapshots:
             self.snapshots[epoch] = Snapshot(vectors().float().cpu().numpy(), prototypes.float().cpu().numpy())

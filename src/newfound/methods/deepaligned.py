@@ -23,7 +23,7 @@ from newfound.methods.context import MAX_VALIDATION_ROWS, FitContext
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
-from newfound.training.schedule import GentleSchedule, Schedule
+from newfound.training.schedule import AdamWSchedule, Schedule
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses, Trainer
 
@@ -156,10 +156,10 @@ class DeepAligned(Discoverer):
             patience=self.patience,
         )
 
-    def _optimization(self, schedule: Schedule) -> Schedule | GentleSchedule:
+    def _optimization(self, schedule: Schedule) -> Schedule | AdamWSchedule:
         """Return the optimiser and the rates of a stage."""
         if self.optimizer == "sgd":
             return schedule
-        return GentleSchedule(
+        return AdamWSchedule(
             epochs=schedule.epochs, lr=schedule.lr, head_lr=schedule.lr, batch_size=schedule.batch_size
         )

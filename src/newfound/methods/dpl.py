@@ -253,7 +253,7 @@ class DPL(Discoverer):
             moved = (network.mu - before).norm(dim=-1).mean()
             before.copy_(network.mu)
             seen = {"prototype_movement": float(moved)}
-            if context.watch.gold is not None:
+            if context.recording.gold is not None:
                 seen |= context.pseudo_label_accuracy(disambiguate(project(), network.mu, y, context.n_known))
             context.snapshot(epoch, project, network.mu)
             return seen

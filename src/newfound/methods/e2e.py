@@ -178,7 +178,7 @@ class E2E(Discoverer):
     def _observe(self, context: FitContext, network: MultiHeadNetwork, epoch: int) -> dict[str, float]:
         new = network.classifier.weight[context.n_known :]
         seen: dict[str, float] = {}
-        if context.watch.gold is not None:
+        if context.recording.gold is not None:
             with torch.inference_mode():
                 ids = context.n_known + (F.normalize(context.embed(network), dim=-1) @ new.T).argmax(-1)
             seen |= context.pseudo_label_accuracy(ids)

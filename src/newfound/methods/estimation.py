@@ -11,7 +11,6 @@ from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import likely_languages
-from newfound.errors import SettingsError
 from newfound.methods.no_intent import put_aside
 
 
@@ -22,7 +21,6 @@ def estimate_for(
     strategy: Strategy = "auto",
     logs_hold: LogsHold = LOGS_HOLD,
     no_intent: NoIntent = NO_INTENT,
-    expected: int | None = None,
     seed: int = 0,
 ) -> Estimate:
     """Estimate the number of new intents among the unlabelled texts of a corpus.
@@ -33,13 +31,8 @@ def estimate_for(
         strategy: One of those in `newfound.algorithms.estimation`.
         logs_hold: "mixed" if the unlabelled texts may be of known intents too.
         no_intent: Which unlabelled texts are left out, because they belong to no intent; none in logs of new intents.
-        expected: Where the strategy "drop" starts.
         seed: Same seed, same estimate.
     """
-    if strategy == "drop" and expected is None and not corpus.intents:
-        raise SettingsError(
-            "without known intents the strategy drop has nothing to start from; say how many intents are expected"
-        )
     x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
     y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
@@ -61,6 +54,5 @@ def estimate_for(
         vectors[(y < 0) & ~aside],
         strategy=strategy,
         logs_hold=logs_hold,
-        expected=expected,
         seed=seed,
     )

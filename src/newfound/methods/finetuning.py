@@ -17,7 +17,7 @@ from newfound.encoders.ragged import Batch
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
 from newfound.training.sampling import class_balanced_batches
-from newfound.training.schedule import GentleSchedule
+from newfound.training.schedule import AdamWSchedule
 from newfound.training.trainer import Losses, Trainer
 
 MAX_STEPS = 400  # of an epoch: more labelled data than 100,000 rows are sampled
@@ -74,7 +74,7 @@ def fine_tune(
     context: FitContext,
     network: IntentNetwork,
     y: Tensor,
-    schedule: GentleSchedule,
+    schedule: AdamWSchedule,
     *,
     stage: str,
     contrast: ContrastiveSettings = DEFAULT_CONTRAST,

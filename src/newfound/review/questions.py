@@ -15,10 +15,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ensembles import diffuse
-from newfound.algorithms.questions import Inquiry, Question
 from newfound.algorithms.ways import cluster_ensemble
 from newfound.data.corpus import Corpus, Origin
 from newfound.model.classifier import IntentModel
+from newfound.questions.resolution import resolve_labels
+from newfound.questions.selection import QuestionSelector
+from newfound.questions.state import AnswerState, Question
 from newfound.review.reviewed import ReviewedModel
 from newfound.training.seeding import derive
 
@@ -76,22 +78,22 @@ class ReviewInquiry:
         ]
         self._names = reviewed.names
         self.rows = logs.rows[kept]  # numbers of the utterances
-        self._inquiry: Inquiry | None = None
+        self._state: AnswerState | None = None
         if logs.votes and kept:
             labels = torch.tensor([number[before[i].intent or ""] for i in self.rows.tolist()])
             settled = [number[name] for name in review.known | review.accepted]
             votes = [v[kept] for v in logs.votes]
-            self._inquiry = Inquiry(logs.vectors[kept], votes, labels, settled=settled)
+            self._state = AnswerState(logs.vectors[kept], votes, labels, settled=settled)
             for row, i in enumerate(self.rows.tolist()):
                 intent = decided.get(before[i].text)
                 if intent is not None:
-                    self._inquiry.tell(row, number[intent])
+                    self._state.tell(row, number[intent])
 
     def labels(self) -> dict[int, str]:
         """Return the intent of each utterance of the logs that votes were cast on, by the utterance's number."""
-        if self._inquiry is None:
+        if self._state is None:
             return {}
-        labels = self._inquiry.labels().tolist()
+        labels = resolve_labels(self._state).tolist()
         return {i: self._names[label] for i, label in zip(self.rows.tolist(), labels, strict=True)}
 
     def questions(self, count: int) -> list[Question]:
@@ -104,12 +106,12 @@ class ReviewInquiry:
             count: Their number at most.
         """
         found: list[Question] = []
-        while self._inquiry is not None and len(found) < count:
-            question = self._inquiry.next()
+        while self._state is not None and len(found) < count:
+            question = QuestionSelector(self._state).next()
             if question is None or question.gain < MIN_GAIN:
                 break
             found.append(question)
-            self._inquiry.answer(question, 0 if question.is_about is None else None)
+            self._state.answer(question, 0 if question.is_about is None else None)
         return found
 
 

@@ -34,8 +34,8 @@ class _NoTask:
         pass
 
 
-class Muted:
-    """Is told everything and passes nothing on: of several processes, only the main one speaks."""
+class NullReporter:
+    """Is told everything and passes nothing on: of several processes, only the main one reports."""
 
     def note(self, message: str) -> None:
         pass
@@ -48,7 +48,7 @@ class Muted:
         yield _NoTask()
 
 
-class Silent:
+class LoggingReporter(NullReporter):
     """Shows nothing. Notes and warnings go to the logger `newfound`, where the caller's program can see them."""
 
     def note(self, message: str) -> None:
@@ -56,7 +56,3 @@ class Silent:
 
     def warn(self, message: str) -> None:
         logger.warning(message)
-
-    @contextmanager
-    def task(self, title: str, total: int) -> Iterator[Task]:
-        yield _NoTask()

@@ -15,7 +15,7 @@ from torch import Tensor
 from newfound.errors import RunMismatch, TargetExists, UnfinishedRun
 from newfound.files import to_json, write_atomically
 from newfound.training.parallel import ALONE, Processes
-from newfound.training.progress import Muted, Reporter, Silent
+from newfound.training.progress import LoggingReporter, NullReporter, Reporter
 
 IDENTITY_FILE = "run.json"
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class Run:
         seconds_between_checkpoints: float = 5.0,
         memory: dict[str, Any] | None = None,
     ) -> None:
-        self.reporter: Reporter = reporter or Silent()
+        self.reporter: Reporter = reporter or LoggingReporter()
         self.folder = folder
         self._resume = resume and not anew
         self._anew = anew
@@ -65,7 +65,7 @@ class Run:
         """Let several processes work on this fit."""
         self.processes = processes
         if not processes.is_main:
-            self.reporter = Muted()
+            self.reporter = NullReporter()
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Claim the folder for a fit with this identity; resuming another fit's checkpoints is refused."""

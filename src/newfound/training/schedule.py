@@ -69,7 +69,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class GentleSchedule:
+class AdamWSchedule:
     """AdamW at a low rate for a few epochs: linear warm-up, then a cosine to zero, step by step.
 
     Attributes:

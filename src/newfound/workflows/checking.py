@@ -24,7 +24,7 @@ from newfound.encoders.languages import language_warning
 from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.files import write_atomically
 from newfound.methods.settings import CountOrNone, check_types
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.fitting import loaded
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, corpus_of, rows_of, tell
 
@@ -128,7 +128,7 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
         request: Which known data to check.
         reporter: Is told what was unusual in the file; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter or LoggingReporter()
     check_types(request)
     out = None if request.out is None else Path(request.out)
     if out is not None:

@@ -10,8 +10,8 @@ from newfound.defaults import Conflicts, LogsHold
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
 from newfound.methods.estimation import estimate_for
-from newfound.methods.settings import Count, CountOrNone, check_types
-from newfound.training.progress import Reporter, Silent
+from newfound.methods.settings import CountOrNone, check_types
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.fitting import loaded
 from newfound.workflows.sources import (
     DEFAULT_READ_OPTIONS,
@@ -33,10 +33,9 @@ class EstimateRequest:
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
             known: then all intents are discovered in the logs.
         logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
-        strategy: mean, tree, resolution or drop (`newfound.algorithms.estimation` explains them); "auto" is mean in
+        strategy: mean, tree or resolution (`newfound.algorithms.estimation` explains them); "auto" is mean in
             mixed logs and resolution in logs of new intents only, beside enough labels, and tree otherwise.
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
-        expected: Where the strategy "drop" starts.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
         seed: Same seed, same estimate.
         read: How files are read.
@@ -49,7 +48,6 @@ class EstimateRequest:
     logs: LogSource | None = None
     strategy: Strategy = "auto"
     logs_hold: LogsHold = defaults.LOGS_HOLD
-    expected: Count | None = None
     encoder: str | Encoder = defaults.ENCODER
     seed: CountOrNone = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
@@ -65,7 +63,7 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
         request: What to count new intents in, and how.
         reporter: Is told what was odd in the files; by default nobody is.
     """
-    reporter = reporter or Silent()
+    reporter = reporter or LoggingReporter()
     check_types(request)
     sample = sample_for(request.max_logs, request.seed)
     known, logs = known_and_logs(
@@ -87,6 +85,5 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
         encoder,
         strategy=request.strategy,
         logs_hold=request.logs_hold,
-        expected=request.expected,
         seed=request.seed,
     )

@@ -18,7 +18,7 @@ from newfound.errors import DataError, TargetExists
 from newfound.files import write_atomically
 from newfound.text import did_you_mean
 from newfound.training.devices import check_device
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.models import ModelSource, opened
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, corpus_of, tell
 
@@ -202,7 +202,7 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     out = None if request.out is None else Path(request.out)
     if out is not None and (out.is_dir() or (out.exists() and not request.overwrite)):
         raise TargetExists(out, replaceable=not out.is_dir())
-    corpus = _labelled_corpus(request, reporter or Silent())
+    corpus = _labelled_corpus(request, reporter or LoggingReporter())
     model = opened(request.model, request.encoder, request.device, request.precision)
     predictions = model.classify(corpus.texts)
     discovered, accepted = model.discovered, model.accepted

@@ -18,7 +18,7 @@ from newfound.errors import Interrupted, NoInt8, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
 from newfound.training.launch import launched
-from newfound.training.progress import Muted, Reporter, Silent
+from newfound.training.progress import LoggingReporter, NullReporter, Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -200,7 +200,7 @@ def run_beside(
 
 def reporter_of_main(reporter: Reporter | None) -> Reporter:
     """Return who is told the progress: of several processes that work together, only the main one tells it."""
-    return reporter or Silent() if launched().is_main else Muted()
+    return reporter or LoggingReporter() if launched().is_main else NullReporter()
 
 
 def save_once(run: Run, save: Callable[[], None]) -> None:
@@ -223,9 +223,9 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
     if llm is not None and method.ASKS_QUESTIONS and run.processes.count > 1:
         run.reporter.note("Several processes do not wait for answers: the language model is asked for names only.")
     elif llm is not None and method.ASKS_QUESTIONS:
-        from newfound.intents.answering import ModelAnswerer, ModelLabeller
+        from newfound.questions.language_model import ModelAnnotator, ModelLabeller
 
-        asked = {"answerer": ModelAnswerer(llm), "labeller": ModelLabeller(llm)}
+        asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
     try:
         method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
     except KeyboardInterrupt:

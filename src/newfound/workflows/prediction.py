@@ -21,7 +21,7 @@ from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError
 from newfound.model.types import Prediction
 from newfound.training.devices import check_device, is_surely_cpu
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.models import ModelSource, opened_predictor
 from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
 
@@ -89,7 +89,7 @@ def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> lis
 
 def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = None) -> Iterator[list[LinePrediction]]:
     """Yield predictions as utterances arrive, in batches: a slow pipe is answered line by line, a file in full ones."""
-    reporter = reporter or Silent()
+    reporter = reporter or LoggingReporter()
     settings = request.predictor_settings
     settings.check()
     check_device(request.device)

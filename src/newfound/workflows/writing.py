@@ -26,7 +26,7 @@ from newfound.errors import DataError, OutputError, SettingsError, TargetExists
 from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, writer_of
 from newfound.files import file_atomically, folder_atomically, to_json
 from newfound.training.devices import check_device
-from newfound.training.progress import Reporter, Silent
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
 from newfound.workflows.fitting import check_engine
 from newfound.workflows.models import name_of, opened
@@ -85,7 +85,7 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
         OutputError: The predictions cannot be written. What was at `out` before is still there.
         EngineError: The cluster cannot be reached, or its workers die again and again.
     """
-    reporter = reporter or Silent()
+    reporter = reporter or LoggingReporter()
     request.predictor_settings.check()
     check_device(request.device)
     check_precision(request.precision, request.device)

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from newfound.algorithms.ensembles import label_freely
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.algorithms.questions import Inquiry, OutsideIntent
+from newfound.questions.resolution import resolve_labels
+from newfound.questions.selection import QuestionSelector
+from newfound.questions.state import AnswerState, OutsideIntent
 
 
 def blobs(centres: int, each: int, *, noise: float = 0.25, seed: int = 0):
@@ -35,20 +37,20 @@ def answer_by(gold, question):
 
 def test_the_first_question_is_about_the_part_on_which_votes_disagree_and_its_answer_decides_for_all_of_it():
     x, gold, votes, joined = two_intents_taken_for_one()
-    inquiry = Inquiry(x, votes, joined)
-    question = inquiry.next()
+    state = AnswerState(x, votes, joined)
+    question = QuestionSelector(state).next()
     assert joined[question.row] == 2
     assert question.intents[0] == 2  # the present intent is the first candidate
     assert question.rows == 10
     assert question.is_about is None
-    inquiry.answer(question, None)
-    labels = inquiry.labels()
+    state.answer(question, None)
+    labels = resolve_labels(state)
     assert accuracy(gold.numpy(), map_clusters(gold.numpy(), labels.numpy())) == 100
 
 
 def test_expected_gain_is_the_size_of_the_part_times_the_probability_that_it_is_another_intent():
     x, _, votes, joined = two_intents_taken_for_one()
-    question = Inquiry(x, votes, joined).next()
+    question = QuestionSelector(AnswerState(x, votes, joined)).next()
     # One vote puts the parts together (cosine 1), one apart (cosine 0): co-association 0.5, log odds 4.07 - 3.36.
     assert question.gain == pytest.approx(10 / (1 + torch.tensor(-0.71).exp().item()), rel=1e-4)
 
@@ -56,24 +58,25 @@ def test_expected_gain_is_the_size_of_the_part_times_the_probability_that_it_is_
 def test_an_intent_that_was_taken_for_two_is_joined_by_one_answer():
     x, gold = blobs(3, 12, noise=0.05)
     split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
-    inquiry = Inquiry(x, [gold, gold, split], split)
-    question = inquiry.next()
+    state = AnswerState(x, [gold, gold, split], split)
+    question = QuestionSelector(state).next()
     assert question.is_about in (2, 3)
-    inquiry.answer(question, answer_by(gold, question))
-    assert len(inquiry.labels().unique()) == 3
+    state.answer(question, answer_by(gold, question))
+    assert len(resolve_labels(state).unique()) == 3
 
 
 def test_intents_that_are_settled_are_not_joined_with_each_other():
     x, gold = blobs(3, 12, noise=0.05)
     split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
-    inquiry = Inquiry(x, [gold, gold, split], split, settled=(2, 3))
+    state = AnswerState(x, [gold, gold, split], split, settled=(2, 3))
     asked = []
-    while (question := inquiry.next()) is not None and len(asked) < 50:
+    while (question := QuestionSelector(state).next()) is not None and len(asked) < 50:
         asked.append(question.is_about)
-        inquiry.answer(question, 0 if question.is_about is None else None)
+        state.answer(question, 0 if question.is_about is None else None)
     assert not any(about in (2, 3) for about in asked)
-    assert set(inquiry.labels().tolist()) == {0, 1, 2, 3}
-    forced = Inquiry(x, [gold, gold, split], split, settled=(2, 3)).labels(3)  # others are joined instead
+    assert set(resolve_labels(state).tolist()) == {0, 1, 2, 3}
+    # Others are joined instead.
+    forced = resolve_labels(AnswerState(x, [gold, gold, split], split, settled=(2, 3)), 3)
     assert {2, 3} < set(forced.tolist())
     assert len(forced.unique()) == 3
 
@@ -81,74 +84,76 @@ def test_intents_that_are_settled_are_not_joined_with_each_other():
 def test_right_answers_to_all_questions_lead_to_the_right_clusters():
     x, gold = blobs(20, 12, noise=0.15, seed=1)
     votes = [label_freely(x, 20, seed=s).kmeans for s in range(4)]
-    inquiry = Inquiry(x, votes, votes[0])
+    state = AnswerState(x, votes, votes[0])
 
     def right() -> float:
-        return accuracy(gold.numpy(), map_clusters(gold.numpy(), inquiry.labels(20).numpy()))
+        return accuracy(gold.numpy(), map_clusters(gold.numpy(), resolve_labels(state, 20).numpy()))
 
     before = right()
     for _ in range(60):
-        question = inquiry.next()
+        question = QuestionSelector(state).next()
         if question is None:
             break
-        inquiry.answer(question, answer_by(gold, question))
+        state.answer(question, answer_by(gold, question))
     # Every question was answered rightly: at least half of what was wrong is right now.
     assert 100 - right() < (100 - before) / 2, (before, right())
 
 
 def test_a_skipped_question_is_not_asked_again_and_changes_nothing():
     x, _, votes, joined = two_intents_taken_for_one()
-    inquiry = Inquiry(x, votes, joined)
+    state = AnswerState(x, votes, joined)
     seen = set()
-    while (question := inquiry.next()) is not None:
+    while (question := QuestionSelector(state).next()) is not None:
         key = question.row, question.intents
         assert key not in seen
         seen.add(key)
-        inquiry.skip(question)
-    assert torch.equal(inquiry.labels(), joined)
+        state.skip(question)
+    assert torch.equal(resolve_labels(state), joined)
 
 
 def test_a_row_that_is_told_takes_along_the_part_around_it():
     x, gold, votes, joined = two_intents_taken_for_one()
-    inquiry = Inquiry(x, votes, joined)
+    state = AnswerState(x, votes, joined)
     row = int((gold == 3).nonzero()[4])
-    inquiry.tell(row, 7)
-    assert torch.equal(inquiry.labels() == 7, gold == 3)
-    inquiry.tell(row + 1, 2)  # its neighbour stays, and is all that goes back
-    assert torch.equal((inquiry.labels() == 2).nonzero().squeeze(1)[:10], (gold == 2).nonzero().squeeze(1))
-    assert int(inquiry.labels()[row]) == 7
-    assert int(inquiry.labels()[row + 1]) == 2
+    state.tell(row, 7)
+    assert torch.equal(resolve_labels(state) == 7, gold == 3)
+    state.tell(row + 1, 2)  # its neighbour stays, and is all that goes back
+    assert torch.equal((resolve_labels(state) == 2).nonzero().squeeze(1)[:10], (gold == 2).nonzero().squeeze(1))
+    assert int(resolve_labels(state)[row]) == 7
+    assert int(resolve_labels(state)[row + 1]) == 2
 
 
 def test_a_row_of_a_pure_intent_that_is_told_goes_alone():
     x, gold = blobs(3, 60, noise=0.3)
     for row in range(0, 60, 7):
-        inquiry = Inquiry(x, [gold, gold], gold)
-        inquiry.tell(row, 9)
-        if inquiry.labels()[row] == 9 and int((inquiry.labels() == 9).sum()) > 1:
-            assert row == Inquiry(x, [gold, gold], gold)._pieces[0].medoid, "only what is asked about stands for others"
+        state = AnswerState(x, [gold, gold], gold)
+        state.tell(row, 9)
+        if resolve_labels(state)[row] == 9 and int((resolve_labels(state) == 9).sum()) > 1:
+            assert row == AnswerState(x, [gold, gold], gold).pieces[0].medoid, (
+                "only what is asked about stands for others"
+            )
 
 
 def test_there_are_never_more_intents_than_wanted_whatever_answers_tell_apart():
     x, gold = blobs(4, 10, noise=0.05)
-    inquiry = Inquiry(x, [gold, gold.clamp(max=1)], gold.clamp(max=1))
-    while (question := inquiry.next()) is not None:
-        inquiry.answer(question, answer_by(gold, question))
-    assert len(inquiry.labels().unique()) == 4
-    assert len(inquiry.labels(2).unique()) == 2
-    assert len(inquiry.labels(1).unique()) == 1
+    state = AnswerState(x, [gold, gold.clamp(max=1)], gold.clamp(max=1))
+    while (question := QuestionSelector(state).next()) is not None:
+        state.answer(question, answer_by(gold, question))
+    assert len(resolve_labels(state).unique()) == 4
+    assert len(resolve_labels(state, 2).unique()) == 2
+    assert len(resolve_labels(state, 1).unique()) == 1
 
 
 def test_an_intent_whose_centre_was_confirmed_is_not_compared_again_from_the_other_side():
     x, gold = blobs(3, 12, noise=0.05)
     split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
-    inquiry = Inquiry(x, [gold, gold, split], split)
-    question = inquiry.next()
+    state = AnswerState(x, [gold, gold, split], split)
+    question = QuestionSelector(state).next()
     assert {question.is_about, question.intents[0]} == {2, 3}
-    again = Inquiry(x, [gold, gold, split], split)
+    again = AnswerState(x, [gold, gold, split], split)
     again.tell(question.row, question.is_about)
     asked = []
-    while (question := again.next()) is not None:
+    while (question := QuestionSelector(again).next()) is not None:
         asked.append({question.is_about, question.intents[0]})
         again.skip(question)
     assert {2, 3} not in asked
@@ -157,21 +162,21 @@ def test_an_intent_whose_centre_was_confirmed_is_not_compared_again_from_the_oth
 def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
     x, gold, votes, joined = two_intents_taken_for_one()
     outside = {-1: OutsideIntent(F.normalize(x[gold == 3].mean(0), dim=-1), (100, 101))}
-    inquiry = Inquiry(x, votes, joined, outside=outside)
-    question = inquiry.next()
+    state = AnswerState(x, votes, joined, outside=outside)
+    question = QuestionSelector(state).next()
     assert question.intents[-1] == -1
     assert question.candidates[-1] == (100, 101)
-    inquiry.answer(question, len(question.intents) - 1)
+    state.answer(question, len(question.intents) - 1)
     part = gold == gold[question.row]
-    assert torch.equal(inquiry.labels() == -1, part)
-    forced = inquiry.labels(2)
+    assert torch.equal(resolve_labels(state) == -1, part)
+    forced = resolve_labels(state, 2)
     assert torch.equal(forced == -1, part)
     assert len(forced[~part].unique()) == 2
     for _ in range(20):
-        question = inquiry.next()
+        question = QuestionSelector(state).next()
         if question is None:
             break
-        inquiry.skip(question)
+        state.skip(question)
 
 
 @settings(max_examples=20)
@@ -182,23 +187,23 @@ def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
 def test_what_is_told_holds_whatever_else_is_told(told, seed):
     x, _ = blobs(4, 12, noise=0.5, seed=seed)
     votes = [label_freely(x, 4, seed=s).kmeans for s in range(2)]
-    inquiry = Inquiry(x, votes, votes[0])
+    state = AnswerState(x, votes, votes[0])
     for row, intent in told.items():
-        inquiry.tell(row, intent)
-    labels = inquiry.labels()
+        state.tell(row, intent)
+    labels = resolve_labels(state)
     assert all(int(labels[row]) == intent for row, intent in told.items())
     assert bool((labels >= 0).all())
     for _ in range(10):
-        question = inquiry.next()
+        question = QuestionSelector(state).next()
         if question is None:
             break
         assert question.row not in told or question.is_about is not None
-        inquiry.answer(question, None if question.is_about is None else 0)
-    k = len(torch.unique(inquiry.labels()))
-    assert len(torch.unique(inquiry.labels(k))) == k
+        state.answer(question, None if question.is_about is None else 0)
+    k = len(torch.unique(resolve_labels(state)))
+    assert len(torch.unique(resolve_labels(state, k))) == k
 
 
 def test_nothing_is_asked_about_nothing():
-    inquiry = Inquiry(torch.zeros(0, 4), [torch.zeros(0, dtype=torch.int64)], torch.zeros(0, dtype=torch.int64))
-    assert inquiry.next() is None
-    assert len(inquiry.labels()) == 0
+    state = AnswerState(torch.zeros(0, 4), [torch.zeros(0, dtype=torch.int64)], torch.zeros(0, dtype=torch.int64))
+    assert QuestionSelector(state).next() is None
+    assert len(resolve_labels(state)) == 0

@@ -1,19 +1,24 @@
-"""Writes one page with all tables and figures from the result files, beside the paper's, and verdicts on its claims."""
+"""The paper's tables and figures beside ours, from the result files, with a verdict on each claim.
+
+python -m benchmarks.reproduction.page                                    one HTML file that opens offline
+python -m benchmarks.reproduction.page --markdown docs/reproduction.md    the same as Markdown, figures beside it
+"""
 
 from __future__ import annotations
 
+import argparse
 import base64
 import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reproduction.claims import Claim, Judgement, judged_claims
+
 from newfound.bench.cells import Cell, read_results, resolved
-from newfound.bench.claims import Claim, Judgement, judged_claims
 from newfound.bench.experiments import EXPERIMENTS, Column, Experiment
 from newfound.bench.plots import draw
 from newfound.bench.tables import Group, Results, as_markdown, comparisons, groups_of, mean_std, protocols_of
@@ -266,7 +271,7 @@ def _page(report: Report, out: Path) -> str:
     def embedded(name: str) -> str:
         return "data:image/png;base64," + base64.b64encode((out / "figures" / name).read_bytes()).decode()
 
-    template = resources.files("newfound.bench").joinpath("report.html.jinja").read_text("utf-8")
+    template = Path(__file__).with_name("page.html.jinja").read_text("utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     page: str = environment.from_string(template).render(
         sections=report.sections,
@@ -283,7 +288,7 @@ def _markdown(report: Report, figures: str) -> str:
     about = report.about
     parts = [
         "# Reproduction of the paper",
-        "<!-- Written by `newfound bench report`; changes belong into the result files or into newfound.bench. -->",
+        "<!-- Written by benchmarks/reproduction/page.py from the result files. -->",
         f"Encoder {about['encoder']}, tune {about['tune']} where nothing else is said, on "
         f"{'; '.join(about['hardware'])}. {about['runs']} runs, by the project's commits "
         f"{', '.join(about['commits'])}; mean ± standard deviation over splits and seeds. A row that is not complete "
@@ -337,3 +342,25 @@ def _section_as_markdown(section: Section, figures: str, about: dict[str, Any]) 
     parts += [f"{sentence}." for sentence in section.comparisons]
     parts += [f"![{caption}]({figures}/{name})" for caption, name in section.figures]
     return parts
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--tune", default="last")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="the folder of the result files")
+    parser.add_argument("--to", type=Path, default=Path("benchmarks/report"), help="the folder for the page")
+    parser.add_argument("--markdown", type=Path, help="write one Markdown file here instead")
+    chosen = parser.parse_args()
+    about = {"encoder": chosen.encoder, "tune": chosen.tune, "device": chosen.device}
+    if chosen.markdown is not None:
+        print(write_markdown(chosen.out, chosen.markdown, **about))
+        return
+    for path in write_report(chosen.out, chosen.to, **about):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,16 +1,23 @@
-"""Measures how long an epoch takes, and how much faster it is than a plain implementation of the same equations.
+"""Seconds per epoch of a method, and how much faster that is than a plain implementation of the same equations.
 
-The plain implementation is kept here for this comparison, in the same run and on the same machine: it runs the whole
-encoder on padded batches in every step, and moves prototypes sample by sample in a Python loop.
+python -m benchmarks.speed.epochs [--method dpl] [--benchmark GID-SD] [--tune last] [--device cpu] [--epochs 5]
+
+python -m benchmarks.speed.epochs --cells benchmarks/results [--tune last] [--device cuda]
+
+The first prints JSON. The second runs the missing cells of the experiment `speed`, with the ratio; those that
+`newfound bench run speed` makes hold the seconds alone. The plain implementation of DPL is kept here for this
+comparison, in the same run and on the same machine: it runs the whole encoder on padded batches in every step, and
+moves prototypes sample by sample in a Python loop.
 """
 
 from __future__ import annotations
 
+import argparse
 import copy
-import os
-import platform
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,78 +26,67 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import align, disambiguate
 from newfound.algorithms.losses import cross_entropy
+from newfound.bench.cells import missing, run_cell, task_of, write_result
+from newfound.bench.experiments import EXPERIMENTS
+from newfound.bench.timing import measure
+from newfound.data.benchmarks import load_benchmark
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
-from newfound.encoders.encoder import Encoder
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.encoders.families import family_of
-from newfound.methods.registry import method_named
-from newfound.model import versions
+from newfound.methods.encoding import resolve_tune
+from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
 from newfound.training.seeding import derive, epoch_batches
 
 
-def measure(
-    method: str,
-    task: DiscoveryTask,
-    encoder: Encoder,
-    *,
-    tune: str,
-    device: str,
-    epochs: int = 5,
-    plain_steps: int = 2,
-    **settings: Any,
+def main() -> None:
+    """Measure, and print the result as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--method", default="dpl")
+    parser.add_argument("--benchmark", default="GID-SD", help="GID-SD, GID-CD or GID-MD")
+    parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--tune", default="auto")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--epochs", type=int, default=5, help="epochs to time in each stage")
+    parser.add_argument("--trunk-dropout", action="store_true", help="run the frozen layers in every step")
+    parser.add_argument("--cells", type=Path, help="a folder of result files: run the missing cells of `speed`")
+    chosen = parser.parse_args()
+    # The plain loop runs the whole encoder of transformers.
+    encoder = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()), whole=True)
+    settings = {"epochs": chosen.epochs, "trunk_dropout": chosen.trunk_dropout}
+    tune = resolve_tune(chosen.tune, pick_device(chosen.device))
+    if chosen.cells is not None:
+        for cell in missing(EXPERIMENTS["speed"].cells(chosen.encoder, tune), chosen.cells):
+            result = with_plain_loop(run_cell(cell, encoder, chosen.device), task_of(cell), encoder, chosen.device)
+            print(write_result(cell, result, chosen.cells))
+        return
+    task = load_benchmark(chosen.benchmark)
+    measured = measure(chosen.method, task, encoder, tune=tune, device=chosen.device, **settings)
+    print(json.dumps(with_plain_loop(measured, task, encoder, chosen.device), indent=2))
+
+
+def with_plain_loop(
+    result: dict[str, Any], task: DiscoveryTask, encoder: Encoder, device: str, *, steps: int = 2
 ) -> dict[str, Any]:
-    """Measure the seconds of each phase of a fit, the seconds per epoch, and for DPL the ratio to the plain loop.
+    """Return what was measured of a fit, and for DPL the ratio to the plain loop.
 
     Args:
-        method: The name of the method.
+        result: What `measure` returned.
         task: The data.
         encoder: The loaded encoder.
-        tune: How much of it trains.
         device: auto, cpu or cuda.
-        epochs: Number of epochs to time in each stage.
-        plain_steps: Number of steps of the plain loop to time; 0 leaves it out.
-        **settings: Settings of the method.
-
-    Returns:
-        The content of a result file.
+        steps: Number of steps of the plain loop to time.
     """
-    corpus = task.observed_train
-    common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
-    make = method_named(method)
-    # The first fit is not timed: it compiles kernels, fills caches and starts threads.
-    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(corpus.texts, corpus.labels)
-    fitted = make(**{"pretrain_epochs": epochs, **common}, epochs=epochs)
-    started = time.perf_counter()
-    fitted.fit(corpus.texts, corpus.labels)
-    fitted_at = time.perf_counter()
-    fitted.model_.predict_ids(task.test.texts)
-    seconds = {
-        "encode": fitted.timings_["encode"],
-        "discover": fitted.timings_["discover"],
-        "predict": time.perf_counter() - fitted_at,
-        "whole fit": fitted_at - started,
+    if result["method"] != "dpl" or result["tune"] == "heads":
+        return result
+    plain = plain_epoch_seconds(encoder, task.observed_train, len(task.new), device=device, steps=steps)
+    return {
+        **result,
+        "plain loop, seconds per epoch": round(plain, 4),
+        "times faster than the plain loop": round(plain / result["seconds per epoch"]["discovery"], 1),
     }
-    per_epoch = {
-        stage: min(record["seconds"] for record in history) for stage, history in fitted.history_.items() if history
-    }
-    result: dict[str, Any] = {
-        "method": method,
-        "benchmark": task.name,
-        "encoder": encoder.name,
-        "tune": tune,
-        "utterances": len(corpus),
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
-        "seconds per epoch": {name: round(value, 5) for name, value in per_epoch.items()},
-        "parameters": fitted.parameters_,
-        "hardware": hardware(device),
-        "versions": versions(),
-    }
-    if method == "dpl" and plain_steps and tune != "heads":
-        plain = plain_epoch_seconds(encoder, corpus, len(task.new), device=device, steps=plain_steps)
-        result["plain loop, seconds per epoch"] = round(plain, 4)
-        result["times faster than the plain loop"] = round(plain / per_epoch["discovery"], 1)
-    return result
 
 
 def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, steps: int) -> float:
@@ -197,8 +193,5 @@ class _PlainHeads(torch.nn.Module):
         return (pcl + ins + ce) / 3
 
 
-def hardware(device: str) -> str:
-    """Return the name of the GPU, or the processor's architecture and number of cores."""
-    if pick_device(device).type == "cuda":
-        return torch.cuda.get_device_name()
-    return f"{platform.machine()}, {os.cpu_count()} cores"
+if __name__ == "__main__":
+    main()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from newfound.intents.questions import Answer, PosedQuestion
 from newfound.llm.asking import LanguageModel
 from newfound.llm.labels import BATCH, short_labels
 from newfound.llm.messages import message_of
+from newfound.questions.annotators import Answer, PosedQuestion
 
 PURPOSE = "which intent fits"
 SHARE_FOR_QUESTIONS = 0.6  # of the budget
@@ -31,7 +31,7 @@ NUMBER_IN_JSON = re.compile(r'"group"\s*:\s*"?(-?\d+)')
 NUMBER_ALONE = re.compile(r"^\W*(?:group\s*)?(\d+)\W*$", re.IGNORECASE)
 
 
-class ModelAnswerer:
+class ModelAnnotator:
     """Answers questions with a language model. How far it can be believed is measured on known intents."""
 
     reliability: float | None = None
@@ -53,7 +53,7 @@ class ModelAnswerer:
         prompt = prompt_for(question, masked=self._llm.settings.redact)
         answer = self._llm.ask(prompt, purpose=PURPOSE, calls=self._calls_left)
         self._calls_left -= self._llm.calls - before
-        return None if answer is None else parsed(answer, len(question.candidates))
+        return None if answer is None else parse_answer(answer, len(question.candidates))
 
 
 def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
@@ -70,7 +70,7 @@ def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
     return PROMPT.format(groups=groups, text=message_of(question.text, masked=masked))
 
 
-def parsed(answer: str, candidates: int) -> Answer | None:
+def parse_answer(answer: str, candidates: int) -> Answer | None:
     """Return the choice in an answer; None if there is none, or one that was not offered.
 
     Args:

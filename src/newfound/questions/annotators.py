@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from newfound.algorithms.questions import Inquiry, Question
+from newfound.questions.selection import QuestionSelector
+from newfound.questions.state import AnswerState, Question
 
-SURE = 0.9  # probability from which on an answer is believed
+MIN_PROBABILITY = 0.9  # of an answer that is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Answer:
     choice: int | None
 
 
-class Answerer(Protocol):
+class Annotator(Protocol):
     """Answers questions about utterances."""
 
     @property
@@ -54,7 +55,7 @@ class Labeller(Protocol):
         """Return a label for each text, the most important of which come first; None where there is none."""
 
 
-def posed(question: Question, texts: Sequence[str]) -> PosedQuestion:
+def in_words(question: Question, texts: Sequence[str]) -> PosedQuestion:
     """Return a question in words.
 
     Args:
@@ -65,46 +66,46 @@ def posed(question: Question, texts: Sequence[str]) -> PosedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class CheckQuestion:
     """A question to which the answer is known."""
 
     question: PosedQuestion
     choice: int | None
 
 
-def measured_reliability(answerer: Answerer, controls: Sequence[Control]) -> float | None:
-    """Return the share of right answers to control questions; None if none was answered.
+def measure_reliability(annotator: Annotator, checks: Sequence[CheckQuestion]) -> float | None:
+    """Return the share of right answers to check questions; None if none was answered.
 
     It is drawn a little towards one half, as if one more right and one more wrong answer had been seen.
 
     Args:
-        answerer: Answers.
-        controls: Questions to which the answers are known.
+        annotator: Answers.
+        checks: Questions to which the answers are known.
     """
-    answers = [(answerer.answer(control.question), control.choice) for control in controls]
+    answers = [(annotator.answer(check.question), check.choice) for check in checks]
     right = [answer.choice == choice for answer, choice in answers if answer is not None]
     return (sum(right) + 1) / (len(right) + 2) if right else None
 
 
 def ask(
-    inquiry: Inquiry, texts: Sequence[str], answerer: Answerer, count: int, *, reliability: float, seed: int = 0
+    state: AnswerState, texts: Sequence[str], annotator: Annotator, count: int, *, reliability: float, seed: int = 0
 ) -> int:
     """Ask questions one after another, each chosen after the answers before it; return how many were answered.
 
     Candidates are shown in a random order each time, so that somebody who always takes the first one says nothing.
 
     Args:
-        inquiry: Chooses the questions and takes the answers.
+        state: Takes the answers.
         texts: The texts of all rows.
-        answerer: Answers.
+        annotator: Answers.
         count: How many questions to ask at most.
         reliability: The share of the answers that are right.
         seed: Of the order of the candidates.
     """
-    rng = random.Random(seed)
+    rng, selector = random.Random(seed), QuestionSelector(state)
     asked = answered = 0
     while asked < count:
-        question = inquiry.next()
+        question = selector.next()
         if question is None:
             break
         choices: list[int | None] = []
@@ -112,17 +113,17 @@ def ask(
         for row in (question.row, *question.others):
             order = rng.sample(range(len(question.candidates)), len(question.candidates))
             shown = replace(question, row=row, candidates=tuple(question.candidates[i] for i in order))
-            answer = answerer.answer(posed(shown, texts)) if asked < count else None
+            answer = annotator.answer(in_words(shown, texts)) if asked < count else None
             asked += 1
             if answer is None:
                 break
             answered += 1
             choices.append(None if answer.choice is None else order[answer.choice])
             likely = question.probabilities(choices, reliability)
-            if max(likely.values()) >= SURE:
+            if max(likely.values()) >= MIN_PROBABILITY:
                 break
-        if max(likely.values(), default=0.0) >= SURE:
-            inquiry.answer(question, max(likely, key=lambda choice: likely[choice]))
+        if max(likely.values(), default=0.0) >= MIN_PROBABILITY:
+            state.answer(question, max(likely, key=lambda choice: likely[choice]))
         else:
-            inquiry.skip(question)
+            state.skip(question)
     return answered

@@ -1,4 +1,4 @@
-"""Control questions: about utterances whose intent is certain, to measure how far somebody's answers can be believed.
+"""Check questions: about utterances whose intent is certain, to measure which share of somebody's answers is right.
 
 Labelled utterances are certain. Without enough of them, so are those on which all clusterings agree.
 """
@@ -11,14 +11,14 @@ import numpy as np
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.questions import MAX_CANDIDATES, MAX_EXAMPLES
 from newfound.algorithms.ranking import ranked
-from newfound.intents.questions import Control, PosedQuestion
+from newfound.questions.annotators import CheckQuestion, PosedQuestion
+from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES
 
 NONE_FITS = 1 / 6  # of the questions: the right intent is not among the candidates
 
 
-def control_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[Control]:
+def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[CheckQuestion]:
     """Return questions whose candidates are the intents nearest to each utterance.
 
     Args:
@@ -36,7 +36,7 @@ def control_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *,
         return []
     rng = np.random.default_rng(seed)
     means = class_means(x, y.to(x.device), n_intents)[0]
-    controls = []
+    checks = []
     for intent in rng.permutation(usable)[:count].tolist():
         row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
         others = [i for i in ranked(means @ x[row]).tolist() if i in usable and i != intent]
@@ -44,8 +44,9 @@ def control_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *,
         if rng.random() >= NONE_FITS:
             shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
         examples = tuple(_examples(texts, y, i, row, rng) for i in shown)
-        controls.append(Control(PosedQuestion(texts[row], examples), shown.index(intent) if intent in shown else None))
-    return controls
+        fits = shown.index(intent) if intent in shown else None
+        checks.append(CheckQuestion(PosedQuestion(texts[row], examples), fits))
+    return checks
 
 
 def _examples(texts: Sequence[str], y: Tensor, intent: int, without: int, rng: np.random.Generator) -> tuple[str, ...]:

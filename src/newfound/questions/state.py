@@ -1,0 +1,219 @@
+"""A clustering, and what answers have said about it so far.
+
+The clusters of a consensus are the first intents. Each is one piece, and a piece is cut in two where it falls apart
+most easily. The part away from the utterance that stands for the piece is asked about; the answer decides for all of
+the part. Which question comes next is in `selection`, the labels under the answers are in `resolution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from newfound.questions.evidence import Evidence
+
+MIN_DOUBT_TO_FOLLOW = 0.5  # about a part, for it to follow one of its rows that nobody asked about
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which of some intents an utterance belongs to.
+
+    Attributes:
+        row: The utterance.
+        intents: The numbers of the intents, the present one or most probable one first.
+        candidates: For each of them rows that stand for it.
+        gain: The expected number of utterances that the answer puts right.
+        doubt: The probability that what is assigned now is wrong.
+        rows: How many rows the answer decides about.
+        others: Some more of these rows, which can be asked about to make sure.
+        is_about: The intent that the utterance stands for as a whole; None if it stands for a part.
+    """
+
+    row: int
+    intents: tuple[int, ...]
+    candidates: tuple[tuple[int, ...], ...]
+    gain: float
+    doubt: float
+    rows: int
+    others: tuple[int, ...] = ()
+    is_about: int | None = None
+
+    def probabilities(self, choices: Sequence[int | None], reliability: float) -> dict[int | None, float]:
+        """Return how probable each answer is to be right, given what several rows were answered.
+
+        Args:
+            choices: The answers about the utterance and about some of `others`.
+            reliability: The share of the answers that are right.
+        """
+        options: list[int | None] = [*range(len(self.intents)), None]
+        present = 0 if self.is_about is None else None
+        weight = {
+            option: 1 - self.doubt if option == present else self.doubt / (len(options) - 1) for option in options
+        }
+        for choice in choices:
+            for option in options:
+                weight[option] *= reliability if choice == option else (1 - reliability) / (len(options) - 1)
+        total = sum(weight.values())
+        return {option: value / total if total else 0.0 for option, value in weight.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideIntent:
+    """An intent that has no rows in a clustering, but to which some of them may belong.
+
+    Attributes:
+        vector: Of unit length, [d].
+        examples: Numbers that stand for it in questions; no row has them.
+    """
+
+    vector: Tensor
+    examples: tuple[int, ...]
+
+
+class AnswerState:
+    """The pieces of a clustering, and what answers say about them.
+
+    Attributes:
+        evidence: Vectors and votes.
+        pieces: The pieces; each row is in one of them.
+        examples: Rows that stand for each intent, the first one for all of it.
+        outside: Intents without rows, by number.
+        settled: Intents that are not to be joined with each other.
+        apart: Pairs of intents that answers tell apart.
+        skipped: Pairs of intents about which a question was left without an answer.
+        asked: Rows that were asked about.
+        confirmed: Rows that were said to be where they were.
+        n_intents: The number of intents at the beginning, without those from outside.
+        next_intent: The number of the next new intent.
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        votes: Sequence[Tensor],
+        labels: Tensor,
+        *,
+        settled: Collection[int] = (),
+        outside: Mapping[int, OutsideIntent] | None = None,
+    ) -> None:
+        """Begin with a consensus.
+
+        Args:
+            x: Vectors of the rows, [n, d] of unit length.
+            votes: Clusterings [n] of the rows, one or more.
+            labels: The consensus, [n]: numbers from 0, one for each intent.
+            settled: Intents that are not to be joined with each other.
+            outside: Intents without rows, by numbers that `labels` does not have. Answers may give them rows.
+        """
+        every = torch.stack(list(votes))  # [votes, n]
+        self.evidence = Evidence(x, every, int(every.max()) + 1 if len(x) else 0)
+        self.outside = dict(outside or {})
+        self.settled = frozenset(settled) | self.outside.keys()
+        self.apart: set[frozenset[int]] = set()
+        self.skipped: set[frozenset[int]] = set()
+        self.asked: set[int] = set()
+        self.confirmed: set[int] = set()
+        self._certain: set[int] = set()  # rows whose intent was said
+        of_intent = {i: (labels == i).nonzero().squeeze(1) for i in torch.unique(labels).tolist()}
+        anchors = {intent: self.evidence.medoid(rows) for intent, rows in of_intent.items()}
+        self.pieces = [self.evidence.piece(rows, anchors[intent], intent) for intent, rows in of_intent.items()]
+        self.examples = {intent: [anchor] for intent, anchor in anchors.items()}
+        self.n_intents = len(self.examples)
+        self.next_intent = max(self.examples, default=-1) + 1
+        self.examples |= {intent: [] for intent in self.outside}
+
+    def answer(self, question: Question, choice: int | None) -> None:
+        """Take an answer.
+
+        Args:
+            question: The question that was selected last.
+            choice: The position of the candidate that fits; None if none of them does.
+        """
+        chosen = None if choice is None else question.intents[choice]
+        self.asked.add(question.row)
+        self._certain.add(question.row)
+        if question.is_about is None:
+            self._separate(question.row, self._new_intent(question) if chosen is None else chosen)
+        elif chosen is None:
+            self._note_apart(question.is_about, question)
+        else:
+            self._join(question.is_about, chosen)
+
+    def skip(self, question: Question) -> None:
+        """Go on without an answer to a question."""
+        self.asked.add(question.row)
+        if question.is_about is not None:
+            self.skipped |= {frozenset((question.is_about, other)) for other in question.intents}
+
+    def tell(self, row: int, intent: int) -> None:
+        """Take it as certain that a row belongs to an intent, whether or not it was asked about.
+
+        If it was in another intent, the part around it that is away from rows which are certain follows it, provided
+        that a question would have been about just this row, or that votes tell this part from the rest.
+
+        Args:
+            row: The row.
+            intent: The intent; a new number is a new intent.
+        """
+        self.asked.add(row)
+        self._certain.add(row)
+        self.examples.setdefault(intent, [])
+        self.next_intent = max(self.next_intent, intent + 1)
+        self._separate(row, intent)
+
+    def _separate(self, row: int, intent: int) -> None:
+        """Cut the piece of a row until the row's part holds no row that stands for another intent, and assign that."""
+        piece = next(p for p in self.pieces if bool((p.rows == row).any()))
+        if row not in self.examples[intent]:
+            self.examples[intent].append(row)
+        device = self.evidence.x.device
+        certain = torch.tensor(sorted(self._certain - {row}), dtype=torch.int64, device=device)
+        if piece.part is not None and piece.medoid == row and not bool(torch.isin(piece.part, certain).any()):
+            self.pieces.remove(piece)
+            self._add(piece.rows[~torch.isin(piece.rows, piece.part)], piece.anchor, piece.intent)
+            self._add(piece.part, row, intent)
+            return
+        if piece.intent == intent:
+            self.confirmed.add(row)
+            return
+        self.pieces.remove(piece)
+        rows = piece.rows
+        centre = piece.medoid if row == piece.anchor and piece.part is not None else piece.anchor
+        others = torch.cat([certain[torch.isin(certain, rows)], torch.tensor([centre], device=device)])
+        around = self.evidence.around(rows, row, others)
+        if self.evidence.doubt(around, rows) < MIN_DOUBT_TO_FOLLOW:
+            around = torch.tensor([row], device=device)
+        self._add(around, row, intent)
+        rest = rows[~torch.isin(rows, around)]
+        if len(rest):
+            anchor = piece.anchor if piece.anchor != row else self.evidence.medoid(rest)
+            self.examples[piece.intent] = [e for e in self.examples[piece.intent] if e != row] or [anchor]
+            self._add(rest, anchor, piece.intent)
+        elif not any(p.intent == piece.intent for p in self.pieces):
+            del self.examples[piece.intent]
+
+    def _add(self, rows: Tensor, anchor: int, intent: int) -> None:
+        self.pieces.append(self.evidence.piece(rows, anchor, intent))
+
+    def _new_intent(self, question: Question) -> int:
+        intent, self.next_intent = self.next_intent, self.next_intent + 1
+        self.examples[intent] = []
+        self._note_apart(intent, question)
+        return intent
+
+    def _note_apart(self, intent: int, question: Question) -> None:
+        """Note that the intent is none of those that were shown. Of those, two may still be one intent."""
+        self.apart |= {frozenset((intent, other)) for other in question.intents}
+
+    def _join(self, gone: int, kept: int) -> None:
+        for piece in self.pieces:
+            if piece.intent == gone:
+                piece.intent = kept
+        self.examples[kept] += self.examples.pop(gone)
+        self.apart = {frozenset(kept if i == gone else i for i in pair) for pair in self.apart}
+        self.apart = {pair for pair in self.apart if len(pair) == 2}
+        self.skipped = {pair for pair in self.skipped if gone not in pair}
