@@ -192,7 +192,7 @@ def test_refitting_leaves_the_model_and_says_how_far_it_is(client, folder):
     before = (folder / "weights.safetensors").read_bytes()
     assert client.post("/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"
     deadline = time.monotonic() + 300
-    while (found := client.get("/v1/review/refit").json())["status"] == "running" and time.monotonic() < deadline:
+    while (found := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
         time.sleep(0.1)
     assert found["status"] == "done", found
     (made,) = folder.parent.glob("model-refit-*")

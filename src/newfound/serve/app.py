@@ -27,7 +27,7 @@ from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.messages import encodable, without_paths
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
-from newfound.serve.schemas.errors import describe_errors
+from newfound.serve.schemas.errors import describe_errors, describe_fields
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
@@ -77,7 +77,12 @@ def create_app(
         lifespan=lifespan,
     )
     describe = app.openapi
-    app.openapi = cache(lambda: describe_errors(describe()))  # type: ignore[method-assign]
+
+    @cache
+    def describe_all() -> dict[str, Any]:
+        return describe_fields(describe_errors(describe()), [getattr(r, "response_model", None) for r in app.routes])
+
+    app.openapi = describe_all  # type: ignore[method-assign]
     guard = GuardMiddleware(app, settings, service.metrics.request, stop_work=service.stop_work)
     _add_error_handlers(app, service)
     predictions.add_routes(app, service)

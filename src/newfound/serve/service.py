@@ -23,6 +23,7 @@ from newfound.serve.background.work import ServedModel
 from newfound.serve.batching import Batcher
 from newfound.serve.metrics import ServerMetrics
 from newfound.serve.schemas.requests import MAX_TOP
+from newfound.serve.schemas.responses import Served
 from newfound.serve.settings import ServeSettings
 
 logger = logging.getLogger("newfound.serve")
@@ -121,14 +122,14 @@ class Service:
                 self._loaded = signature
 
     @property
-    def model_id(self) -> str:
+    def served(self) -> Served:
         """Identifies the served model, so that no decision about one model is recorded for another one."""
-        identity = repr((self.session.folder.name, self._loaded[0]))
-        return hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+        name = self.session.folder.name
+        return Served(hashlib.blake2b(repr((name, self._loaded[0])).encode(), digest_size=8).hexdigest(), name)
 
     def check_model(self, model: str | None) -> None:
         """Raise a `ConflictError` if a reviewer saw another model than the one that is served now."""
-        if model is not None and model != self.model_id:
+        if model is not None and model != self.served.model:
             raise ConflictError("another model is served now; look at it, then decide again")
 
     @property
