@@ -20,7 +20,7 @@ from statistics import median
 
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
-from newfound.review.store import LogWriter
+from newfound.review.sqlite import LogWriter
 
 REPEATS = 5
 

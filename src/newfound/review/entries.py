@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from newfound.review.decisions import Decision
-from newfound.review.words import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Entry:
     @property
     def words(self) -> str:
         """What was decided, as the rest of a sentence that begins with the author's name."""
-        return in_words(self.decision)
+        return self.decision.words
 
 
 @dataclass(frozen=True, slots=True)

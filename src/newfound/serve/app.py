@@ -19,12 +19,14 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, DecisionError, NewfoundError
 from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.messages import encodable, without_paths
+from newfound.serve.metrics import route_of
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
 from newfound.serve.schemas.errors import describe_errors, describe_fields
@@ -92,6 +94,7 @@ def create_app(
         pages.add_routes(app, service, guard)
     else:
         _say_where_the_rest_is(app)
+    service.metrics.routes = {route_of(route.path) for route in app.routes if isinstance(route, Route)}
     return guard
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from newfound.errors import ConflictError, NewfoundError
 from newfound.files import check_replaceable
@@ -17,18 +17,11 @@ from newfound.serve.background.folders import new_folder, remove_leftovers, remo
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
 from newfound.serve.messages import without_paths
 from newfound.serve.schemas.responses import JobState
-from newfound.training.progress import Reporter
 from newfound.workflows.refitting import RefitChanges
 
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
 Kind = Literal["discover", "update", "refit"]
-
-
-class JobWork(Protocol):
-    """A workflow that writes a model and returns what it changed, or None. It can be pickled."""
-
-    def __call__(self, *, out: Path, reporter: Reporter) -> RefitChanges | None: ...
 
 
 class BackgroundJobs:
@@ -54,13 +47,13 @@ class BackgroundJobs:
         seconds = (self._ended or time.monotonic()) - self._started if self._started else 0.0
         return replace(self._state, seconds=round(seconds, 1))
 
-    def start(self, kind: Kind, model: Path, work: JobWork, *, author: str, steps: Sequence[str] = ()) -> JobState:
+    def start(self, kind: Kind, model: Path, work: Work, *, author: str, steps: Sequence[str] = ()) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
         Args:
             kind: The name of the workflow.
             model: The served model; the result is written into a folder beside it.
-            work: The workflow.
+            work: The workflow, which takes `out` and returns what it changed, or None.
             author: Who asked for it.
             steps: The titles of its steps, in their order, if they are known in advance.
 

@@ -21,9 +21,9 @@ from newfound.serve.batching import QueueFull
 from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
 from newfound.serve.schemas.responses import (
     EvaluationOut,
-    ExportCounts,
     ExportFormat,
     Exports,
+    ExportSummary,
     Health,
     Intents,
     Predictions,
@@ -71,13 +71,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def exports() -> Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
-        def counts(choice: ExportChoice) -> ExportCounts:
+        def counts(choice: ExportChoice) -> ExportSummary:
             reviewed = service.refresh().reviewed
             try:
                 corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
             except NothingToExport as error:
-                return ExportCounts(left_out=error.left_out)
-            return ExportCounts(intents=len(corpus.intents), utterances=len(corpus), **asdict(kinds))
+                return ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
+            return ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
 
         formats = [ExportFormat(name, f.title, f.suffix) for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)

@@ -12,6 +12,7 @@ from newfound.model.types import Prediction
 from newfound.review.views import ConfusedPair, IntentDetails, ListedUtterance, QueueItem, ReviewState, ShownIntent
 from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.evaluation import Confusion, NoIntentScores
+from newfound.workflows.exporting import ExportCounts
 from newfound.workflows.refitting import RefitChanges
 
 
@@ -55,25 +56,12 @@ class JobState:
     warnings: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExportCounts:
-    """What an export holds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSummary(ExportCounts):
+    """What an export holds."""
 
-    Attributes:
-        labelled: Utterances that a person labelled or assigned.
-        accepted: Utterances that the model put into accepted intents.
-        guesses: Utterances that the model put into other intents, or less surely.
-        left_out: Utterances of these intents that the export does not hold.
-        new_intents: Intents that nobody has accepted yet.
-    """
-
-    intents: int = 0
-    utterances: int = 0
-    labelled: int = 0
-    accepted: int = 0
-    guesses: int = 0
-    left_out: int = 0
-    new_intents: int = 0
+    intents: int
+    utterances: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +84,9 @@ class Exports:
     """
 
     formats: list[ExportFormat]
-    default: ExportCounts
-    accepted: ExportCounts
-    all: ExportCounts
+    default: ExportSummary
+    accepted: ExportSummary
+    all: ExportSummary
 
 
 @dataclass(frozen=True, slots=True)
