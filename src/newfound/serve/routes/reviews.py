@@ -35,7 +35,6 @@ from newfound.serve.schemas.responses import (
     Queue,
     ServedState,
     Undone,
-    Utterances,
 )
 from newfound.serve.service import Service
 
@@ -124,13 +123,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/utterances", tags=["review"])
     async def utterances(
         id: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Query(max_length=500)],
-    ) -> Utterances:
+    ) -> Page:
         """Return utterances by their numbers."""
 
-        def make(view: ReviewView) -> Utterances:
+        def make(view: ReviewView) -> Page:
             if any(i >= len(view.describer.utterances) for i in id):
                 raise DecisionError("no such utterance")
-            return Utterances([view.utterance(i) for i in id])
+            return Page(len(id), tuple(view.utterance(i) for i in id))
 
         return await read(make)
 

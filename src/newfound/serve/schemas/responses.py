@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from newfound.model.types import Prediction
-from newfound.review.views import ConfusedPair, IntentDetails, ListedUtterance, QueueItem, ReviewState, ShownIntent
+from newfound.review.views import ConfusedPair, IntentDetails, QueueItem, ReviewState, ShownIntent
 from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.evaluation import Confusion, NoIntentScores
 from newfound.workflows.exporting import ExportCounts
@@ -173,13 +173,6 @@ class Pairs:
     """The pairs of intents that are most often mixed up."""
 
     pairs: list[ConfusedPair]
-
-
-@dataclass(frozen=True, slots=True)
-class Utterances:
-    """Some training utterances."""
-
-    utterances: list[ListedUtterance]
 
 
 @dataclass(frozen=True, slots=True)
