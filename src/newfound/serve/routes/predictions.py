@@ -59,7 +59,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         result: EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
         return result
 
-    app.include_router(queued)
+    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> Intents:

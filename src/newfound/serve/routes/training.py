@@ -51,7 +51,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         result: CheckOut = await service.queue.run(partial(run_check, service.served_model, body))
         return result
 
-    app.include_router(queued)
+    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY)
     async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
