@@ -247,7 +247,7 @@ def work_that_waits(monkeypatch, tmp_path):
     from newfound.serve.schemas.responses import EvaluationOut
 
     answer = EvaluationOut.model_construct(
-        **dict.fromkeys(EvaluationOut.model_fields, 0) | {"matches": [], "confusions": []}
+        **dict.fromkeys(EvaluationOut.model_fields, 0) | {"matches": [], "confusions": [], "no_intent": None}
     )
     release, order = tmp_path / "release", tmp_path / "order"
     work = partial(works.wait_for, release, order, answer)

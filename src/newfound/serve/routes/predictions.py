@@ -29,7 +29,7 @@ from newfound.serve.schemas.responses import (
     Predictions,
 )
 from newfound.serve.service import Service
-from newfound.workflows.exporting import ExportChoice, Only, checked_only, corpus_to_export
+from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export
 from newfound.workflows.prediction import PredictionLimits
 
 
@@ -88,7 +88,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def export(
         format: ExportName,
         language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
-        only_new: Annotated[bool, Query(description="The same as only=new")] = False,
         only: Annotated[
             Only | None, Query(description="Only intents that were not known before, or only accepted ones")
         ] = None,
@@ -105,7 +104,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Return what people labelled or accepted in the format of a bot platform."""
         chosen, name = export_format(format.value), service.session.folder.name
-        choice = ExportChoice(checked_only(only, only_new), min_probability, with_guesses)
+        choice = ExportChoice(only, min_probability, with_guesses)
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed
