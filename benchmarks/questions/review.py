@@ -45,19 +45,19 @@ def strict_scores(model: IntentModel, encoder: Encoder, task: DiscoveryTask) -> 
 
 def right_decision(item: QueueItem, view: ReviewView, gold: dict[str, str | None], number: int) -> Decision:
     """Return what somebody decides who knows the gold labels: an intent means what most of its utterances are."""
-    wanted = gold[item.utterance.text]
+    wanted = gold[item.text]
     meaning: dict[str, Counter[str | None]] = {}
     for utterance in view.reviewed.assigned:
         if utterance.intent is not None:
             meaning.setdefault(utterance.intent, Counter())[gold[utterance.text]] += 1
-    fits = [c.name for c in item.candidates if c.name in meaning and meaning[c.name].most_common(1)[0][0] == wanted]
+    fits = [name for name, _ in item.candidates if name in meaning and meaning[name].most_common(1)[0][0] == wanted]
     if item.asks_about is not None:
         if fits:
             return Decision("merge", {"intents": [item.asks_about], "into": fits[0]})
-        return Decision("move", {"texts": [item.utterance.text], "to": item.asks_about})
+        return Decision("move", {"texts": [item.text], "to": item.asks_about})
     if fits:
-        return Decision("move", {"texts": [item.utterance.text], "to": fits[0]})
-    return Decision("move", {"texts": [item.utterance.text], "to": f"intent {number}", "create": True})
+        return Decision("move", {"texts": [item.text], "to": fits[0]})
+    return Decision("move", {"texts": [item.text], "to": f"intent {number}", "create": True})
 
 
 def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:

@@ -20,7 +20,7 @@ from statistics import median
 
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
-from newfound.review.store import LogWriter
+from newfound.review.sqlite import LogWriter
 
 REPEATS = 5
 
@@ -49,7 +49,7 @@ def main(model: Path) -> dict[str, float]:
 
         session.store.log.writing = timed  # type: ignore[method-assign]
         for _ in range(REPEATS):
-            item = session.view().queue()[0].utterance
+            item = session.view().queue()[0]
             session.decide([Decision("move", {"texts": [item.text], "to": item.intent})], author="ana")
             asked.append(seconds(lambda: session.view().queue()))
             asked_again.append(seconds(lambda: session.view().queue()))

@@ -126,43 +126,6 @@ def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tin
         newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **both)
 
 
-def test_decisions_are_not_recorded_if_the_model_for_the_refit_cannot_work(saved, tmp_path):
-    model = shutil.copytree(saved, tmp_path / "model")
-    (tmp_path / "decisions.yaml").write_text("- accept: x\n")
-    done = command(
-        *(
-            "review",
-            "apply",
-            model,
-            tmp_path / "decisions.yaml",
-            "--refit",
-            "--out",
-            tmp_path / "y",
-            "--llm",
-            "nowhere",
-        ),
-    )
-    assert done.returncode == 2
-    assert "give the address" in done.stderr
-    assert not (model / "review.sqlite3").exists()
-
-
-def test_a_refit_asks_nothing_and_says_so(endpoint, saved, tiny_folder, tmp_path):
-    model = shutil.copytree(saved, tmp_path / "model")
-    new = new_names(newfound.load(model).model)
-    (tmp_path / "decisions.yaml").write_text(f"- accept: {new[0]}\n")
-    done = command(
-        *("review", "apply", model, tmp_path / "decisions.yaml", "--refit", "--out", tmp_path / "next"),
-        *("--encoder", tiny_folder, "--device", "cpu"),
-        *("--llm", endpoint.url, "--llm-transcript", tmp_path / "asked.jsonl"),
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("a refit asks the language model nothing") == 1
-    assert endpoint.asked == []
-    assert not (tmp_path / "asked.jsonl").exists()
-    assert sorted(i.name for i in newfound.load(tmp_path / "next").model.intents if i.name in new) == sorted(new)
-
-
 def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monkeypatch):
     monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old-key")
     namer = NamerSettings(f"{endpoint.url}/v1", "m")

@@ -10,8 +10,8 @@ from newfound.algorithms.neighbours import nearest
 from newfound.data.corpus import Corpus
 from newfound.intents.description import overlaps
 from newfound.report.page import write_page
-from newfound.review.decisions import Review
 from newfound.review.reviewed import ReviewedModel
+from newfound.review.state import Review
 
 HOSTILE = "<script>alert('pay bill')</script> </script><img src=x onerror=alert(1)>"
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newfound.errors import DecisionError
-from newfound.review.checks import MAX_PARTS, check_new
-from newfound.review.decisions import Decision, Review
+from newfound.review.decisions import MAX_PARTS, Decision, check_new
 from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
+from newfound.review.state import Review
 from newfound.review.store import ReviewStore
 
 pytestmark = pytest.mark.slow  # fuzzing

@@ -53,13 +53,13 @@ def test_the_queue_is_computed_once_for_all_who_ask(session, computed):
 
 
 def test_the_next_queue_is_computed_before_somebody_asks(session, computed):
-    item = session.view().queue()[0].utterance
+    item = session.view().queue()[0]
     session.decide([Decision("move", {"texts": [item.text], "to": item.intent})], author="ana")
     wait_until(lambda: computed == [0, 1])
-    assert item.text not in [one.utterance.text for one in session.view().queue()]
+    assert item.text not in [one.text for one in session.view().queue()]
     session.undo(author="ana")
     wait_until(lambda: computed == [0, 1, 2])
-    assert item.text in [one.utterance.text for one in session.view().queue()]
+    assert item.text in [one.text for one in session.view().queue()]
     assert computed == [0, 1, 2]
 
 

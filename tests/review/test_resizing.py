@@ -130,7 +130,7 @@ def test_a_step_is_undone_whole_and_its_decisions_one_by_one(session):
     store.undo(author="ana", id=2)
     assert [entry.id for entry in session.undo(author="ana", id=3, step=True)] == [1, 3], "what is left of it"
     assert store.review().accepted == {names[3]}
-    assert [entry.id for entry in store.undo_step(author="ana")] == [4]
+    assert [entry.id for entry in store.undo(author="ana")] == [4]
 
 
 def test_command_and_python_do_the_same(many, tmp_path, tiny_folder):

@@ -25,7 +25,7 @@ def session(saved, tiny_encoder, tmp_path):
 def a_move(session):
     """An utterance that stands for others, and another intent that it may belong to."""
     item = next(i for i in session.view().queue(50) if i.stands_for > 1 and i.asks_about is None)
-    return item, next(c.name for c in item.candidates if c.name != item.utterance.intent)
+    return item, next(name for name, _ in item.candidates if name != item.intent)
 
 
 def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_twice(session):
@@ -37,21 +37,21 @@ def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_t
     assert questions
     assert gains[0] == max(gains)
     asked = [int(inquiry.rows[q.row]) for q in questions]
-    assert [i.utterance.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
-    ids = [item.utterance.id for item in items]
+    assert [i.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
+    ids = [item.id for item in items]
     assert len(ids) == len(set(ids)) == len(view.undecided)
-    assert items[0].candidates[0].name == items[0].utterance.intent or items[0].asks_about
+    assert items[0].candidates[0][0] == items[0].intent or items[0].asks_about
 
 
 def test_what_is_answered_is_not_asked_again(session):
     item = session.view().queue(1)[0]
-    session.decide([Decision("move", {"texts": [item.utterance.text], "to": item.utterance.intent})], author="ana")
-    assert item.utterance.id not in [i.utterance.id for i in session.view().queue(500)]
+    session.decide([Decision("move", {"texts": [item.text], "to": item.intent})], author="ana")
+    assert item.id not in [i.id for i in session.view().queue(500)]
 
 
 def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tmp_path):
     item, other = a_move(session)
-    session.decide([Decision("move", {"texts": [item.utterance.text], "to": other})], author="ana")
+    session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
     corpus, followed = reclustered(reviewed)
     assert followed == item.stands_for - 1
@@ -60,7 +60,7 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
     assert len(moved) == followed
     assert corpus.texts == before.texts
     assert corpus.origins == before.origins
-    assert dict(zip(corpus.texts, corpus.labels, strict=True))[item.utterance.text] == other
+    assert dict(zip(corpus.texts, corpus.labels, strict=True))[item.text] == other
     labelled = {u.text for u in reviewed.model.utterances if u.labelled}
     assert not labelled & set(moved)
     result = refit(RefitRequest(session.folder, tmp_path / "refitted", encoder=tiny_encoder, tune="heads"))
@@ -79,15 +79,15 @@ def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
 def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session, tiny_encoder):
     item, other = a_move(session)
     reviewed = session.view().reviewed
-    texts = [u.text for u in reviewed.assigned if u.intent == item.utterance.intent and not u.labelled]
-    kept = [text for text in texts if text != item.utterance.text][::2]
-    session.decide([Decision("move", {"texts": kept, "to": item.utterance.intent})], author="ana")
-    session.decide([Decision("move", {"texts": [item.utterance.text], "to": other})], author="ana")
+    texts = [u.text for u in reviewed.assigned if u.intent == item.intent and not u.labelled]
+    kept = [text for text in texts if text != item.text][::2]
+    session.decide([Decision("move", {"texts": kept, "to": item.intent})], author="ana")
+    session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
     names = ReviewInquiry(reviewed, LogVotes(reviewed.model)).labels()
     of_text = {reviewed.model.utterances[i].text: name for i, name in names.items()}
-    assert of_text[item.utterance.text] == other
-    assert {of_text[text] for text in kept} == {item.utterance.intent}
+    assert of_text[item.text] == other
+    assert {of_text[text] for text in kept} == {item.intent}
 
 
 class Recorder:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 
 import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
-from serving import QUIET, server_of
+from serving import server_of
 
 schemathesis = pytest.importorskip("schemathesis")
 
@@ -16,7 +15,7 @@ schemathesis = pytest.importorskip("schemathesis")
 @pytest.fixture(scope="module")
 def description(saved, tmp_path_factory, tiny_encoder):
     folder = shutil.copytree(saved, tmp_path_factory.mktemp("any") / "model")
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, requests_per_second=1e6, burst=10**6)) as address:
+    with server_of(folder, tiny_encoder) as address:
         # Python 3.11 cannot parse sources in two threads at once: the server's warm-up, which
         # imports scikit-learn, must be over before schemathesis reads sources.
         httpx.get(f"{address}/v1/review/map", timeout=120).raise_for_status()

@@ -55,11 +55,9 @@ def page(
 
 
 @app.command("apply")
-@with_option_groups
 def apply(
     model: ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
-    asking: LanguageModelOptions,
     author: Annotated[
         str | None, typer.Option("--author", help="Who decides; by default the author in the file, or you.")
     ] = None,
@@ -88,9 +86,6 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
-    llm = asking.settings()
-    if llm is not None:
-        llm.check()
     author_of_file, taken = _read_decisions(decisions)
     try:
         entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
@@ -105,7 +100,7 @@ def apply(
         from newfound.workflows.refitting import refit as run_workflow
 
         request = RefitRequest(
-            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster, llm=llm
+            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster
         )
         changes = run_workflow(request, reporter=reporter_for_terminal()).changes
         if changes.reclustered:
@@ -121,11 +116,10 @@ def undo(
 ) -> None:
     """Undo the last step, that is all decisions that were recorded together, or one decision."""
     from newfound.review.store import ReviewStore
-    from newfound.review.words import in_words
 
     store, who = ReviewStore(model), author or _whoami()
-    for entry in store.undo_step(author=who) if id is None else [store.undo(author=who, id=id)]:
-        print(f"Took back decision {entry.id}: {entry.author} {in_words(entry.decision)}")
+    for entry in store.undo(author=who, id=id):
+        print(f"Took back decision {entry.id}: {entry.author} {entry.words}")
 
 
 @app.command("resize")
@@ -179,12 +173,11 @@ def _estimate_in_words(resizing: Resizing) -> str:
 def log(model: ModelArgument) -> None:
     """List the decisions: who decided what, and when."""
     from newfound.review.store import ReviewStore
-    from newfound.review.words import in_words
 
     rows = []
     for entry in ReviewStore(model).entries():
         undone = f"undone by {entry.undone_by}" if entry.undone_by else ""
-        rows.append((str(entry.id), entry.at[:19].replace("T", " "), entry.author, in_words(entry.decision), undone))
+        rows.append((str(entry.id), entry.at[:19].replace("T", " "), entry.author, entry.words, undone))
     print_table(("", "when (UTC)", "who", "what", ""), rows)
 
 

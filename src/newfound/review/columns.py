@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from newfound.model.arrays import Array, Classifier, predictions_of, softmax, unit
 from newfound.model.types import Prediction
-from newfound.review.decisions import WHOLE, Review
+from newfound.review.state import WHOLE, Review
 
 
 class ReviewedColumns:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from newfound.review.decisions import Decision
-from newfound.review.words import in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,21 @@ class Entry:
     undone_at: str | None
     undone_by: str | None
 
+    @property
+    def kind(self) -> str:
+        """The kind of the decision."""
+        return self.decision.kind
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments of the decision."""
+        return self.decision.arguments
+
+    @property
+    def words(self) -> str:
+        """What was decided, as the rest of a sentence that begins with the author's name."""
+        return self.decision.words
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -49,10 +64,9 @@ class Event:
     @property
     def words(self) -> str:
         """What happened, as a sentence without its full stop."""
-        done = in_words(self.entry.decision)
         if not self.is_undo:
-            return f"{self.author} {done}"
-        return f"{self.author} took back that {self.entry.author} {done}"
+            return f"{self.author} {self.entry.words}"
+        return f"{self.author} took back that {self.entry.author} {self.entry.words}"
 
 
 def events(entries: Sequence[Entry]) -> list[Event]:

@@ -5,7 +5,9 @@ Importing torch and reading the encoder takes most of the time of a short comman
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from newfound.defaults import Precision
 from newfound.encoders.onnx.session import GraphSession, is_available
-from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
+from newfound.encoders.onnx.store import GraphKey, find_graph, hash_of_arrays
 from newfound.encoders.tokenizer import LightTokenizer
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_intents
 from newfound.model.arrays import Array, Classifier, batches_of
@@ -24,41 +26,22 @@ from newfound.review.store import ReviewStore
 CLASSIFIER = "classifier.weight"
 
 
+@dataclass(slots=True)
 class StoredPredictor:
-    """Classifies texts as `ReviewedModel` does."""
+    """Classifies texts as `ReviewedModel` does.
 
-    def __init__(self, session: GraphSession, tokenizer: LightTokenizer, stored: StoredGraph, max_length: int) -> None:
-        """Take what makes vectors of texts; `open_stored` adds the classifier.
+    Attributes:
+        columns: The classifier with the review.
+        transform: Function that returns the embeddings [n, d] of texts.
+        features: The folder of the encoder's vectors in the feature cache; empty if they are not kept there.
+    """
 
-        Args:
-            session: The graph.
-            tokenizer: Its tokenizer.
-            stored: Where both came from.
-            max_length: The largest number of tokens of a text.
-        """
-        self._session, self._tokenizer, self._max_length = session, tokenizer, max_length
-        self._padded, self.features = stored.padded, stored.features
-        self.columns: ReviewedColumns
-
-    def transform(self, texts: Sequence[str]) -> Array:
-        """Return the embeddings [n, d] of texts."""
-        pieces = [self._vectors(batch) for batch in batches_of(texts)]
-        return np.concatenate(pieces) if pieces else np.empty((0, self._session.width), np.float32)
-
-    def _vectors(self, texts: Sequence[str]) -> Array:
-        tokens = self._tokenizer(
-            texts, truncation=True, max_length=self._max_length, padding="max_length" if self._padded else False
-        )
-        lengths = [sum(mask) for mask in tokens["attention_mask"]] if self._padded else None
-        return self._session.vectors(tokens["input_ids"], lengths)
+    columns: ReviewedColumns
+    transform: Callable[[Sequence[str]], Array]
+    features: str
 
     def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text, with its probability and its outlier score.
-
-        Args:
-            texts: The texts.
-            top: How many of the most probable intents each prediction holds.
-        """
+        """Return one prediction per text, as `ReviewedColumns.classify` does."""
         return self.columns.classify(texts, self.transform(texts), top=top)
 
 
@@ -110,9 +93,21 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
         return None
     if session.width != weight.shape[1] or not _is_sound(classifier):
         return None
-    predictor = StoredPredictor(session, tokenizer, stored, described["max_length"])
-    predictor.columns = ReviewedColumns(classifier, ReviewStore(folder).review(), predictor.transform)
-    return predictor
+    transform = partial(_transform, session, tokenizer, described["max_length"], stored.padded)
+    columns = ReviewedColumns(classifier, ReviewStore(folder).review(), transform)
+    return StoredPredictor(columns, transform, stored.features)
+
+
+def _transform(
+    session: GraphSession, tokenizer: LightTokenizer, max_length: int, padded: bool, texts: Sequence[str]
+) -> Array:
+    pieces = []
+    for batch in batches_of(texts):
+        padding = "max_length" if padded else False
+        tokens = tokenizer(batch, truncation=True, max_length=max_length, padding=padding)
+        lengths = [sum(mask) for mask in tokens["attention_mask"]] if padded else None
+        pieces.append(session.vectors(tokens["input_ids"], lengths))
+    return np.concatenate(pieces) if pieces else np.empty((0, session.width), np.float32)
 
 
 def _read_weights(folder: Path) -> dict[str, Any] | None:

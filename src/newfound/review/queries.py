@@ -6,8 +6,9 @@ A `ReviewView` shows one version and never changes; after a decision there is an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -29,16 +30,18 @@ from newfound.review.queue import ReviewQueue
 from newfound.review.resizing import Resizer
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import (
-    Candidate,
+    Comment,
     ConfusedPair,
     Explanation,
     IntentDetails,
     IntentPage,
+    ListedIntent,
     ListedUtterance,
     LogMap,
     NearUtterance,
     Page,
     PairedUtterance,
+    PairPage,
     Progress,
     QueueItem,
     ReviewState,
@@ -48,6 +51,7 @@ from newfound.review.views import (
 if TYPE_CHECKING:
     from newfound.review.session import ReviewSession
 
+Listed = TypeVar("Listed", bound=ListedUtterance)
 MAX_EXAMPLES_IN_LIST = 3  # of each intent
 MAX_COMMENTS_ON_A_PAGE = 50  # the latest ones
 
@@ -99,8 +103,11 @@ class ReviewView:
             expected_error=self.describer.expected_error,
             without_intent=int((self.describer.label < 0).sum()),
         )
-        comments = {name: len(positions) for name, positions in review.comments.items()}
-        return ReviewState(self.version, tuple(intents), progress, dict(review.numbers), comments)
+        listed = (
+            ListedIntent.of(i, number=review.numbers[i.name], comments=len(review.comments.get(i.name, ())))
+            for i in intents
+        )
+        return ReviewState(self.version, tuple(listed), progress)
 
     def details(self) -> list[IntentDetails]:
         """Return what the list shows of each intent besides its summary: examples and proposals."""
@@ -134,20 +141,21 @@ class ReviewView:
         number = self.number(name)
         rows = self.describer.rows(number)
         order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
-        return IntentPage(
+        return IntentPage.of(
             self.describer.describe(number),
-            merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
-            self._split(rows) if start == 0 else None,
-            len(rows),
-            tuple(self.utterance(i) for i in order[start : start + count]),
-            self._comments(name),
-            len(self.reviewed.review.comments.get(name, ())),
+            merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
+            split=self._split(rows) if start == 0 else None,
+            total=len(rows),
+            utterances=tuple(self.utterance(i) for i in order[start : start + count]),
+            comments=self._comments(name),
+            n_comments=len(self.reviewed.review.comments.get(name, ())),
         )
 
-    def _comments(self, name: str) -> tuple[Entry, ...]:
+    def _comments(self, name: str) -> tuple[Comment, ...]:
         recorded = [e for e in self.entries if e.undone_at is None and e.decision.kind == "comment"]
         latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
-        return tuple(recorded[i] for i in latest if i < len(recorded))
+        entries = [recorded[i] for i in latest if i < len(recorded)]
+        return tuple(Comment(e.id, e.at, e.author, e.decision.arguments["text"]) for e in entries)
 
     def without_intent(self, *, start: int = 0, count: int = 50) -> Page:
         """Return utterances that belong to no intent, those that a person put there first.
@@ -169,7 +177,7 @@ class ReviewView:
         """
         return confused_pairs(self.describer, self.undecided, count)
 
-    def pair(self, first: str, second: str, count: int = 100) -> tuple[list[PairedUtterance], list[PairedUtterance]]:
+    def pair(self, first: str, second: str, count: int = 100) -> PairPage:
         """Return the unchecked utterances of two intents, those first that are closest to the other intent.
 
         Args:
@@ -178,14 +186,14 @@ class ReviewView:
             count: The number of utterances of each at most.
         """
         one, other = self.number(first), self.number(second)
-        return self._closest(one, other, count), self._closest(other, one, count)
+        return PairPage(self._closest(one, other, count), self._closest(other, one, count))
 
-    def _closest(self, intent: int, other: int, count: int) -> list[PairedUtterance]:
+    def _closest(self, intent: int, other: int, count: int) -> tuple[PairedUtterance, ...]:
         undecided = set(self.undecided)
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
         order = ranked(of_other)[:count].tolist()
-        return [PairedUtterance(self.utterance(rows[i]), round(float(of_other[i]), 4)) for i in order]
+        return tuple(self.listed(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order)
 
     @cached_property
     def undecided(self) -> list[int]:
@@ -195,9 +203,21 @@ class ReviewView:
 
     def utterance(self, i: int) -> ListedUtterance:
         """Return one utterance by its number."""
-        u = self.describer.utterances[i]
-        checked = u.text in self.reviewed.review.moved or u.text in self.reviewed.review.possible_parts
-        return ListedUtterance(i, u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source, checked)
+        return self.listed(ListedUtterance, i)
+
+    def listed(self, kind: type[Listed], i: int, **more: Any) -> Listed:
+        """Return one utterance with what a list shows of it.
+
+        Args:
+            kind: `ListedUtterance`, or what a list shows beyond it.
+            i: The number of the utterance.
+            **more: The further fields of `kind`.
+        """
+        u, review = self.describer.utterances[i], self.reviewed.review
+        checked = u.text in review.moved or u.text in review.possible_parts
+        return kind(
+            u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source, id=i, checked=checked, **more
+        )
 
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
         return self.session.kept.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
@@ -218,8 +238,8 @@ class ReviewView:
         """
         return self.review_queue.first(count)
 
-    def candidates(self, probabilities: Tensor, count: int) -> tuple[Candidate, ...]:
-        """Return the most probable intents.
+    def candidates(self, probabilities: Tensor, count: int) -> tuple[tuple[str, float], ...]:
+        """Return the most probable intents with their probabilities.
 
         Args:
             probabilities: Of all intents, [intents].
@@ -227,7 +247,7 @@ class ReviewView:
         """
         best = probabilities.topk(min(count, len(self.names)))
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        return tuple(Candidate(self.names[c], round(value, 4)) for value, c in pairs)
+        return tuple((self.names[c], round(value, 4)) for value, c in pairs)
 
     def search(self, words: str, count: int = 100) -> Page:
         """Return the number of utterances that contain all words, and the first of them.
@@ -264,5 +284,9 @@ class ReviewView:
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
         similarity = self.session.vectors @ vector[0]
         nearest = ranked(similarity)[:5].tolist()
-        similar = tuple(NearUtterance(self.utterance(i), round(float(similarity[i]), 3)) for i in nearest)
-        return Explanation(prediction, self.candidates(probabilities, 5), similar)
+        similar = tuple(self.listed(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest)
+        return Explanation(
+            **{f.name: getattr(prediction, f.name) for f in fields(prediction)},
+            intents=self.candidates(probabilities, 5),
+            utterances=similar,
+        )

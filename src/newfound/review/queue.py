@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from newfound.algorithms.ranking import ranked
 from newfound.review.questions import LogVotes, ReviewInquiry
-from newfound.review.views import Candidate, QueueItem
+from newfound.review.views import QueueItem
 
 if TYPE_CHECKING:
     from newfound.review.queries import ReviewView
@@ -71,8 +71,8 @@ class ReviewQueue:
         agreement = (label[self._view.session.neighbours[rows]] == label[rows][:, None]).float().mean(1)
         doubt = entropy + (1 - agreement)
         agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
-        questions = [] if votes is None else [q for q in self._questions(votes, agreed) if q.utterance.id in agreed]
-        asked = {item.utterance.id for item in questions}
+        questions = [] if votes is None else [q for q in self._questions(votes, agreed) if q.id in agreed]
+        asked = {item.id for item in questions}
         others = [rows[j] for j in ranked(doubt).tolist() if rows[j] not in asked]
         return _Order(questions, others, agreed, votes is not None)
 
@@ -89,11 +89,13 @@ class ReviewQueue:
         for question in inquiry.questions(MAX_QUESTIONS):
             i = int(inquiry.rows[question.row])
             probabilities = view.describer.probabilities[i]
-            candidates = tuple(Candidate(view.names[n], round(float(probabilities[n]), 4)) for n in question.intents)
+            candidates = tuple((view.names[n], round(float(probabilities[n]), 4)) for n in question.intents)
             about = None if question.is_about is None else view.names[question.is_about]
-            items.append(QueueItem(view.utterance(i), candidates, agreed.get(i, 1.0), question.rows, about))
+            agreement, follow = agreed.get(i, 1.0), question.rows
+            more = {"candidates": candidates, "agreement": agreement, "stands_for": follow, "asks_about": about}
+            items.append(view.listed(QueueItem, i, **more))
         return items
 
     def _item(self, i: int, agreement: float) -> QueueItem:
         candidates = self._view.candidates(self._view.describer.probabilities[i], MAX_CANDIDATES)
-        return QueueItem(self._view.utterance(i), candidates, agreement)
+        return self._view.listed(QueueItem, i, candidates=candidates, agreement=agreement)

@@ -18,8 +18,7 @@ from newfound.errors import DecisionError
 from newfound.intents.examples import exemplars
 from newfound.intents.naming import name_intents
 from newfound.model.types import AssignedUtterance
-from newfound.review.checks import MAX_PARTS
-from newfound.review.decisions import Decision
+from newfound.review.decisions import MAX_PARTS, Decision
 from newfound.review.proposals import MAX_DESCRIBING_UTTERANCES
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import Change, EstimatedNumber, Part, Resizing

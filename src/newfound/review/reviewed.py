@@ -23,7 +23,7 @@ from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent, Prediction
 from newfound.review.columns import ReviewedColumns
-from newfound.review.decisions import WHOLE, Review
+from newfound.review.state import WHOLE, Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import accepted_intents, described_without_network, discovered_intents
 

@@ -23,12 +23,13 @@ from newfound.intents.map import map_positions, quick_positions
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
 from newfound.review.conflicts import check_nothing_decided
-from newfound.review.decisions import Decision, Review
+from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, version_of
 from newfound.review.proposals import KeptByRows
 from newfound.review.queries import ReviewView
 from newfound.review.questions import LogVotes
 from newfound.review.reviewed import ReviewedModel, UtteranceVectors
+from newfound.review.state import Review
 from newfound.review.store import ReviewStore
 
 MAX_UTTERANCES_TO_WAIT_FOR = {"layout": 200, "votes": 2_000}  # what is computed at once for so few
@@ -112,21 +113,17 @@ class ReviewSession:
     ) -> list[Entry]:
         """Undo the author's last step, or a decision, if a view can be made of the state without it.
 
-        Args:
-            author: Who undoes it.
-            id: The number of a decision; by default the author's last step is undone.
-            step: Whether all that was recorded together with this decision is undone as well.
-            expected_version: The version that the author saw; by default it is not checked.
-
-        Returns:
-            The decisions that were undone.
+        The arguments are those of `ReviewStore.undo`.
         """
-        options: dict[str, Any] = {"author": author, "id": id, "only_own": True, "expected_version": expected_version}
         with self._deciding:
-            if id is None or step:
-                undone = self.store.undo_step(**options, check=self._make_next_view)
-            else:
-                undone = [self.store.undo(**options, check=self._make_next_view)]
+            undone = self.store.undo(
+                author=author,
+                id=id,
+                step=step,
+                only_own=True,
+                expected_version=expected_version,
+                check=self._make_next_view,
+            )
         self._prepare_queue()
         return undone
 

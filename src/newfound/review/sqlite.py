@@ -18,12 +18,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from newfound.errors import ConflictError, ModelError
+from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import check_regular
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
-from newfound.review.store import arguments_as_json
+from newfound.text import has_half_character
 
 SCHEMA = """
 CREATE TABLE decisions (
@@ -42,7 +42,10 @@ SECONDS_TO_WAIT_FOR_LOCK = 30.0
 
 
 class SqliteLog:
-    """The log of the decisions about the model in a folder; a `DecisionLog`."""
+    """The log of the decisions about the model in a folder.
+
+    Entries are added and can be marked as undone; they are never changed or deleted.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Use the file in a model folder; it is created with the first decision."""
@@ -55,11 +58,13 @@ class SqliteLog:
 
     def entries(self) -> list[Entry]:
         """Return all entries, in the order in which they were added."""
+        if not self.exists:
+            return []
         with self._reading() as connection:
             return _entries(connection, self.path)
 
     @contextmanager
-    def writing(self) -> Iterator[_Writer]:
+    def writing(self) -> Iterator[LogWriter]:
         """Lock the log; what is written inside the block is committed when it ends, unless it raises."""
         self._refuse_others()
         with _explained(self.path):
@@ -72,7 +77,7 @@ class SqliteLog:
                     if not _objects(connection):
                         connection.execute(SCHEMA)
                     _check_schema(connection, self.path)
-                    yield _Writer(connection, self.path)
+                    yield LogWriter(connection, self.path)
             finally:
                 connection.close()
 
@@ -128,25 +133,31 @@ class SqliteLog:
         check_regular(*paths)
 
 
-class _Writer:
-    """A `LogWriter` inside a transaction."""
+class LogWriter:
+    """The log inside a transaction, so that nobody else can change it."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self._path = connection, path
 
     def entries(self) -> list[Entry]:
+        """Return all entries, in the order in which they were added."""
         return _entries(self._connection, self._path)
 
-    def add(self, decisions: Sequence[Decision], author: str) -> None:
-        at = self._next_time()
+    def add(self, decisions: Sequence[Decision], author: str) -> list[Entry]:
+        """Add decisions at the end, and return their entries."""
+        at, n_before = self._next_time(), len(self.entries())
         self._connection.executemany(
             "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
             [(at, author, decision.kind, arguments_as_json(decision)) for decision in decisions],
         )
+        return self.entries()[n_before:]
 
-    def mark_undone(self, id: int, author: str) -> None:
-        undone = (self._next_time(), author, id)
-        self._connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", undone)
+    def mark_undone(self, entries: Sequence[Entry], author: str) -> list[Entry]:
+        """Mark entries as undone, the last one first, and return them."""
+        for entry in reversed(entries):
+            undone = (self._next_time(), author, entry.id)
+            self._connection.execute("UPDATE decisions SET undone_at = ?, undone_by = ? WHERE id = ?", undone)
+        return list(entries)
 
     def _next_time(self) -> str:
         """Return the time, and later than all before even if the clock was set back: it orders decisions and undos."""
@@ -160,6 +171,14 @@ class _Writer:
         except (ValueError, OverflowError):
             return now
         return next_moment.isoformat(timespec="microseconds")
+
+
+def arguments_as_json(decision: Decision) -> str:
+    """Return a decision's arguments as JSON, or raise a `DecisionError` if UTF-8 cannot represent them."""
+    text = json.dumps(dict(decision.arguments), ensure_ascii=False)
+    if has_half_character(text):
+        raise DecisionError("half a character (a lone surrogate) in it; remove it")
+    return text
 
 
 @contextmanager

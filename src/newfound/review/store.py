@@ -1,63 +1,22 @@
-"""Storage of the decisions about one model.
-
-`ReviewStore` checks decisions before they are recorded. They are recorded in a `DecisionLog`; `open_log` chooses which,
-and the default is an SQLite file in the model's folder.
-"""
+"""The decisions about one model: they are checked before they are recorded in the log (`newfound.review.sqlite`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import describe, read_intents, read_utterances
-from newfound.review.checks import check_new
 from newfound.review.conflicts import check_conflicts
-from newfound.review.decisions import Decision, Review, replay, shown
+from newfound.review.decisions import Decision, check_new, shown
 from newfound.review.entries import Entry, version_of
-from newfound.review.words import in_words
-from newfound.text import has_half_character
+from newfound.review.sqlite import LogWriter, SqliteLog, arguments_as_json
+from newfound.review.state import Review
 
-T = TypeVar("T")
-
-
-class LogWriter(Protocol):
-    """A log that is locked, so that nobody else can change it."""
-
-    def entries(self) -> list[Entry]:
-        """Return all entries, in the order in which they were added."""
-
-    def add(self, decisions: Sequence[Decision], author: str) -> None:
-        """Add decisions at the end."""
-
-    def mark_undone(self, id: int, author: str) -> None:
-        """Mark a decision as undone."""
-
-
-class DecisionLog(Protocol):
-    """Where decisions are stored. They are added and can be marked as undone; they are never changed or deleted."""
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever decided."""
-
-    def entries(self) -> list[Entry]:
-        """Return all entries, in the order in which they were added."""
-
-    def writing(self) -> AbstractContextManager[LogWriter]:
-        """Lock the log; all that is written inside the block is stored when it ends, or nothing if it raises."""
-
-
-def open_log(folder: Path) -> DecisionLog:
-    """Return the log of the decisions about the model in a folder."""
-    from newfound.review.sqlite import SqliteLog
-
-    return SqliteLog(folder)
+Check = Callable[[Review], None]  # raises if a state cannot be used
+Change = tuple[Review, Callable[[LogWriter], list[Entry]]]  # the state after a change of the log, and what writes it
 
 
 class ReviewStore:
@@ -73,7 +32,7 @@ class ReviewStore:
         self.intents = read_intents(self.folder, describe(self.folder))
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
-        self.log = open_log(self.folder)
+        self.log = SqliteLog(self.folder)
 
     @property
     def exists(self) -> bool:
@@ -82,7 +41,7 @@ class ReviewStore:
 
     def entries(self) -> list[Entry]:
         """Return all decisions, undone ones included, in the order in which they were recorded."""
-        return self.log.entries() if self.log.exists else []
+        return self.log.entries()
 
     def review(self) -> Review:
         """Return the state after all decisions that are in effect."""
@@ -98,7 +57,7 @@ class ReviewStore:
         *,
         author: str,
         expected_version: int | None = None,
-        check: Callable[[Review], None] | None = None,
+        check: Check | None = None,
     ) -> list[Entry]:
         """Record decisions: all of them, or none.
 
@@ -119,30 +78,25 @@ class ReviewStore:
         if not author.strip():
             raise DecisionError("say who decides: the author is empty")
 
-        def prepare(entries: Sequence[Entry]) -> Callable[[LogWriter], list[Entry]]:
+        def prepare(entries: Sequence[Entry]) -> Change:
             check_conflicts(entries, expected_version, decisions)
-            review = self._after(decisions, entries)
-            if check is not None:
-                check(review)
+            return self._after(decisions, entries), lambda log: log.add(decisions, author)
 
-            def record(log: LogWriter) -> list[Entry]:
-                log.add(decisions, author)
-                return log.entries()[len(entries) :]
+        return self._record(prepare, check)
 
-            return record
-
-        return self._record(prepare)
-
-    def _record(self, prepare: Callable[[Sequence[Entry]], Callable[[LogWriter], T]]) -> T:
+    def _record(self, prepare: Callable[[Sequence[Entry]], Change], check: Check | None) -> list[Entry]:
         """Change the log. What takes long, and may be refused, is done before the log is locked.
 
         Args:
-            prepare: Function that checks the change against all entries and returns what writes it. It is called again
-                if somebody else has changed the log meanwhile.
+            prepare: Function that checks the change against all entries. It is called again if somebody else has
+                changed the log meanwhile.
+            check: Called with the state after the change.
         """
         while True:
             entries = self.entries()
-            write = prepare(entries)
+            review, write = prepare(entries)
+            if check is not None:
+                check(review)
             with self.log.writing() as log:
                 if log.entries() == entries:
                     return write(log)
@@ -166,79 +120,39 @@ class ReviewStore:
         *,
         author: str,
         id: int | None = None,
+        step: bool = False,
         only_own: bool = False,
         expected_version: int | None = None,
-        check: Callable[[Review], None] | None = None,
-    ) -> Entry:
-        """Undo one decision.
+        check: Check | None = None,
+    ) -> list[Entry]:
+        """Undo the last step, which is all decisions that were recorded together, or one decision.
 
         Args:
             author: Who undoes it.
-            id: The number of the decision; by default the last one that is in effect.
-            only_own: Whether the default is the last decision of this author instead of the last one of anybody.
+            id: The number of a decision, which is undone alone; by default the last step that is in effect is undone.
+            step: Whether all that was recorded together with the decision `id` is undone as well.
+            only_own: Whether the default is the last step of this author instead of the last one of anybody.
             expected_version: The version that the author saw; by default it is not checked.
-            check: Called with the state without the decision. If it raises, nothing is undone.
+            check: Called with the state without the decisions. If it raises, nothing is undone.
 
         Returns:
-            The decision that was undone.
+            The decisions that were undone, in the order in which they were recorded.
 
         Raises:
             DecisionError: There is no such decision, or later decisions build on it.
             ConflictError: Somebody else has undone it, or the review was begun anew since `expected_version`.
         """
 
-        def choose(entries: Sequence[Entry]) -> list[Entry]:
-            return [_decision_to_undo(entries, author if only_own else None, id)]
-
-        (undone,) = self._take_back(choose, author, expected_version, check)
-        return undone
-
-    def undo_step(
-        self,
-        *,
-        author: str,
-        id: int | None = None,
-        only_own: bool = False,
-        expected_version: int | None = None,
-        check: Callable[[Review], None] | None = None,
-    ) -> list[Entry]:
-        """Undo a step: a decision, and all that were recorded together with it.
-
-        The arguments and errors are those of `undo`.
-
-        Returns:
-            The decisions that were undone, in the order in which they were recorded.
-        """
-
-        def choose(entries: Sequence[Entry]) -> list[Entry]:
-            one = _decision_to_undo(entries, author if only_own else None, id)
-            # What is recorded together has one time, which nothing else has.
-            return [e for e in entries if e.undone_at is None and (e.at, e.author) == (one.at, one.author)]
-
-        return self._take_back(choose, author, expected_version, check)
-
-    def _take_back(
-        self,
-        choose: Callable[[Sequence[Entry]], list[Entry]],
-        author: str,
-        expected_version: int | None,
-        check: Callable[[Review], None] | None,
-    ) -> list[Entry]:
-        def prepare(entries: Sequence[Entry]) -> Callable[[LogWriter], list[Entry]]:
+        def prepare(entries: Sequence[Entry]) -> Change:
             check_conflicts(entries, expected_version, [])
-            chosen = choose(entries)
-            review = self._without(chosen, [entry for entry in entries if entry.undone_at is None])
-            if check is not None:
-                check(review)
+            one = _decision_to_undo(entries, author if only_own else None, id)
+            in_effect = [entry for entry in entries if entry.undone_at is None]
+            chosen = [one]
+            if id is None or step:  # what is recorded together has one time, which nothing else has
+                chosen = [entry for entry in in_effect if (entry.at, entry.author) == (one.at, one.author)]
+            return self._without(chosen, in_effect), lambda log: log.mark_undone(chosen, author)
 
-            def record(log: LogWriter) -> list[Entry]:
-                for entry in reversed(chosen):
-                    log.mark_undone(entry.id, author)
-                return chosen
-
-            return record
-
-        return self._record(prepare)
+        return self._record(prepare, check)
 
     def _without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> Review:
         """Return the state without some decisions; the error names the first decision that builds on them."""
@@ -250,7 +164,7 @@ class ReviewStore:
             try:
                 review.apply(entry.decision)
             except DecisionError as error:
-                later = f"decision {entry.id} ({entry.author} {in_words(entry.decision)})"
+                later = f"decision {entry.id} ({entry.author} {entry.words})"
                 raise DecisionError(f"{later} builds on it ({error}); undo that one first") from None
         try:
             review.check_consistent()
@@ -269,21 +183,17 @@ class ReviewStore:
         Raises:
             ModelError: They are not about this model.
         """
+        review = Review.begin(self.names, self.known)
         try:
-            return replay(self.names, self.known, (entry.decision for entry in entries if entry.undone_at is None))
+            for entry in entries:
+                if entry.undone_at is None:
+                    review.apply(entry.decision)
         except DecisionError as error:
             raise ModelError(
                 f"{self.folder / REVIEW_FILE}: holds decisions about another model ({error}); put the file of this "
                 "model in its place, or move it away"
             ) from None
-
-
-def arguments_as_json(decision: Decision) -> str:
-    """Return a decision's arguments as JSON, or raise a `DecisionError` if UTF-8 cannot represent them."""
-    text = json.dumps(dict(decision.arguments), ensure_ascii=False)
-    if has_half_character(text):
-        raise DecisionError("half a character (a lone surrogate) in it; remove it")
-    return text
+        return review
 
 
 def _decision_to_undo(entries: Sequence[Entry], author: str | None, id: int | None) -> Entry:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from newfound.model.types import AssignedUtterance, Intent, Utterance
-from newfound.review.decisions import WHOLE, Review
+from newfound.review.state import WHOLE, Review
 
 
 def assigned_without_network(review: Review, utterances: Sequence[Utterance]) -> list[AssignedUtterance] | None:

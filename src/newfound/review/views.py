@@ -1,71 +1,65 @@
-"""What views of a review consist of: the values that the page and the API show."""
+"""What views of a review consist of. The HTTP API sends these values as they are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
 
-from newfound.model.types import Intent, Prediction, Status
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, Status
 from newfound.review.decisions import Decision
-from newfound.review.entries import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class ListedUtterance:
-    """An utterance as lists show it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedUtterance(AssignedUtterance):
+    """An utterance as the page shows it.
 
     Attributes:
         id: Its row number.
-        text: The utterance.
-        intent: Its intent; None if it belongs to no intent.
-        labelled: Whether a person labelled it.
-        probability: The probability of its intent.
-        count: How often it occurred.
-        source: Where it came from.
         checked: Whether a person assigned it in the review.
     """
 
     id: int
-    text: str
-    intent: str | None
-    labelled: bool
-    probability: float
-    count: int
-    source: str
-    checked: bool = False
+    checked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An intent that a text may belong to.
-
-    Attributes:
-        name: The intent.
-        probability: Its probability.
-    """
-
-    name: str
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class QueueItem:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueItem(ListedUtterance):
     """An utterance that a person should check.
 
     Attributes:
-        utterance: The utterance.
-        candidates: The intents that it may belong to, the most probable first.
+        candidates: The intents that it may belong to with their probabilities, the most probable first.
         agreement: The share of its nearest neighbours that have the same intent.
         stands_for: The number of utterances that follow it at the next refit if it is moved, itself included.
         asks_about: The intent that the utterance is the most central one of, if the question is whether that intent is
             the same as one of the candidates.
     """
 
-    utterance: ListedUtterance
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[tuple[str, float], ...]
     agreement: float
     stands_for: int = 1
     asks_about: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedUtterance(ListedUtterance):
+    """An utterance of one intent, compared with another intent.
+
+    Attributes:
+        other: The probability of the other intent.
+    """
+
+    other: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearUtterance(ListedUtterance):
+    """A training utterance that is similar to a text.
+
+    Attributes:
+        similarity: The cosine of the two.
+    """
+
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +164,84 @@ class Resizing:
     decisions: tuple[Decision, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownIntent:
+    """The description of one intent, as the page and the API show it.
+
+    Attributes:
+        name: Its name.
+        status: Whether it is known, accepted or new.
+        known: Whether it was known before the discovery.
+        size: The number of its utterances, each counted as often as it occurred.
+        labelled: The number of its utterances that a person labelled.
+        certainty: The mean probability of its utterances from the logs.
+        expected_error: The expected share of these utterances that is wrong.
+        keywords: The words that distinguish it from other intents, best first.
+        exemplars: Central utterances.
+        border: The utterances that are closest to belonging to another intent.
+        overlaps: The intents it overlaps with, the largest overlap first.
+        position: Its position on the map of the logs.
+    """
+
+    name: str
+    status: Status
+    known: bool
+    size: int
+    labelled: int
+    certainty: float | None
+    expected_error: float | None
+    keywords: tuple[str, ...]
+    exemplars: tuple[str, ...]
+    border: tuple[str, ...]
+    overlaps: tuple[Overlap, ...]
+    position: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, intent: Intent, **more: Any) -> Self:
+        """Return what is shown of an intent.
+
+        Args:
+            intent: Its description.
+            **more: The further fields of a subclass.
+        """
+        return cls(**{field.name: getattr(intent, field.name) for field in fields(ShownIntent)}, **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedIntent(ShownIntent):
+    """An intent as the list shows it.
+
+    Attributes:
+        number: A number that stays with it when it is renamed; its colour is chosen by it.
+        comments: The number of comments on it.
+    """
+
+    number: int
+    comments: int
+
+
 @dataclass(frozen=True, slots=True)
-class IntentPage:
+class Comment:
+    """What somebody said about an intent.
+
+    Attributes:
+        id: The number of the decision.
+        at: When it was recorded.
+        author: Who said it.
+        text: The comment.
+    """
+
+    id: int
+    at: str
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentPage(ShownIntent):
     """One intent with some of its utterances.
 
     Attributes:
-        intent: The description of the intent.
         merges: Proposals to merge it.
         split: A proposal to split it.
         total: The number of its utterances.
@@ -184,13 +250,12 @@ class IntentPage:
         n_comments: The number of all comments on it.
     """
 
-    intent: Intent
     merges: tuple[MergeProposal, ...]
     split: SplitProposal | None
     total: int
     utterances: tuple[ListedUtterance, ...]
-    comments: tuple[Entry, ...] = ()
-    n_comments: int = 0
+    comments: tuple[Comment, ...]
+    n_comments: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,16 +293,16 @@ class ConfusedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedUtterance:
-    """An utterance of one intent, compared with another intent.
+class PairPage:
+    """The unchecked utterances of two intents, those first that are closest to the other intent.
 
     Attributes:
-        utterance: The utterance.
-        other: The probability of the other intent.
+        first: Those of one intent.
+        second: Those of the other one.
     """
 
-    utterance: ListedUtterance
-    other: float
+    first: tuple[PairedUtterance, ...]
+    second: tuple[PairedUtterance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,15 +345,11 @@ class ReviewState:
         version: The version of the review.
         intents: The intents in brief, new ones first.
         progress: How far the review is.
-        numbers: For each intent a number that stays with it; its colour is chosen by it.
-        comments: The number of comments on each intent that has any.
     """
 
     version: int
-    intents: tuple[Intent, ...]
+    intents: tuple[ListedIntent, ...]
     progress: Progress
-    numbers: dict[str, int]
-    comments: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +359,7 @@ class LogMap:
     Attributes:
         version: The version of the review.
         names: The intents.
-        statuses: Their statuses.
+        status: Their statuses.
         points: For each utterance x, y, the number of its intent (-1 for none), its own number, its probability,
             and 1 if a person assigned it, otherwise 0.
         is_final: Whether the layout is the final one. Until that is computed, a simpler one is shown.
@@ -306,34 +367,19 @@ class LogMap:
 
     version: int
     names: tuple[str, ...]
-    statuses: tuple[Status, ...]
+    status: tuple[Status, ...]
     points: tuple[tuple[float, float, int, int, float, int], ...]
     is_final: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NearUtterance:
-    """A training utterance that is similar to a text.
-
-    Attributes:
-        utterance: The utterance.
-        similarity: The cosine of the two.
-    """
-
-    utterance: ListedUtterance
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation(Prediction):
     """Why a text is classified as it is.
 
     Attributes:
-        prediction: The prediction.
-        intents: The most probable intents.
+        intents: The most probable intents, with their probabilities.
         utterances: The most similar training utterances.
     """
 
-    prediction: Prediction
-    intents: tuple[Candidate, ...]
+    intents: tuple[tuple[str, float], ...]
     utterances: tuple[NearUtterance, ...]

@@ -141,30 +141,6 @@ class Lockout:
             self._clients.popitem(last=False)
 
 
-class RateLimiter:
-    """A token bucket for each client: `burst` requests at once, refilled steadily."""
-
-    def __init__(self, per_second: float, burst: int) -> None:
-        """Take the limits of each client.
-
-        Args:
-            per_second: How many requests a client may send, on average.
-            burst: How many requests it may send at once.
-        """
-        self._rate, self._burst = per_second, float(burst)
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, and when that was so
-
-    def allows(self, client: str) -> bool:
-        """Count a request of the client; return whether it may be answered."""
-        now = time.monotonic()
-        left, at = self._buckets.pop(client, (self._burst, now))
-        left = min(self._burst, left + (now - at) * self._rate)
-        self._buckets[client] = (max(0.0, left - 1), now)
-        while len(self._buckets) > MAX_CLIENTS:
-            self._buckets.popitem(last=False)
-        return left >= 1
-
-
 def client_address(peer: str, forwarded_for: str | None) -> str:
     """Return the address by which a client is counted.
 

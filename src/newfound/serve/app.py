@@ -19,15 +19,17 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
 
 from newfound.encoders.encoder import Encoder
-from newfound.errors import ConflictError, DecisionError, NewfoundError
+from newfound.errors import DecisionError, NewfoundError
 from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.messages import encodable, without_paths
+from newfound.serve.metrics import route_of
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
-from newfound.serve.schemas.errors import describe_errors
+from newfound.serve.schemas.errors import describe_errors, describe_fields
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
@@ -77,7 +79,12 @@ def create_app(
         lifespan=lifespan,
     )
     describe = app.openapi
-    app.openapi = cache(lambda: describe_errors(describe()))  # type: ignore[method-assign]
+
+    @cache
+    def describe_all() -> dict[str, Any]:
+        return describe_fields(describe_errors(describe()), [getattr(r, "response_model", None) for r in app.routes])
+
+    app.openapi = describe_all  # type: ignore[method-assign]
     guard = GuardMiddleware(app, settings, service.metrics.request, stop_work=service.stop_work)
     _add_error_handlers(app, service)
     predictions.add_routes(app, service)
@@ -87,6 +94,7 @@ def create_app(
         pages.add_routes(app, service, guard)
     else:
         _say_where_the_rest_is(app)
+    service.metrics.routes = {route_of(route.path) for route in app.routes if isinstance(route, Route)}
     return guard
 
 
@@ -111,11 +119,9 @@ async def _reload_regularly(service: Service) -> None:
 
 
 def _add_error_handlers(app: FastAPI, service: Service) -> None:
-    def shown(error: Exception) -> str:
-        return encodable(without_paths(str(error), service.session.folder.parent))
-
-    def answer(status: int, detail: Any, **headers: str) -> JSONResponse:
-        return JSONResponse({"detail": detail}, status, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    def answer(status: int, detail: Any, seconds_to_wait: int | None = None) -> JSONResponse:
+        headers = None if seconds_to_wait is None else {"retry-after": str(seconds_to_wait)}
+        return JSONResponse({"detail": detail}, status, headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def on_invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -127,24 +133,14 @@ def _add_error_handlers(app: FastAPI, service: Service) -> None:
 
     @app.exception_handler(QueueFull)
     async def on_full_queue(request: Request, error: QueueFull) -> JSONResponse:
-        return answer(503, "too many texts are waiting; try again in a moment", retry_after="1")
+        return answer(503, "too many texts are waiting; try again in a moment", 1)
 
     @app.exception_handler(TimeoutError)
     async def on_timeout(request: Request, error: TimeoutError) -> JSONResponse:
-        return answer(503, "it took too long; try again with fewer texts", retry_after="1")
+        return answer(503, "it took too long; try again with fewer texts", 1)
 
     @app.exception_handler(WorkFailed)
-    async def on_failed_work(request: Request, error: WorkFailed) -> JSONResponse:
-        return answer(500, shown(error))
-
-    @app.exception_handler(ConflictError)
-    async def on_conflict(request: Request, error: ConflictError) -> JSONResponse:
-        return answer(409, shown(error))
-
-    @app.exception_handler(DecisionError)
-    async def on_invalid_decision(request: Request, error: DecisionError) -> JSONResponse:
-        return answer(422, shown(error))
-
     @app.exception_handler(NewfoundError)
-    async def on_other_error(request: Request, error: NewfoundError) -> JSONResponse:
-        return answer(409, shown(error))
+    async def on_other_error(request: Request, error: Exception) -> JSONResponse:
+        status = 500 if isinstance(error, WorkFailed) else 422 if isinstance(error, DecisionError) else 409
+        return answer(status, encodable(without_paths(str(error), service.session.folder.parent)))

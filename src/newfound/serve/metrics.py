@@ -15,29 +15,10 @@ from prometheus_client import (
     multiprocess,
 )
 
-ROUTES = (
-    "/v1/predict",
-    "/v1/evaluate",
-    "/v1/intents",
-    "/v1/review",
-    "/v1/export",
-    "/v1/estimate",
-    "/v1/check",
-    "/v1/discover",
-    "/v1/update",
-    "/v1/jobs",
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/static",
-    "/login",
-    "/logout",
-)
-
 
 def route_of(path: str) -> str:
-    """Return the route under which a path is counted."""
-    return "/" if path == "/" else next((r for r in ROUTES if path == r or path.startswith(r + "/")), "other")
+    """Return the name under which a path is counted: its first part, or its first two under /v1/."""
+    return "/".join(path.split("/")[: 3 if path.startswith("/v1/") else 2])
 
 
 class ServerMetrics:
@@ -53,6 +34,7 @@ class ServerMetrics:
             "newfound_waiting_texts", "Texts in the queue", registry=self._registry, multiprocess_mode="livesum"
         )
         self._count_waiting: Callable[[], int] = lambda: 0
+        self.routes: set[str] = set()  # all other paths are counted as one
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -62,7 +44,7 @@ class ServerMetrics:
             status: The status of the answer.
             seconds: How long it took.
         """
-        route = route_of(path)
+        route = route_of(path) if route_of(path) in self.routes else "other"
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 

@@ -1,4 +1,4 @@
-"""Checks every request before the application sees it: rate, host, identity, origin and size.
+"""Checks every request before the application sees it: host, identity, origin and size.
 
 This is plain ASGI, so that a body that is too large or too slow is refused while it is still arriving.
 """
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from newfound.serve.access import Identity, Lockout, RateLimiter, Sessions, Tokens, client_address
+from newfound.serve.access import Identity, Lockout, Sessions, Tokens, client_address
 from newfound.serve.settings import ServeSettings
 
 access_logger = logging.getLogger("newfound.access")
@@ -82,7 +82,6 @@ class GuardMiddleware:
         """
         self.stop_work = stop_work
         self._app, self._settings, self._on_request = app, settings, on_request
-        self._rate_limiter = RateLimiter(settings.requests_per_second, settings.burst)
         self._lockout = Lockout()
         self.tokens = Tokens(settings.token)
         self.sessions = Sessions(settings.seconds_of_session)
@@ -157,8 +156,6 @@ class GuardMiddleware:
     async def _check_and_read(self, scope: Scope, receive: Receive) -> bytes:
         """Check the request, then read and return its body."""
         headers = _headers(scope)
-        if not self._rate_limiter.allows(self._client(scope)):
-            raise Refused(429, "too many requests; slow down", retry_after="1")
         self._check_host(headers)
         identity = self._check_identity(scope, headers)
         scope.setdefault("state", {}).update(person=identity.person, client=self._client(scope))

@@ -23,9 +23,11 @@ from newfound.serve.background.work import ServedModel
 from newfound.serve.batching import Batcher
 from newfound.serve.metrics import ServerMetrics
 from newfound.serve.schemas.requests import MAX_TOP
+from newfound.serve.schemas.responses import Served
 from newfound.serve.settings import ServeSettings
 
 logger = logging.getLogger("newfound.serve")
+Signature = tuple[object, object]  # of the model, and of the decisions about it
 
 
 class Service:
@@ -51,10 +53,10 @@ class Service:
             settings: Whom to answer, and the limits.
             encoder: The model's encoder or its folder, if it is not where the model expects it.
         """
-        self.settings, self._folder, self._encoder = settings, folder, encoder
-        self._loaded = _signature_of(folder)
-        self.session = ReviewSession(folder, encoder=encoder, precision=settings.precision)
-        self.view = self.session.view()
+        self.settings, self._encoder = settings, encoder
+        self._lock = Lock()
+        self._switching = Lock()  # one change of the served model at a time
+        self._use(folder, *self._open(folder, encoder))
         self.batches_at_once = 2 if self.session.model.has_graph() else 1
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
@@ -64,8 +66,15 @@ class Service:
         self.batcher: Batcher[Prediction] | None = None
         self.stopping = False
         self._earlier: list[Path] = []
-        self._lock = Lock()
-        self._switching = Lock()  # one change of the served model at a time
+
+    def _open(self, folder: Path, encoder: str | Encoder | None) -> tuple[Signature, ReviewSession, ReviewView]:
+        """Load a model. Its signature is computed first, so that what is written meanwhile counts as newer."""
+        signature = _signature_of(folder)
+        session = ReviewSession(folder, encoder=encoder, precision=self.settings.precision)
+        return signature, session, session.view()
+
+    def _use(self, folder: Path, signature: Signature, session: ReviewSession, view: ReviewView) -> None:
+        self._folder, self._loaded, self.session, self.view = folder, signature, session, view
 
     def warm_up(self) -> None:
         """Compute what the first reviewer would have to wait for otherwise; several workers have no review."""
@@ -103,8 +112,7 @@ class Service:
             return
         if signature[0] != self._loaded[0]:
             try:
-                session = ReviewSession(folder, encoder=self._encoder, precision=self.settings.precision)
-                view = session.view()
+                opened = self._open(folder, self._encoder)
             except NewfoundError as error:
                 logger.warning("the newer model cannot be used: %s", error)
                 self._loaded = signature
@@ -112,7 +120,7 @@ class Service:
             with self._lock:
                 if self._folder != folder:  # another model was chosen while this one was loaded
                     return
-                self.session, self.view, self._loaded = session, view, signature
+                self._use(folder, *opened)
             Thread(target=self.warm_up, daemon=True).start()
             return
         self.refresh()
@@ -121,14 +129,14 @@ class Service:
                 self._loaded = signature
 
     @property
-    def model_id(self) -> str:
+    def served(self) -> Served:
         """Identifies the served model, so that no decision about one model is recorded for another one."""
-        identity = repr((self.session.folder.name, self._loaded[0]))
-        return hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+        name = self.session.folder.name
+        return Served(hashlib.blake2b(repr((name, self._loaded[0])).encode(), digest_size=8).hexdigest(), name)
 
     def check_model(self, model: str | None) -> None:
         """Raise a `ConflictError` if a reviewer saw another model than the one that is served now."""
-        if model is not None and model != self.model_id:
+        if model is not None and model != self.served.model:
             raise ConflictError("another model is served now; look at it, then decide again")
 
     @property
@@ -157,21 +165,14 @@ class Service:
             self._earlier.pop()
 
     def _serve(self, folder: Path) -> None:
-        signature = _signature_of(folder)
-        session = ReviewSession(
-            folder, encoder=self._encoder or self.session.model.encoder, precision=self.settings.precision
-        )
-        view = session.view()
+        opened = self._open(folder, self._encoder or self.session.model.encoder)
         with self._lock:
-            self._folder, self.session, self.view, self._loaded = folder, session, view, signature
+            self._use(folder, *opened)
         Thread(target=self.warm_up, daemon=True).start()
 
 
-def _signature_of(folder: Path) -> tuple[object, object]:
-    """Return what changes with the model, and what changes with the decisions.
-
-    It must be computed before the files are read, so that what is written meanwhile counts as newer.
-    """
+def _signature_of(folder: Path) -> Signature:
+    """Return what changes with the model, and what changes with the decisions."""
     review_files = [folder / f"{REVIEW_FILE}{suffix}" for suffix in ("", "-wal")]
     return _file_signature(folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
 

@@ -43,8 +43,6 @@ class ServeSettings:
         max_queued_per_client: How many of them may be of one client.
         max_results: How many results of jobs stay beside the model.
         max_connections_per_client: How many connections one address may hold open.
-        requests_per_second: How many requests one client may send, on average.
-        burst: How many requests one client may send at once.
         seconds_for_headers: How long a client may take to send the headers of a request.
         seconds_to_send: How long a client may take to send the body of a request.
         seconds_to_answer: How long a prediction may take.
@@ -66,8 +64,6 @@ class ServeSettings:
     max_queued_per_client: int = 4
     max_results: int = 10
     max_connections_per_client: int = 256
-    requests_per_second: float = 2_000.0
-    burst: int = 4_000
     seconds_for_headers: float = 10.0
     seconds_to_send: float = 10.0
     seconds_to_answer: float = 30.0

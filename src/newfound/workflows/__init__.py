@@ -82,12 +82,13 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
     @wraps(run)
     def call(*args: P.args, **kwargs: P.kwargs) -> Result:
-        reporter: Any = kwargs.pop("reporter", None)
+        reporter: Any = {"reporter": kwargs.pop("reporter")} if "reporter" in kwargs else {}
         is_request = len(args) == 1 and not kwargs and type(args[0]) is request_type
         request: Any = args[0] if is_request else request_type(*args, **kwargs)
-        return run(request, reporter=reporter)
+        return run(request, **reporter)
 
-    fields_and_reporter = [*signature(request_type).parameters.values(), signature(run).parameters["reporter"]]
+    reporters = [parameter for name, parameter in signature(run).parameters.items() if name == "reporter"]
+    fields_and_reporter = [*signature(request_type).parameters.values(), *reporters]
     call.__signature__ = signature(run).replace(parameters=fields_and_reporter)  # type: ignore[attr-defined]
     return call
 

@@ -25,7 +25,7 @@ from newfound.exports.registry import (
 from newfound.files import folder_atomically
 from newfound.model.about import read_utterances
 from newfound.model.types import AssignedUtterance
-from newfound.review.decisions import Review
+from newfound.review.state import Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import accepted_intents, assigned_without_network
 from newfound.training.progress import Reporter

@@ -89,8 +89,8 @@ def opened_predictor(
 def _reviewed(model: object) -> ReviewedModel:
     """Return a loaded model as a reviewed one; a fitted method and the result of a workflow have one."""
     from newfound.model.classifier import IntentModel
-    from newfound.review.decisions import Review
     from newfound.review.reviewed import ReviewedModel
+    from newfound.review.state import Review
 
     if isinstance(model, ReviewedModel):
         return model

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.files import check_replaceable
-from newfound.llm.settings import LanguageModelSettings
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     check_fit_options,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 COMPARING, WRITING = "comparing", "writing"
 STEPS_OF_A_REFIT = ("encoding", "training", COMPARING, WRITING)
 MAX_EXAMPLES_OF_MOVES = 20
-ASKS_NOTHING = "a refit asks the language model nothing: the intents of a review keep their names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,6 @@ class RefitRequest:
         tune: What trains; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
-        llm: Not used, and kept for callers that give one: a refit asks nothing. Its intents are those of the review,
-            and nobody knows which of their names a person has chosen.
         overwrite: Replace an earlier model at `out`.
         recluster: Cluster the logs again under the decisions, so that utterances follow those that a person moved;
             otherwise only what a person decided changes.
@@ -57,7 +53,6 @@ class RefitRequest:
     tune: str = defaults.TUNE
     device: str = defaults.DEVICE
     seed: int = defaults.SEED
-    llm: LanguageModelSettings | None = None
     overwrite: bool = False
     recluster: bool = True
 
@@ -124,14 +119,8 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed)
-    if request.llm is not None:
-        request.llm.check()
-        reporter.note(ASKS_NOTHING)
-    return _refit(request, out, reporter)
-
-
-def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> RefitResult:
     from newfound.methods.refit import Refit
+    from newfound.review.questions import reclustered
     from newfound.training.run import Run
 
     reviewed = opened(request.model, request.encoder, request.device)
@@ -141,8 +130,6 @@ def _refit(request: RefitRequest, out: Path | None, reporter: Reporter) -> Refit
         seed=request.seed,
         **settings_of_effort(Refit, request.effort, request.tune, request.device, reporter),
     )
-    from newfound.review.questions import reclustered
-
     corpus, followed = reclustered(reviewed) if request.recluster else (reviewed.corpus(), 0)
     run = Run(reporter=reporter)
     fit(method, corpus, run)

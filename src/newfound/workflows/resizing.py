@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from newfound.model.about import loading
-from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -47,12 +46,11 @@ class ResizeResult:
     entries: tuple[Entry, ...]
 
 
-def resize(request: ResizeRequest, *, reporter: Reporter | None = None) -> ResizeResult:
+def resize(request: ResizeRequest) -> ResizeResult:
     """Merge or split new intents that nobody has accepted, as decisions of the review.
 
     Args:
         request: Which model, and how many new intents it is to have.
-        reporter: Is told nothing, as nothing takes long.
 
     Raises:
         DecisionError: So few or so many new intents are not possible, there are so many already, or nobody decides.

@@ -6,27 +6,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from newfound.errors import ConflictError, NewfoundError
 from newfound.files import check_replaceable
 from newfound.serve.background.folders import new_folder, remove_leftovers, remove_old_results
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
 from newfound.serve.messages import without_paths
-from newfound.serve.schemas.responses import ChangesOut, JobState
-from newfound.training.progress import Reporter
+from newfound.serve.schemas.responses import JobState
+from newfound.workflows.refitting import RefitChanges
 
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
 Kind = Literal["discover", "update", "refit"]
-
-
-class JobWork(Protocol):
-    """A workflow that writes a model and returns what it changed, or None. It can be pickled."""
-
-    def __call__(self, *, out: Path, reporter: Reporter) -> ChangesOut | None: ...
 
 
 class BackgroundJobs:
@@ -43,22 +38,22 @@ class BackgroundJobs:
         self._state = JobState()
         self._started, self._ended = 0.0, 0.0
         self._place = Path()
-        self._work: asyncio.Task[ChangesOut | None] | None = None
+        self._work: asyncio.Task[RefitChanges | None] | None = None
         self._ending: asyncio.Task[None] | None = None
         self.result: Path | None = None  # the model folder that the last job has written
 
     def state(self) -> JobState:
         """Return the last job and its progress."""
         seconds = (self._ended or time.monotonic()) - self._started if self._started else 0.0
-        return self._state.model_copy(update={"seconds": round(seconds, 1)})
+        return replace(self._state, seconds=round(seconds, 1))
 
-    def start(self, kind: Kind, model: Path, work: JobWork, *, author: str, steps: Sequence[str] = ()) -> JobState:
+    def start(self, kind: Kind, model: Path, work: Work, *, author: str, steps: Sequence[str] = ()) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
         Args:
             kind: The name of the workflow.
             model: The served model; the result is written into a folder beside it.
-            work: The workflow.
+            work: The workflow, which takes `out` and returns what it changed, or None.
             author: Who asked for it.
             steps: The titles of its steps, in their order, if they are known in advance.
 
@@ -70,7 +65,7 @@ class BackgroundJobs:
         check_replaceable(out, False)  # before the training, which may take an hour
         if self._state.status == "running":
             raise ConflictError(f"{self._state.author} has started a job already; wait for it")
-        self._state = JobState(kind=kind, status="running", author=author, step="starting", steps=list(steps))
+        self._state = JobState(kind=kind, status="running", author=author, step="starting", steps=steps)
         self._started, self._ended, self.result = time.monotonic(), 0.0, None
         self._place = out.parent
         self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))
@@ -102,7 +97,7 @@ class BackgroundJobs:
             self._work.cancel()
             await asyncio.wait([self._ending])
 
-    async def _end(self, work: asyncio.Task[ChangesOut | None], out: Path) -> None:
+    async def _end(self, work: asyncio.Task[RefitChanges | None], out: Path) -> None:
         """Wait for the end of a job, tidy up, and say how it ended. This is never cancelled itself."""
         await asyncio.wait([work])
         end = self._describe_end(work, out)
@@ -113,7 +108,7 @@ class BackgroundJobs:
         self._ended = time.monotonic()
         self._update(**end)
 
-    def _describe_end(self, work: asyncio.Task[ChangesOut | None], out: Path) -> dict[str, Any]:
+    def _describe_end(self, work: asyncio.Task[RefitChanges | None], out: Path) -> dict[str, Any]:
         if work.cancelled():
             return {"status": "cancelled"}
         error = work.exception()
@@ -128,8 +123,8 @@ class BackgroundJobs:
     def _shown(self, message: str) -> str:
         return without_paths(message, self._place)
 
-    def _update(self, **changes: object) -> None:
-        self._state = self._state.model_copy(update=changes)
+    def _update(self, **changes: Any) -> None:
+        self._state = replace(self._state, **changes)
 
     def _tell(self, kind: str, *values: Any) -> None:
         """Keep a report of the job."""
@@ -146,10 +141,10 @@ class BackgroundJobs:
                 self._update(done=self._state.done + steps)
 
 
-async def _run(work: Work, tell: Tell) -> ChangesOut | None:
+async def _run(work: Work, tell: Tell) -> RefitChanges | None:
     process = WorkProcess()
     try:
-        changes: ChangesOut | None = await process.run(work, tell)
+        changes: RefitChanges | None = await process.run(work, tell)
         return changes
     finally:
         await process.stop()  # with the memory that a training has taken

@@ -13,24 +13,18 @@ from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
-from typing import Any, Protocol
+from typing import Any
 
 from newfound.errors import NewfoundError
 from newfound.serve.background.child import LENGTH, main
 from newfound.threads import inference_threads
-from newfound.training.progress import Reporter
 
 NICENESS = 10  # beside predictions that want all cores, it gets about a tenth of one, so that it comes to its end
 SAFE_PATH = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
 PRELOADED = ["newfound.serve.background.work", "newfound.methods.consensus", "threadpoolctl"]
+Work = Callable[..., Any]  # can be pickled, with all its arguments but the reporter
 Tell = Callable[..., None]  # is called with the kind of a report and its values
 _starting = threading.Lock()
-
-
-class Work(Protocol):
-    """A function that can be pickled, with all its arguments but the reporter."""
-
-    def __call__(self, *, reporter: Reporter) -> Any: ...
 
 
 class WorkFailed(Exception):

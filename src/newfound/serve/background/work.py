@@ -22,13 +22,13 @@ from newfound.serve.schemas.requests import (
     RefitBody,
     UpdateBody,
 )
-from newfound.serve.schemas.responses import ChangesOut, CheckOut, EstimateOut, EvaluationOut
+from newfound.serve.schemas.responses import CheckOut, EstimateOut, EvaluationOut
 from newfound.training.progress import Reporter
 from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
-from newfound.workflows.refitting import RefitRequest, refit
+from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
 from newfound.workflows.updating import UpdateRequest, update
 
 
@@ -64,13 +64,13 @@ def run_evaluation(model: ServedModel, body: EvaluateBody, *, reporter: Reporter
         precision=model.precision,
         out_of_scope=body.out_of_scope,
     )
-    return EvaluationOut.of(evaluate(request, reporter=reporter))
+    return EvaluationOut.model_validate(evaluate(request, reporter=reporter))
 
 
 def run_check(model: ServedModel, body: CheckBody, *, reporter: Reporter) -> CheckOut:
     """Look for likely label errors and nearly equal intents."""
     request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), seed=body.seed)
-    return CheckOut.of(check(request, reporter=reporter))
+    return CheckOut.model_validate(check(request, reporter=reporter))
 
 
 def run_estimate(model: ServedModel, body: EstimateBody, *, reporter: Reporter) -> EstimateOut:
@@ -84,7 +84,7 @@ def run_estimate(model: ServedModel, body: EstimateBody, *, reporter: Reporter) 
         seed=body.seed,
         conflicts=body.conflicts,
     )
-    return EstimateOut.of(estimate(request, reporter=reporter))
+    return EstimateOut.model_validate(estimate(request, reporter=reporter))
 
 
 def run_discovery(
@@ -132,10 +132,10 @@ def run_update(
     update(request, reporter=reporter)
 
 
-def run_refit(model: ServedModel, body: RefitBody, *, out: Path, reporter: Reporter) -> ChangesOut:
+def run_refit(model: ServedModel, body: RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:
     """Train the model further on the decisions, write it, and return what changed."""
     request = RefitRequest(model.folder, out, encoder=model.encoder, device=model.device, recluster=body.recluster)
-    return ChangesOut.of(refit(request, reporter=reporter).changes)
+    return refit(request, reporter=reporter).changes
 
 
 def _pairs(known: Sequence[KnownText | LabelledText]) -> tuple[list[str], list[str | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated
 
@@ -13,24 +14,22 @@ from starlette.concurrency import run_in_threadpool
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
+from newfound.review.views import ShownIntent
 from newfound.serve.background.queue import TOO_MANY, queued_route
 from newfound.serve.background.work import run_evaluation
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
 from newfound.serve.schemas.responses import (
-    CountsOut,
     EvaluationOut,
-    ExportOut,
+    ExportFormat,
     Exports,
+    ExportSummary,
     Health,
-    IntentOut,
     Intents,
-    Predicted,
     Predictions,
-    fields_of,
 )
 from newfound.serve.service import Service
-from newfound.workflows.exporting import ExportChoice, Only, checked_only, corpus_to_export
+from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export
 from newfound.workflows.prediction import PredictionLimits
 
 
@@ -42,23 +41,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service: The served model.
     """
 
-    @app.post(
-        "/v1/predict",
-        tags=["predict"],
-        response_model=Predictions,
-        responses={503: {"description": "The queue is full"}},
-    )
-    async def predict(body: PredictBody) -> Response:
+    @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
+    async def predict(body: PredictBody) -> Predictions:
         """Classify a batch of utterances."""
         if service.batcher is None:
             raise QueueFull
         async with asyncio.timeout(service.settings.seconds_to_answer):
             answers = await service.batcher.ask(body.texts)
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
-        predictions = [Predicted.of(limits.applied(answer), top=body.top) for answer in answers]
-        # Written here, since FastAPI would validate every answer again before it writes it.
-        content = Predictions(predictions=predictions).model_dump_json()
-        return Response(content, media_type="application/json")
+        return Predictions([replace(limits.applied(answer), top=answer.top[: body.top]) for answer in answers])
 
     queued = APIRouter(route_class=queued_route(service.queue))
 
@@ -68,36 +59,35 @@ def add_routes(app: FastAPI, service: Service) -> None:
         result: EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
         return result
 
-    app.include_router(queued)
+    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> Intents:
         """Return the intents after the review so far."""
         current = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
-        return Intents(intents=[IntentOut.of(intent) for intent in current])
+        return Intents([ShownIntent.of(intent) for intent in current])
 
     @app.get("/v1/export", tags=["export"])
     async def exports() -> Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
-        def counts(choice: ExportChoice) -> CountsOut:
+        def counts(choice: ExportChoice) -> ExportSummary:
             reviewed = service.refresh().reviewed
             try:
                 corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
             except NothingToExport as error:
-                return CountsOut(left_out=error.left_out)
-            return CountsOut(intents=len(corpus.intents), utterances=len(corpus), **fields_of(kinds))
+                return ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
+            return ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
 
-        formats = [ExportOut(name=name, title=f.title, suffix=f.suffix) for name, f in EXPORTS.items()]
+        formats = [ExportFormat(name, f.title, f.suffix) for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
         default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
-        return Exports(formats=formats, default=default, accepted=accepted, all=every)
+        return Exports(formats, default, accepted, every)
 
     @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
     async def export(
         format: ExportName,
         language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
-        only_new: Annotated[bool, Query(description="The same as only=new")] = False,
         only: Annotated[
             Only | None, Query(description="Only intents that were not known before, or only accepted ones")
         ] = None,
@@ -114,7 +104,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Return what people labelled or accepted in the format of a bot platform."""
         chosen, name = export_format(format.value), service.session.folder.name
-        choice = ExportChoice(checked_only(only, only_new), min_probability, with_guesses)
+        choice = ExportChoice(only, min_probability, with_guesses)
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed

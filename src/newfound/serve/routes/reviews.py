@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request
@@ -11,42 +11,36 @@ from starlette.concurrency import run_in_threadpool
 
 from newfound.errors import DecisionError
 from newfound.review.decisions import parse
-from newfound.review.entries import events
+from newfound.review.entries import Entry, events
 from newfound.review.queries import ReviewView
+from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing
 from newfound.serve.routes.authors import author_of
 from newfound.serve.schemas.requests import (
     MAX_NEW_INTENTS,
     DecisionKind,
     DecisionsBody,
     ResizeBody,
+    ReviewBody,
     TextBody,
     UndoBody,
 )
-from newfound.serve.schemas.resizing import ResizingOut
-from newfound.serve.schemas.reviews import (
+from newfound.serve.schemas.responses import (
     AllDetails,
     Decided,
     EntryOut,
     EventOut,
-    ExplanationOut,
-    IntentPageOut,
     Log,
-    MapOut,
     News,
-    PairOut,
-    PairPage,
     Pairs,
-    QueueItemOut,
-    QueueOut,
-    StateOut,
+    Queue,
+    ServedState,
     Undone,
-    UtteranceOut,
-    UtterancePage,
-    Utterances,
 )
 from newfound.serve.service import Service
 
 T = TypeVar("T")
+IntentName = Annotated[str, Query(max_length=200)]
+Start = Annotated[int, Query(ge=0, le=10**6, description="The number of utterances to skip")]
 MAX_EVENTS = 20  # in an answer
 MAX_ENTRIES = 500  # of the log in an answer
 CONFLICT: dict[int | str, dict[str, Any]] = {
@@ -67,23 +61,21 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await run_in_threadpool(lambda: make(service.refresh()))
 
     @app.get("/v1/review/state", tags=["review"])
-    async def state() -> StateOut:
+    async def state() -> ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
-        found = await read(ReviewView.state)
-        return StateOut.of(found, service.jobs.state(), model=service.model_id, name=service.session.folder.name)
+        review, served, job = await read(ReviewView.state), service.served, service.jobs.state()
+        shared = (review.version, review.intents, review.progress)
+        return ServedState(*shared, model=served.model, name=served.name, refit=job)
 
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> News:
         """Return what happened since a version. The page asks this every few seconds, so it reads nothing from disk."""
-        view = service.view
+        view, served = service.view, service.served
         return News(
-            model=service.model_id,
-            name=service.session.folder.name,
+            model=served.model,
+            name=served.name,
             version=view.version,
-            events=[
-                EventOut(at=event.at, author=event.author, words=event.words)
-                for event in events(view.entries)[since:][-MAX_EVENTS:]
-            ],
+            events=[EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
             job=service.jobs.state().status,
             can_go_back=service.can_go_back,
         )
@@ -91,110 +83,101 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/details", tags=["review"])
     async def details() -> AllDetails:
         """Return examples of all intents, and which of them should perhaps be merged or split."""
-        return await read(lambda view: AllDetails.of(view.version, view.details()))
+        return await read(lambda view: AllDetails(view.version, view.details()))
 
     @app.get("/v1/review/without-intent", tags=["review"])
-    async def without_intent(start: Annotated[int, Query(ge=0, le=10**6)] = 0) -> UtterancePage:
+    async def without_intent(start: Start = 0) -> Page:
         """Return the utterances that belong to no intent."""
-        return await read(lambda view: UtterancePage.of(view.without_intent(start=start)))
+        return await read(lambda view: view.without_intent(start=start))
 
     @app.get("/v1/review/pairs", tags=["review"])
     async def pairs() -> Pairs:
         """Return the pairs of intents that are most often mixed up."""
-        found = await read(ReviewView.pairs)
-        return Pairs(pairs=[PairOut(first=p.first, second=p.second, expected=p.expected) for p in found])
+        return await read(lambda view: Pairs(view.pairs()))
 
     @app.get("/v1/review/pair", tags=["review"])
-    async def pair(
-        first: Annotated[str, Query(max_length=200)], second: Annotated[str, Query(max_length=200)]
-    ) -> PairPage:
+    async def pair(first: IntentName, second: IntentName) -> PairPage:
         """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
-        return await read(lambda view: PairPage.of(view.pair(first, second)))
+        return await read(lambda view: view.pair(first, second))
 
     @app.get("/v1/review/intent", tags=["review"])
-    async def intent(
-        name: Annotated[str, Query(max_length=200)], start: Annotated[int, Query(ge=0, le=10**6)] = 0
-    ) -> IntentPageOut:
+    async def intent(name: IntentName, start: Start = 0) -> IntentPage:
         """Return one intent: central and border utterances, overlaps, and a proposal to split it."""
-        return await read(lambda view: IntentPageOut.of_page(view.intent(name, start=start)))
+        return await read(lambda view: view.intent(name, start=start))
 
     @app.get("/v1/review/queue", tags=["review"])
-    async def queue(most: Annotated[int, Query(ge=1, le=200)] = 20) -> QueueOut:
+    async def queue(most: Annotated[int, Query(ge=1, le=200)] = 20) -> Queue:
         """Return the utterances that should be checked first."""
-
-        def make(view: ReviewView) -> QueueOut:
-            items = [QueueItemOut.of_item(item) for item in view.queue(most)]
-            return QueueOut(version=view.version, items=items, expected_error=view.describer.expected_error)
-
-        return await read(make)
+        return await read(lambda view: Queue(view.version, view.queue(most), view.describer.expected_error))
 
     @app.get("/v1/review/search", tags=["review"])
-    async def search(q: Annotated[str, Query(min_length=1, max_length=200)]) -> UtterancePage:
+    async def search(q: Annotated[str, Query(min_length=1, max_length=200)]) -> Page:
         """Return the utterances that contain all the words: their number, and the first of them."""
-        return await read(lambda view: UtterancePage.of(view.search(q)))
+        return await read(lambda view: view.search(q))
 
     @app.get("/v1/review/map", tags=["review"])
-    async def points() -> MapOut:
+    async def points() -> LogMap:
         """Return the logs in two dimensions."""
-        return await read(lambda view: MapOut.of(view.points()))
+        return await read(ReviewView.points)
 
     @app.get("/v1/review/utterances", tags=["review"])
     async def utterances(
         id: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Query(max_length=500)],
-    ) -> Utterances:
+    ) -> Page:
         """Return utterances by their numbers."""
 
-        def make(view: ReviewView) -> Utterances:
+        def make(view: ReviewView) -> Page:
             if any(i >= len(view.describer.utterances) for i in id):
                 raise DecisionError("no such utterance")
-            return Utterances(utterances=[UtteranceOut.of(view.utterance(i)) for i in id])
+            return Page(len(id), tuple(view.utterance(i) for i in id))
 
         return await read(make)
 
     @app.post("/v1/review/explain", tags=["review"])
-    async def explain(body: TextBody) -> ExplanationOut:
+    async def explain(body: TextBody) -> Explanation:
         """Classify a text, and return the most similar intents and utterances."""
-        return await read(lambda view: ExplanationOut.of_explanation(view.explain(body.text)))
+        return await read(lambda view: view.explain(body.text))
 
-    @app.post(
-        "/v1/review/decisions",
-        tags=["review"],
-        responses=CONFLICT,
-    )
+    async def record(request: Request, body: ReviewBody, change: Callable[[str], Sequence[Entry]]) -> Decided:
+        """Change the review in a thread, in the name of the request's author."""
+        author = author_of(request, body.author)
+
+        def run() -> Decided:
+            service.check_model(body.model)
+            entries = [EntryOut.model_validate(entry) for entry in change(author)]
+            return Decided(service.refresh().version, entries)
+
+        return await run_in_threadpool(run)
+
+    @app.post("/v1/review/decisions", tags=["review"], responses=CONFLICT)
     async def decide(request: Request, body: DecisionsBody) -> Decided:
         """Record decisions: all of them or none.
 
         They are refused if somebody decided something else about the same intents or utterances since `version`.
         """
-        author = author_of(request, body.author)
 
-        def record() -> Decided:
-            service.check_model(body.model)
+        def change(author: str) -> Sequence[Entry]:
             decisions = [parse(entry) for entry in body.decisions]
-            entries = service.session.decide(decisions, author=author, expected_version=body.version)
-            return Decided(version=service.refresh().version, entries=[EntryOut.of(entry) for entry in entries])
+            return service.session.decide(decisions, author=author, expected_version=body.version)
 
-        return await run_in_threadpool(record)
+        return await record(request, body, change)
 
     @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT)
     async def undo(request: Request, body: UndoBody) -> Undone:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
-        author = author_of(request, body.author)
 
-        def record() -> Undone:
-            service.check_model(body.model)
-            undone = service.session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
-            entries = [EntryOut.of(entry) for entry in undone]
-            return Undone(version=service.refresh().version, undone=entries[-1], entries=entries)
+        def change(author: str) -> Sequence[Entry]:
+            return service.session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
 
-        return await run_in_threadpool(record)
+        done = await record(request, body, change)
+        return Undone(done.version, done.entries[-1], done.entries)
 
     @app.get("/v1/review/resize", tags=["review"])
     async def preview_resizing(
         to: Annotated[int | None, Query(ge=1, le=MAX_NEW_INTENTS, description="By default the present number")] = None,
-    ) -> ResizingOut:
+    ) -> Resizing:
         """Return what would be merged or split to have this number of new intents; nothing changes."""
-        return await read(lambda view: ResizingOut.of(view.resizer.preview(to)))
+        return await read(lambda view: view.resizer.preview(to))
 
     @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT)
     async def resize(request: Request, body: ResizeBody) -> Decided:
@@ -202,14 +185,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         It is refused if somebody has decided anything since `version`, as the preview is out of date then.
         """
-        author = author_of(request, body.author)
 
-        def record() -> Decided:
-            service.check_model(body.model)
-            entries = service.session.resize(body.to, author=author, expected_version=body.version)
-            return Decided(version=service.refresh().version, entries=[EntryOut.of(entry) for entry in entries])
+        def change(author: str) -> Sequence[Entry]:
+            return service.session.resize(body.to, author=author, expected_version=body.version)
 
-        return await run_in_threadpool(record)
+        return await record(request, body, change)
 
     @app.get("/v1/review/log", tags=["review"])
     async def log(
@@ -219,4 +199,4 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return who decided what, and when: the latest decisions, in their order."""
         entries = await run_in_threadpool(service.session.store.entries)
         chosen = [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
-        return Log(total=len(chosen), entries=[EntryOut.of(entry) for entry in chosen[-most:]])
+        return Log(len(chosen), [EntryOut.model_validate(entry) for entry in chosen[-most:]])

@@ -51,7 +51,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         result: CheckOut = await service.queue.run(partial(run_check, service.served_model, body))
         return result
 
-    app.include_router(queued)
+    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY)
     async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
@@ -89,12 +89,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         switch = service.serve_result if body.which == "result" else service.serve_earlier
         await run_in_threadpool(switch)
         logger.info("%s chose the model %s", author, service.session.folder.name)
-        return Served(model=service.model_id, name=service.session.folder.name)
-
-    @app.get("/v1/review/refit", tags=["review", "train"])
-    async def refit_state() -> JobState:
-        """Return the last job and its progress, as /v1/jobs does."""
-        return service.jobs.state()
+        return service.served
 
     @app.get("/v1/jobs", tags=["train"])
     async def job_state() -> JobState:

@@ -1,8 +1,12 @@
-"""The bodies of errors, and their part of the OpenAPI description."""
+"""The bodies of errors, and what FastAPI leaves out of the OpenAPI description."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterable
+from dataclasses import is_dataclass
+from inspect import cleandoc
+from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, Field
 
@@ -12,7 +16,7 @@ REFUSALS = {  # what any request under /v1/ may be answered with
     "403": "The request comes from a page of another site, or in the name of somebody else than the token's owner",
     "409": "What was asked for is not possible as things are; `detail` says why and what to do",
     "413": "The request is too large",
-    "429": "Too many requests or wrong tokens; `Retry-After` says when to try again",
+    "429": "Too many connections, waiting requests or wrong tokens; `Retry-After` says when to try again",
 }
 
 
@@ -52,3 +56,38 @@ def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
                     content = {"schema": {"$ref": "#/components/schemas/Problem"}}
                     response["content"] = {"application/json": content}
     return schema
+
+
+def describe_fields(schema: dict[str, Any], answers: Iterable[Any]) -> dict[str, Any]:
+    """Return an OpenAPI description in which the fields of dataclasses are described as in their docstrings.
+
+    Args:
+        schema: The description that FastAPI has made; it is changed.
+        answers: The types of the answers.
+    """
+    for dataclass in _dataclasses_in(answers, set()):
+        component = schema["components"]["schemas"].get(dataclass.__name__)
+        if component is None:
+            continue
+        component["description"] = cleandoc(dataclass.__doc__ or "").partition("\n\nAttributes:")[0]
+        for base in reversed(dataclass.__mro__):
+            for name, text in _attributes(cleandoc(base.__doc__ or "")):
+                if name in component["properties"]:
+                    component["properties"][name]["description"] = " ".join(text.split())
+    return schema
+
+
+def _attributes(docstring: str) -> list[tuple[str, str]]:
+    """Return the entries under `Attributes:`; an entry goes on in lines that are indented further than its name."""
+    section = docstring.partition("\n\nAttributes:\n")[2]
+    return re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", section, re.MULTILINE)
+
+
+def _dataclasses_in(types: Iterable[Any], seen: set[Any]) -> set[type]:
+    """Return the dataclasses that values of some types consist of."""
+    for one in types:
+        if one not in seen:
+            seen.add(one)
+            has_fields = is_dataclass(one) or (isinstance(one, type) and issubclass(one, BaseModel))
+            _dataclasses_in([*get_args(one), *(get_type_hints(one).values() if has_fields else ())], seen)
+    return {one for one in seen if isinstance(one, type) and is_dataclass(one)}

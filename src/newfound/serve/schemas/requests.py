@@ -83,22 +83,24 @@ class TextBody(Body):
     model_config = _example(text="where is my card?")
 
 
-class DecisionsBody(Body):
-    """Decisions as in `newfound review apply`; either all of them are recorded or none."""
+class ReviewBody(Body):
+    """Who changes the review, and what they saw of it."""
 
     author: Author = None
     version: Version
     model: Model = None
+
+
+class DecisionsBody(ReviewBody):
+    """Decisions as in `newfound review apply`; either all of them are recorded or none."""
+
     decisions: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MAX_DECISIONS_IN_A_REQUEST)]
     model_config = _example(author="ana", version=0, decisions=[{"rename": {"intent": "refund_money", "to": "refund"}}])
 
 
-class UndoBody(Body):
+class UndoBody(ReviewBody):
     """Which decision to undo."""
 
-    author: Author = None
-    version: Version
-    model: Model = None
     id: int | None = Field(
         default=None, ge=0, lt=2**53, description="The number of the decision; without it, the author's last step"
     )
@@ -106,12 +108,9 @@ class UndoBody(Body):
     model_config = _example(author="ana", version=1)
 
 
-class ResizeBody(Body):
+class ResizeBody(ReviewBody):
     """How many new intents there are to be."""
 
-    author: Author = None
-    version: Version
-    model: Model = None
     to: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS, description="The wanted number of new intents")]
     model_config = _example(author="ana", version=0, to=20)
 

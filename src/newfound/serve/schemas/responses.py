@@ -1,58 +1,228 @@
-"""The bodies of answers, as the OpenAPI description shows them. Those about a review are in `reviews`."""
+"""The bodies of answers that are not values of the review or of a workflow as they are."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from newfound.algorithms.estimation import Estimate
-from newfound.model.types import Intent, Prediction, Status
-from newfound.workflows.checking import CheckResult
-from newfound.workflows.evaluation import Evaluation
+from newfound.model.types import Prediction
+from newfound.review.views import ConfusedPair, IntentDetails, QueueItem, ReviewState, ShownIntent
+from newfound.workflows.checking import LabelError, NearDuplicate
+from newfound.workflows.evaluation import Confusion, NoIntentScores
+from newfound.workflows.exporting import ExportCounts
 from newfound.workflows.refitting import RefitChanges
 
 
-class RankedOut(BaseModel):
-    """An intent that a text may belong to."""
-
-    intent: str
-    probability: float
-
-
-class Predicted(BaseModel):
-    """The intent of one text."""
-
-    intent: str | None = Field(
-        description="The fallback label if the text belongs to no intent, is too unlike all of them, or too unsure"
-    )
-    known: bool
-    status: Status | None = Field(description="None if the text belongs to no intent")
-    probability: float = Field(description="Of the most probable intent")
-    outlier: float = Field(description="Share of labelled training utterances that lie closer to their intent")
-    top: list[RankedOut] = Field(description="The most probable intents, as many as were asked for")
-
-    @classmethod
-    def of(cls, prediction: Prediction, *, top: int = 0) -> Self:
-        """Return the body for a prediction, with its `top` most probable intents."""
-        return cls(
-            intent=prediction.intent,
-            known=prediction.known,
-            status=prediction.status,
-            probability=prediction.probability,
-            outlier=prediction.outlier,
-            top=[RankedOut(intent=r.intent, probability=r.probability) for r in prediction.top[:top]],
-        )
-
-
-class Predictions(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Predictions:
     """The intents of a batch of texts, in the order of the texts."""
 
-    predictions: list[Predicted]
+    predictions: list[Prediction]
 
 
-class IntentMatchOut(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Intents:
+    """All intents."""
+
+    intents: list[ShownIntent]
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """The last job in the background, and its progress.
+
+    Attributes:
+        folder: The name of the folder that was written, beside the served one.
+        steps: The titles of all steps, if they are known in advance.
+        seconds: How long it has run.
+        changes: What a refit changed.
+        warnings: What went wrong without ending the job, in its order.
+    """
+
+    kind: str = ""
+    status: Literal["idle", "running", "done", "failed", "cancelled"] = "idle"
+    author: str = ""
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    folder: str | None = None
+    steps: Sequence[str] = ()
+    seconds: float = 0.0
+    changes: RefitChanges | None = None
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSummary(ExportCounts):
+    """What an export holds."""
+
+    intents: int
+    utterances: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A format to export to."""
+
+    name: str
+    title: str
+    suffix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """The formats, and what an export holds as the review stands.
+
+    Attributes:
+        default: What people labelled or accepted.
+        accepted: With `only=accepted`: the accepted intents.
+        all: With `with_guesses=true`: what nobody labelled or accepted as well.
+    """
+
+    formats: list[ExportFormat]
+    default: ExportSummary
+    accepted: ExportSummary
+    all: ExportSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The model that is served now.
+
+    Attributes:
+        model: Identifies it; send it with a decision.
+        name: The name of its folder.
+    """
+
+    model: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedState(ReviewState):
+    """All intents, the progress, and the version to send with a decision.
+
+    Attributes:
+        model: Identifies the served model; send it with a decision.
+        name: The name of its folder.
+        refit: The last job.
+    """
+
+    model: str
+    name: str
+    refit: JobState
+
+
+class FromAttributes(BaseModel):
+    """A body that `model_validate` makes of an object with these attributes and others that are not sent."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class EventOut(FromAttributes):
+    """Something that somebody decided or undid."""
+
+    at: str
+    author: str
+    words: str = Field(description="What happened, as a sentence without its full stop")
+
+
+class EntryOut(FromAttributes):
+    """A decision: who made it and when, and who undid it."""
+
+    id: int
+    at: str
+    author: str
+    kind: str
+    words: str = Field(description="What was decided, as the rest of a sentence that begins with the author's name")
+    arguments: dict[str, Any]
+    undone_at: str | None
+    undone_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News(Served):
+    """What happened since a version of the review.
+
+    Attributes:
+        events: The latest ones, in their order.
+        job: The status of the last job in the background.
+        can_go_back: Whether another model was served before this one.
+    """
+
+    version: int
+    events: list[EventOut]
+    job: str
+    can_go_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AllDetails:
+    """Examples of all intents, and proposals."""
+
+    version: int
+    intents: list[IntentDetails]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The pairs of intents that are most often mixed up."""
+
+    pairs: list[ConfusedPair]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The utterances that should be checked first.
+
+    Attributes:
+        expected_error: The expected share of the logs whose intent is wrong.
+    """
+
+    version: int
+    items: list[QueueItem]
+    expected_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The recorded decisions, and the version after them."""
+
+    version: int
+    entries: list[EntryOut]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was undone, and the version after it.
+
+    Attributes:
+        undone: The last decision, if several were undone together.
+        entries: All that were undone.
+    """
+
+    version: int
+    undone: EntryOut
+    entries: list[EntryOut]
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The latest decisions, in their order.
+
+    Attributes:
+        total: The number of all decisions that were asked for.
+    """
+
+    total: int
+    entries: list[EntryOut]
+
+
+class IntentMatchOut(FromAttributes):
     """An intent that was found in logs and the label it is matched to."""
 
     intent: str
@@ -64,26 +234,7 @@ class IntentMatchOut(BaseModel):
     suggests_rename: bool = Field(description="Whether an accepted intent should have the label's name")
 
 
-class ConfusionOut(BaseModel):
-    """A label and an intent that its utterances are mistaken for."""
-
-    label: str
-    intent: str | None
-    count: int
-    share: float = Field(description="Of all utterances that have the label")
-
-
-class NoIntentOut(BaseModel):
-    """How well utterances of no intent are told from the others. Scores are in percent."""
-
-    utterances: int
-    predicted: int = Field(description="Utterances for which no intent is predicted")
-    precision: float | None
-    recall: float | None
-    f1: float
-
-
-class EvaluationOut(BaseModel):
+class EvaluationOut(FromAttributes):
     """How well the model does on labelled utterances. Scores are in percent."""
 
     utterances: int
@@ -96,216 +247,54 @@ class EvaluationOut(BaseModel):
     mean_confidence: float
     calibration_error: float = Field(description="The expected calibration error")
     matches: list[IntentMatchOut]
-    confusions: list[ConfusionOut]
-    no_intent: NoIntentOut | None = Field(description="None unless a label stands for no intent")
-
-    @classmethod
-    def of(cls, evaluation: Evaluation) -> Self:
-        """Return the body for an evaluation."""
-        return cls(**evaluation.as_dict())
+    confusions: list[Confusion]
+    no_intent: NoIntentScores | None = Field(description="None unless a label stands for no intent")
 
 
-class OverlapOut(BaseModel):
-    """An intent that overlaps with another one."""
-
-    name: str
-    share: float = Field(
-        description="Share of the nearest neighbours of the intent's utterances that belong to this one"
-    )
-
-
-class IntentOut(BaseModel):
-    """The description of one intent."""
-
-    name: str
-    status: Status
-    known: bool
-    size: int = Field(description="Utterances, each counted as often as it occurred")
-    labelled: int = Field(description="Utterances that a person labelled")
-    certainty: float | None = Field(description="Mean probability of its utterances from the logs")
-    expected_error: float | None = Field(description="Expected share of these utterances that is wrong")
-    keywords: list[str]
-    exemplars: list[str] = Field(description="Central utterances")
-    border: list[str] = Field(description="Utterances closest to belonging to another intent")
-    overlaps: list[OverlapOut]
-    position: tuple[float, float] | None = Field(description="On the map of the logs")
-
-    @classmethod
-    def of(cls, intent: Intent) -> Self:
-        """Return the body for an intent."""
-        return cls(**{key: value for key, value in intent.as_dict().items() if key in cls.model_fields})
-
-
-class Intents(BaseModel):
-    """All intents."""
-
-    intents: list[IntentOut]
-
-
-class MovedOut(BaseModel):
-    """An utterance whose intent differs after a refit."""
-
-    text: str
-    before: str | None
-    after: str | None
-
-
-class ChangesOut(BaseModel):
-    """What a refit changed, compared with the reviewed model."""
-
-    intents_before: int
-    intents_after: int
-    now_known: list[str]
-    gone: list[str]
-    expected_error_before: float
-    expected_error_after: float
-    utterances: int
-    moved: int
-    examples: list[MovedOut]
-    reclustered: int = Field(description="Utterances that followed those that a person moved, before the training")
-
-    @classmethod
-    def of(cls, changes: RefitChanges) -> Self:
-        """Return the body for the changes of a refit."""
-        fields = {**fields_of(changes), "examples": [MovedOut(**fields_of(moved)) for moved in changes.examples]}
-        return cls(**fields)
-
-
-class JobState(BaseModel):
-    """The last job in the background, and its progress."""
-
-    kind: str = ""
-    status: Literal["idle", "running", "done", "failed", "cancelled"] = "idle"
-    author: str = ""
-    step: str = ""
-    done: int = 0
-    total: int = 0
-    message: str = ""
-    folder: str | None = Field(
-        default=None, description="The name of the folder that was written, beside the served one"
-    )
-    steps: list[str] = Field(default=[], description="The titles of all steps, if they are known in advance")
-    seconds: float = Field(default=0.0, description="How long it has run")
-    changes: ChangesOut | None = Field(default=None, description="What a refit changed")
-    warnings: list[str] = Field(default=[], description="What went wrong without ending the job, in its order")
-
-
-class ExportOut(BaseModel):
-    """A format to export to."""
-
-    name: str
-    title: str
-    suffix: str
-
-
-class CountsOut(BaseModel):
-    """What an export holds."""
-
-    intents: int = 0
-    utterances: int = 0
-    labelled: int = Field(default=0, description="Utterances that a person labelled or assigned")
-    accepted: int = Field(default=0, description="Utterances that the model put into accepted intents")
-    guesses: int = Field(default=0, description="Utterances that the model put into other intents, or less surely")
-    left_out: int = Field(default=0, description="Utterances of these intents that the export does not hold")
-    new_intents: int = Field(default=0, description="Intents that nobody has accepted yet")
-
-
-class Exports(BaseModel):
-    """The formats, and what an export holds as the review stands."""
-
-    formats: list[ExportOut]
-    default: CountsOut = Field(description="What people labelled or accepted")
-    accepted: CountsOut = Field(description="With `only=accepted`: the accepted intents")
-    all: CountsOut = Field(description="With `with_guesses=true`: what nobody labelled or accepted as well")
-
-
-class Served(BaseModel):
-    """The model that is served now."""
-
-    model: str
-    name: str
-
-
-class EstimateOut(BaseModel):
+class EstimateOut(FromAttributes):
     """The estimated number of new intents, with a 90 % interval."""
 
     n_new: int
     low: int
     high: int
 
-    @classmethod
-    def of(cls, estimate: Estimate) -> Self:
-        """Return the body for an estimate."""
-        return cls(n_new=estimate.n_new, low=estimate.low, high=estimate.high)
 
-
-class LabelErrorOut(BaseModel):
-    """An utterance whose label is likely wrong."""
-
-    line: int = Field(description="The position of the utterance in the request, from 1")
-    text: str
-    label: str
-    likely: str
-    margin: float
-
-
-class NearDuplicateOut(BaseModel):
-    """Two intents that are nearly one."""
-
-    first: str
-    second: str
-    confusion: float
-    similarity: float
-
-
-class LabelUseOut(BaseModel):
+class LabelUse(BaseModel):
     """A label that a text has."""
 
     line: int
     label: str
 
 
-class LabelConflictOut(BaseModel):
+def _with_names(uses: Sequence[tuple[int, str]]) -> list[LabelUse]:
+    return [LabelUse(line=line, label=label) for line, label in uses]
+
+
+class LabelConflict(FromAttributes):
     """A text with several labels."""
 
     text: str
-    uses: list[LabelUseOut]
+    uses: Annotated[list[LabelUse], BeforeValidator(_with_names)]
 
 
-class CheckOut(BaseModel):
+class CheckOut(FromAttributes):
     """What known data should be looked at for."""
 
     utterances: int
     intents: int
-    label_errors: list[LabelErrorOut]
-    near_duplicates: list[NearDuplicateOut]
-    conflicts: list[LabelConflictOut]
-    few_examples: dict[str, int] = Field(description="Intents with few examples, and how many they have")
-    misspelt: dict[str, str] = Field(description="Labels that are likely misspelt, and the label that is likely meant")
-
-    @classmethod
-    def of(cls, result: CheckResult) -> Self:
-        """Return the body for a check."""
-        return cls(
-            utterances=result.utterances,
-            intents=result.intents,
-            label_errors=[LabelErrorOut(**asdict(error)) for error in result.label_errors],
-            near_duplicates=[NearDuplicateOut(**asdict(pair)) for pair in result.near_duplicates],
-            conflicts=[
-                LabelConflictOut(text=c.text, uses=[LabelUseOut(line=line, label=label) for line, label in c.uses])
-                for c in result.conflicts
-            ],
-            few_examples=dict(result.few_examples),
-            misspelt=dict(result.misspelt),
-        )
+    label_errors: list[LabelError]
+    near_duplicates: list[NearDuplicate]
+    conflicts: list[LabelConflict]
+    few_examples: Annotated[dict[str, int], BeforeValidator(dict)] = Field(
+        description="Intents with few examples, and how many they have"
+    )
+    misspelt: Annotated[dict[str, str], BeforeValidator(dict)] = Field(
+        description="Labels that are likely misspelt, and the label that is likely meant"
+    )
 
 
-class Health(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Health:
     """Whether the server works."""
 
     status: str
-
-
-def fields_of(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name. Unlike `asdict`, it leaves nested dataclasses as they are."""
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
