@@ -14,8 +14,6 @@ from server import error, says, says_by, serving, slow
 
 import newfound
 from commands import newfound as command
-from newfound.errors import SettingsError
-from newfound.intents.namers import NamerSettings
 from newfound.llm import LanguageModelSettings
 from waiting import until
 
@@ -121,55 +119,6 @@ def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tin
     assert done.returncode == 2
     assert "give the address of an endpoint" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    both = {"llm": LanguageModelSettings("http://localhost:1"), "namer": NamerSettings("http://localhost:2")}
-    with pytest.raises(SettingsError, match="both a language model and a namer"):
-        newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **both)
-
-
-def test_decisions_are_not_recorded_if_the_model_for_the_refit_cannot_work(saved, tmp_path):
-    model = shutil.copytree(saved, tmp_path / "model")
-    (tmp_path / "decisions.yaml").write_text("- accept: x\n")
-    done = command(
-        *(
-            "review",
-            "apply",
-            model,
-            tmp_path / "decisions.yaml",
-            "--refit",
-            "--out",
-            tmp_path / "y",
-            "--llm",
-            "nowhere",
-        ),
-    )
-    assert done.returncode == 2
-    assert "give the address" in done.stderr
-    assert not (model / "review.sqlite3").exists()
-
-
-def test_a_refit_asks_nothing_and_says_so(endpoint, saved, tiny_folder, tmp_path):
-    model = shutil.copytree(saved, tmp_path / "model")
-    new = new_names(newfound.load(model).model)
-    (tmp_path / "decisions.yaml").write_text(f"- accept: {new[0]}\n")
-    done = command(
-        *("review", "apply", model, tmp_path / "decisions.yaml", "--refit", "--out", tmp_path / "next"),
-        *("--encoder", tiny_folder, "--device", "cpu"),
-        *("--llm", endpoint.url, "--llm-transcript", tmp_path / "asked.jsonl"),
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("a refit asks the language model nothing") == 1
-    assert endpoint.asked == []
-    assert not (tmp_path / "asked.jsonl").exists()
-    assert sorted(i.name for i in newfound.load(tmp_path / "next").model.intents if i.name in new) == sorted(new)
-
-
-def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old-key")
-    namer = NamerSettings(f"{endpoint.url}/v1", "m")
-    result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, namer=namer, **SETTINGS)
-    assert sorted(new_names(result.model)) == ["asked_name_0", "asked_name_1"]
-    assert endpoint.asked[0].key == "Bearer old-key"
-    assert endpoint.asked[0].path == "/v1/chat/completions"
 
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from newfound import defaults
-from newfound.cli.models import start_server
 from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
@@ -17,10 +16,10 @@ from newfound.cli.options import (
     LanguageModelOptions,
     ModelArgument,
     ModelEncoderOption,
-    ServerOptions,
     TuneOption,
 )
 from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.serve import ServerOptions, start_server
 from newfound.cli.show import print_table
 from newfound.errors import DataError, DecisionError, SettingsError
 
@@ -59,7 +58,6 @@ def page(
 def apply(
     model: ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
-    asking: LanguageModelOptions,
     author: Annotated[
         str | None, typer.Option("--author", help="Who decides; by default the author in the file, or you.")
     ] = None,
@@ -88,9 +86,6 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
-    llm = asking.settings()
-    if llm is not None:
-        llm.check()
     author_of_file, taken = _read_decisions(decisions)
     try:
         entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
@@ -105,7 +100,7 @@ def apply(
         from newfound.workflows.refitting import refit as run_workflow
 
         request = RefitRequest(
-            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster, llm=llm
+            model, out, encoder=encoder, effort=effort, tune=tune, device=device, recluster=recluster
         )
         changes = run_workflow(request, reporter=reporter_for_terminal()).changes
         if changes.reclustered:
