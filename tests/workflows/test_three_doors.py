@@ -137,7 +137,7 @@ def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder, b
     with serving.client_of(by_command, tiny_encoder) as client:
         assert client.post("/v1/estimate", json=body).json()["n_new"] == found.n_new
     two_labels = [*known, ("call 030 7654321", "leak")]
-    with pytest.raises(newfound_errors.ConflictingLabels, match="known, masked.*<phone>"):
+    with pytest.raises(newfound_errors.ConflictingLabels, match=r"known, masked.*<phone>"):
         newfound.estimate(tuple(zip(*two_labels, strict=True)), logs, encoder=tiny_encoder, redact=True)
 
 

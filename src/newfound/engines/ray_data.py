@@ -173,7 +173,7 @@ def map_on_ray(
         yield from dataset.iter_rows()
     except ray.exceptions.RayActorError as error:
         raise EngineError(
-            f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work; do the nodes lack memory?",
+            f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work, likely for lack of memory",
             "fewer_workers",
         ) from error
     except ray.exceptions.RayError as error:
