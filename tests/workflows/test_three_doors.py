@@ -136,6 +136,8 @@ def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder, b
     body = {"known": [{"text": t, "label": y} for t, y in known], "logs": logs, "redact": True}
     with serving.client_of(by_command, tiny_encoder) as client:
         assert client.post("/v1/estimate", json=body).json()["n_new"] == found.n_new
+    with pytest.raises(newfound_errors.SettingsError, match="seed=-1 must be a whole number from 0"):
+        newfound.estimate(pairs, logs, encoder=tiny_encoder, seed=-1)
     two_labels = [*known, ("call 030 7654321", "leak")]
     with pytest.raises(newfound_errors.ConflictingLabels, match=r"known, masked.*<phone>"):
         newfound.estimate(tuple(zip(*two_labels, strict=True)), logs, encoder=tiny_encoder, redact=True)

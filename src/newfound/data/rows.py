@@ -222,11 +222,8 @@ def unknown_encoding(name: str) -> DataError:
 
 def _likely_encoding(sample: bytes, tried: str) -> str | None:
     """Return the encoding that lines of a file are most likely in, other than the one that failed; None if unknown."""
-    try:
-        from charset_normalizer import from_bytes
-    except ImportError:  # it is a dependency, but newfound works without it
-        is_fallback = tried != FALLBACK_ENCODING and _fallback_characters(sample) is not None
-        return FALLBACK_ENCODING if is_fallback else None
+    from charset_normalizer import from_bytes
+
     best = from_bytes(sample).best()
     return None if best is None or best.encoding in ("ascii", tried) else str(best.encoding)
 
