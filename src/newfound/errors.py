@@ -1,18 +1,74 @@
 """The exceptions a user can meet.
 
-Each carries the facts, and its message says what is wrong and what can be done about it in words that hold for every
-door. The command line adds the flags to use (`newfound.cli.errors`), the server its status codes.
+An error states the facts and carries keys for what can be done about it. `REMEDIES` has the words for these keys that
+hold in Python and over HTTP alike; the command line has its own, which name its options (`newfound.cli.errors`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+REMEDIES = {
+    "accept": "accept intents in the review",
+    "accept_all": "accept all of them",
+    "accept_some": "accept some first",
+    "address": "check its address",
+    "anew": "start anew",
+    "conflicts": "keep one of them, or have the first label kept, or have such texts dropped",
+    "cpu": "use the CPU",
+    "discover": "discover intents first and save the model there",
+    "encoder": "say where its encoder is",
+    "encoding": "name its encoding",
+    "fewer_workers": "choose fewer workers",
+    "format": "say which format it has",
+    "fp32": "use fp32",
+    "guesses": "include what the model has guessed, with a lower probability",
+    "heads": "train heads only (tune='heads')",
+    "host": "choose another host or port",
+    "known": "give more of them",
+    "label_column": "say which column holds the label",
+    "label_some": "label some utterances of at least two intents",
+    "local": "use 127.0.0.1",
+    "logs_text_column": "say which column of the logs holds the text",
+    "method": "use consensus or kmeans, which need none",
+    "no_header": "say that there is no header line",
+    "other_encoder": "use an encoder of another family",
+    "place": "choose another place",
+    "put_none_aside": "put no utterance aside",
+    "quick": "use effort quick, which leaves the encoder as it is",
+    "repeat": "repeat that fit",
+    "replace": "allow it to be replaced",
+    "resume": "resume it",
+    "text_column": "say which column holds the text",
+    "token": "give a token",
+    "utf8": "save the file as UTF-8",
+    "words": "give logs that hold words",
+    "written": "say where the predictions are to be written",
+}
+"""What can be done about an error, by key. Every interface may have other words for a key."""
+
 
 class NewfoundError(Exception):
-    """Base of every error that newfound raises on purpose."""
+    """Base of every error that newfound raises on purpose.
+
+    Attributes:
+        message: What is wrong.
+        remedies: Keys of what can be done about it, any one of them; see `REMEDIES`.
+    """
+
+    def __init__(self, message: str, *remedies: str) -> None:
+        super().__init__(message)
+        self.message, self.remedies = message, remedies
+
+    def __str__(self) -> str:
+        return self.in_words_of({})
+
+    def in_words_of(self, remedies: Mapping[str, str]) -> str:
+        """Return the message and its remedies in the words of an interface, and in those of `REMEDIES` by default."""
+        words = [remedies.get(key) or REMEDIES[key] for key in self.remedies]
+        return "; ".join([self.message, *([", or ".join(words)] if words else [])])
 
 
 class DataError(NewfoundError):
@@ -24,7 +80,6 @@ class ColumnMissing(DataError):
 
     Attributes:
         role: What the column holds: "text" or "label".
-        in_logs: Whether the file holds the logs, where another file holds the known intents.
     """
 
     def __init__(
@@ -32,29 +87,15 @@ class ColumnMissing(DataError):
         where: str,
         column: str,
         role: str,
-        found: Sequence[str] = (),
+        names: Sequence[str] = (),
         *,
         ambiguous: bool = False,
         may_lack_header: bool = False,
     ) -> None:
-        self.where, self.column, self.role, self.found = where, column, role, tuple(found)
-        self.in_logs = False
-        names = ", ".join(self.found[:8])[:120] or "nothing"
-        problem = f"{names} could each hold the {role}" if ambiguous else f"no column {column!r} (found: {names})"
-        header = ", or that there is no header line" if may_lack_header else ""
-        super().__init__(f"{where}: {problem}; say which column holds the {role}{header}")
-
-
-class HeaderMissing(DataError):
-    """The first line of a table looks like data, not like names of columns."""
-
-    def __init__(self, where: str, found: Sequence[str]) -> None:
-        self.where, self.found = where, tuple(found)
-        shown = ", ".join(repr(name) for name in self.found[:4])[:120]
-        super().__init__(
-            f"{where}: this looks like an utterance, not like column names ({shown}); say that there is no header "
-            "line, or which column holds the text"
-        )
+        self.role = role
+        shown = ", ".join(names[:8])[:120] or "nothing"
+        problem = f"{shown} could each hold the {role}" if ambiguous else f"no column {column!r} (found: {shown})"
+        super().__init__(f"{where}: {problem}", f"{role}_column", *(["no_header"] if may_lack_header else []))
 
 
 class NoKnownIntents(DataError):
@@ -62,9 +103,7 @@ class NoKnownIntents(DataError):
 
     def __init__(self, method: str, found: int) -> None:
         what = "only one known intent" if found == 1 else "no known intents (no utterance has a label)"
-        super().__init__(
-            f"{what}, and {method} needs at least two; give more of them, or use consensus or kmeans, which need none"
-        )
+        super().__init__(f"{what}, and {method} needs at least two", "known", "method")
 
 
 class NothingToFineTuneOn(DataError):
@@ -73,8 +112,9 @@ class NothingToFineTuneOn(DataError):
     def __init__(self, known: int) -> None:
         what = "only one intent is known" if known == 1 else "no intents are known"
         super().__init__(
-            f"{what}, so there is nothing to fine-tune the encoder on; without labels fine-tuning spoils its vectors. "
-            "Use effort quick, which leaves the encoder as it is, or label some utterances of at least two intents"
+            f"{what}, so there is nothing to fine-tune the encoder on; without labels fine-tuning spoils its vectors",
+            "quick",
+            "label_some",
         )
 
 
@@ -83,35 +123,12 @@ class ConflictingLabels(DataError):
 
     Attributes:
         conflicts: The texts, each with its lines and labels (`newfound.data.conflicts.Conflict`).
-        shown: The message without the remedy.
+        shown: The message without the place where all of them are listed.
     """
 
     def __init__(self, shown: str, conflicts: Sequence[Any], listed: Path | None = None) -> None:
         self.shown, self.conflicts = shown, tuple(conflicts)
-        where = "" if listed is None else f" (all: {listed})"
-        super().__init__(f"{shown}{where}; keep one of them, or have the first label kept, or have such texts dropped")
-
-
-class FormatUnknown(DataError):
-    """Neither the caller nor the file's name says which format a file has."""
-
-    def __init__(self, path: str, seen: str, formats: Sequence[str]) -> None:
-        self.path, self.formats = path, tuple(formats)
-        super().__init__(f"{path}: cannot tell the format from {seen}; say which it is (one of {', '.join(formats)})")
-
-
-class FormatMismatch(DataError):
-    """A file is readable, but is not of the format it was read as."""
-
-
-class WrongEncoding(DataError):
-    """A file's bytes are not in the character encoding it was read with."""
-
-    def __init__(self, where: str, byte: int, encoding: str, likely: str | None) -> None:
-        guess = "" if likely is None else f" (likely {likely})"
-        super().__init__(
-            f"{where}: byte 0x{byte:02x} is not {encoding.upper()}; save the file as UTF-8, or name its encoding{guess}"
-        )
+        super().__init__(shown if listed is None else f"{shown} (all: {listed})", "conflicts")
 
 
 class NothingToExport(DataError):
@@ -124,15 +141,12 @@ class NothingToExport(DataError):
     def __init__(self, left_out: int, *, only_accepted: bool = False) -> None:
         self.left_out = left_out
         if left_out:
-            message = (
-                f"nobody has labelled or accepted any of the {left_out:,} utterances; accept intents in the review, or "
-                "include what the model has guessed, with a lower probability"
-            )
+            problem = f"nobody has labelled or accepted any of the {left_out:,} utterances"
+            super().__init__(f"nothing to export: {problem}", "accept", "guesses")
         elif only_accepted:
-            message = "no intent was accepted yet; accept some in the review, or export all of them"
+            super().__init__("nothing to export: no intent was accepted yet; accept some, or export all of them")
         else:
-            message = "no intent that was asked for has an utterance; ask for others"
-        super().__init__(f"nothing to export: {message}")
+            super().__init__("nothing to export: no intent that was asked for has an utterance; ask for others")
 
 
 class SettingsError(NewfoundError):
@@ -140,58 +154,45 @@ class SettingsError(NewfoundError):
 
 
 class TargetExists(SettingsError):
-    """Something is in the place that was to be written.
-
-    Attributes:
-        path: The place.
-        replaceable: Whether it may be replaced if the caller says so.
-    """
+    """Something is in the place that was to be written. It may be replaced if the caller says so, and if it may be."""
 
     def __init__(self, path: Path, reason: str = "exists", *, replaceable: bool = True) -> None:
-        self.path, self.replaceable = path, replaceable
-        remedy = "choose another place, or allow it to be replaced" if replaceable else "choose another place"
-        super().__init__(f"{path} {reason}; {remedy}")
+        super().__init__(f"{path} {reason}", "place", *(["replace"] if replaceable else []))
 
 
 class UnfinishedRun(SettingsError):
     """A folder holds the checkpoints of a fit that was stopped."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        super().__init__(f"{folder} holds an unfinished run; resume it, or start anew")
+        super().__init__(f"{folder} holds an unfinished run", "resume", "anew")
 
 
 class RunMismatch(SettingsError):
     """Checkpoints cannot be resumed: they belong to another fit, or are damaged."""
 
     def __init__(self, folder: Path, reason: str, *, repeatable: bool = False) -> None:
-        self.folder = folder
-        super().__init__(f"{folder}: {reason}; {'repeat that fit, or start anew' if repeatable else 'start anew'}")
+        super().__init__(f"{folder}: {reason}", *(["repeat"] if repeatable else []), "anew")
 
 
 class NoGpu(SettingsError):
     """A GPU was asked for on a machine on which torch sees none."""
 
     def __init__(self) -> None:
-        super().__init__("device='cuda', but torch sees no GPU here; use the CPU")
+        super().__init__("device='cuda', but torch sees no GPU here", "cpu")
 
 
 class NoInt8(SettingsError):
     """int8 was asked for where it cannot be computed: on a GPU, or of an encoder that is to be trained."""
 
     def __init__(self, *, training: bool = False) -> None:
-        super().__init__(
-            "precision='int8' is for a frozen encoder (tune='heads'); training needs fp32"
-            if training
-            else "precision='int8' is for the CPU; choose device='cpu', or fp32"
-        )
+        what = "a frozen encoder, and this one is to be trained" if training else "the CPU"
+        super().__init__(f"precision='int8' is for {what}", "heads" if training else "cpu", "fp32")
 
 
 class MissingExtra(SettingsError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        self.package, self.extra = package, extra
         super().__init__(f"{what} needs {package}; install it with: pip install 'newfound[{extra}]'")
 
 
@@ -200,11 +201,10 @@ class ProcessLost(NewfoundError):
 
     Attributes:
         rank: The number of the process that noticed it, counted from 0.
-        count: How many processes there were.
     """
 
     def __init__(self, rank: int, count: int) -> None:
-        self.rank, self.count = rank, count
+        self.rank = rank
         super().__init__(
             f"one of the {count} processes has ended or does not answer; see its own message, and start all of them "
             "again"
@@ -227,7 +227,6 @@ class OtherWeights(EncoderError):
     """An encoder was found, but it is not the one that was expected: weights, tokenizer or pooling differ."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
         super().__init__(f"encoder {name!r} has other weights, another tokenizer or another pooling than expected")
 
 
@@ -235,11 +234,9 @@ class NotSplittable(EncoderError):
     """An encoder's family has no known layers, so that only heads on its vectors can be trained."""
 
     def __init__(self, family: str, families: Sequence[str]) -> None:
-        self.family = family
-        super().__init__(
-            f"encoders of the family {family!r} cannot be split into trunk and tail; train heads only (tune='heads'), "
-            f"or use an encoder of one of these families: {', '.join(families)}"
-        )
+        others = ", ".join(families)
+        problem = f"encoders of the family {family!r} cannot be split into trunk and tail, only those of {others}"
+        super().__init__(problem, "heads", "other_encoder")
 
 
 class ModelError(NewfoundError):
@@ -250,29 +247,24 @@ class ModelMissing(ModelError):
     """There is no model folder at a path."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        super().__init__(f"{folder}: no such model folder; discover intents first and save the model there")
+        super().__init__(f"{folder}: no such model folder", "discover")
 
 
 class EncoderMismatch(ModelError):
     """The encoder that a model was fitted on is not the one that was found, or was not found at all."""
 
     def __init__(self, folder: Path, reason: str) -> None:
-        self.folder = folder
-        super().__init__(f"{folder}: {reason}; say where its encoder is")
+        super().__init__(f"{folder}: {reason}", "encoder")
 
 
 class Interrupted(NewfoundError):
-    """The user pressed Ctrl-C; what had been reached is kept and can be resumed.
-
-    Attributes:
-        folder: Where the checkpoints are; None if there are none.
-    """
+    """The user pressed Ctrl-C; what had been reached is kept and can be resumed."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder
-        kept = "nothing was reached yet" if folder is None else f"what was reached lies in {folder}"
-        super().__init__(f"stopped; {kept}")
+        if folder is None:
+            super().__init__("stopped; nothing was reached yet")
+        else:
+            super().__init__(f"stopped; what was reached lies in {folder}", "resume")
 
 
 class ExperimentError(NewfoundError):
@@ -287,7 +279,7 @@ class NothingAccepted(DecisionError):
     """Another round was asked for before any new intent was accepted."""
 
     def __init__(self) -> None:
-        super().__init__("no new intent was accepted yet; accept some first, or accept all of them")
+        super().__init__("no new intent was accepted yet", "accept_some", "accept_all")
 
 
 class ConflictError(NewfoundError):

@@ -39,7 +39,7 @@ def test_after_the_training_the_run_can_be_resumed(discover, tmp_path, step):
     assert stopped.returncode == 130
     folder = tmp_path / "m.run"
     assert stopped.stderr.splitlines()[-1] == (
-        f"newfound: stopped; what was reached lies in {folder}: go on with --resume, added to the same command"
+        f"newfound: stopped; what was reached lies in {folder}; add --resume to the same command to go on with it"
     )
     assert not (tmp_path / "m").exists()
     assert discover("--resume").returncode == 0
@@ -48,7 +48,7 @@ def test_after_the_training_the_run_can_be_resumed(discover, tmp_path, step):
 
 
 def test_before_the_training_it_says_that_it_stopped(discover, tmp_path):
-    with mock.patch.object(discovery, "known_and_logs", ctrl_c):
+    with mock.patch.object(discovery, "read_inputs", ctrl_c):
         stopped = discover()
     assert (stopped.returncode, stopped.stderr) == (130, "newfound: stopped\n")
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.data.corpus import FROM_LOGS, Corpus, Origin
+from newfound.data.corpus import FROM_LOGS, Origin
 from newfound.data.sampling import DistinctSample
 from newfound.data.validation import read_combined, read_logs
 from newfound.errors import SettingsError
 from newfound.training.progress import LoggingReporter
 from newfound.workflows.discovery import DiscoverRequest, discover
-from newfound.workflows.sources import DEFAULT_READ_OPTIONS, known_and_logs, sampled
+from newfound.workflows.sources import InputOptions, read_inputs
 
 
 def sample_of(texts, size, seed=0):
@@ -79,22 +79,22 @@ def _write(path, rows):
 
 def test_a_larger_file_goes_into_the_sample(tmp_path):
     path = _write(tmp_path / "logs.csv", [["text"], *([f"utterance number {i % 500}"] for i in range(2_000))])
-    small, large = DistinctSample(100), DistinctSample(5_000)
-    corpus, report = read_logs(path, sample=small)
-    assert (len(corpus), report.rows, small.is_everything) == (100, 2_000, False)
+    corpus, report = read_logs(path, max_logs=100)
+    assert (len(corpus), report.rows) == (100, 2_000)
+    assert report.n_distinct == pytest.approx(500, rel=0.3)
     assert {origin.count for origin in corpus.origins} == {4}
-    assert len(read_logs(path, sample=large)[0]) == 2_000  # a smaller file is read as ever, repeats included
-    assert not large.seen
+    whole, report = read_logs(path, max_logs=5_000)
+    assert len(whole) == 2_000  # a smaller file is read as ever, repeats included
+    assert report.n_distinct is None
 
 
 def test_labelled_rows_of_a_larger_file_all_stay(tmp_path):
     rows = [[f"utterance number {i}", "pay" if i % 10 == 0 else ""] for i in range(1_000)]
     path = _write(tmp_path / "all.csv", [["text", "label"], *rows])
-    sample = DistinctSample(50)
-    corpus, report = read_combined(path, sample=sample)
+    corpus, report = read_combined(path, max_logs=50)
     assert (len(corpus.labelled()), len(corpus.unlabelled()), report.rows) == (100, 50, 1_000)
-    assert sample.seen == 900
-    assert len(read_combined(path, sample=DistinctSample(900))[0]) == 1_000
+    assert report.n_distinct == pytest.approx(900, rel=0.4)
+    assert len(read_combined(path, max_logs=900)[0]) == 1_000
 
 
 @pytest.mark.slow
@@ -104,14 +104,13 @@ def test_memory_does_not_grow_with_the_file(read, tmp_path):
         path = _write(
             tmp_path / f"{rows}.csv", [["text"], *([f"utterance {'of words ' * 20}{i}"] for i in range(rows))]
         )
-        sample = DistinctSample(100)
         tracemalloc.start()
         if read == "logs":
-            read_logs(path, sample=sample)
+            read_logs(path, max_logs=100)
         elif read == "combined":
-            read_combined(path, sample=sample)
+            read_combined(path, max_logs=100)
         else:
-            known_and_logs(None, path, DEFAULT_READ_OPTIONS, DEFAULT_READ_OPTIONS, LoggingReporter(), sample=sample)
+            read_inputs(None, path, InputOptions(max_logs=100), LoggingReporter())
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
@@ -135,7 +134,7 @@ def test_larger_logs_are_sampled_with_a_note_and_smaller_ones_are_not(tiny_encod
     assert len(result.logs) == 20
     assert set(result.logs.texts) < set(logs.texts)
     assert any("random sample of 20" in note for note in told.notes)
-    whole = sampled(Corpus.of(logs.texts), DistinctSample(len(logs)), told)
+    whole = read_inputs(None, logs, InputOptions(max_logs=len(logs)), told).logs
     assert whole.texts == logs.texts
     with pytest.raises(SettingsError, match="max_logs"):
         discover(DiscoverRequest(labelled, logs, max_logs=0, **settings))

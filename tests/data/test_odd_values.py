@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import newfound
+from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_known, read_logs
 from newfound.errors import DataError
 from newfound.workflows.sources import corpus_of
@@ -36,8 +37,8 @@ def test_values_of_a_program_are_checked_too():
 def test_an_encoding_has_several_names(tmp_path, encoding):
     path = tmp_path / "logs.csv"
     path.write_text("text\nhällo\n", encoding="utf-16")
-    assert read_logs(path, encoding=encoding)[0].texts == ("hällo",)
-    assert read_logs(path, encoding="UTF-8")[0].texts == ("hällo",)  # the byte-order mark says what it is
+    assert read_logs(path, ReadOptions(encoding=encoding))[0].texts == ("hällo",)
+    assert read_logs(path, ReadOptions(encoding="UTF-8"))[0].texts == ("hällo",)  # the byte-order mark says what it is
 
 
 @pytest.mark.parametrize("encoding", ["utf-16xx", "no such", "a\0b", "punycode", "hex"])
@@ -45,7 +46,7 @@ def test_what_is_no_encoding_is_one_line(tmp_path, encoding):
     path = tmp_path / "logs.csv"
     path.write_bytes(b"text\nh\xe4llo\n")
     with pytest.raises(DataError, match=r"unknown encoding|not readable|is not"):
-        read_logs(path, encoding=encoding)
+        read_logs(path, ReadOptions(encoding=encoding))
 
 
 @pytest.mark.parametrize("columns", [{"label_column": "1"}, {"text_column": "1", "label_column": "1"}])
@@ -53,7 +54,7 @@ def test_one_column_cannot_be_both(tmp_path, columns):
     path = tmp_path / "known.csv"
     path.write_text("hello there\nhow are you\n")
     with pytest.raises(DataError, match="cannot hold both"):
-        read_known(path, header=False, **columns)
+        read_known(path, ReadOptions(header=False, **columns))
 
 
 def test_a_note_about_a_file_is_said_once(tmp_path):

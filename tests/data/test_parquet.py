@@ -10,13 +10,14 @@ import pytest
 
 from commands import newfound
 from newfound.data import parquet
-from newfound.data.parquet import batches_of, open_dataset, read_parquet_folder
-from newfound.data.rows import Columns
+from newfound.data.parquet import batches_of, open_dataset
+from newfound.data.readers import open_rows
+from newfound.data.rows import ReadOptions
 from newfound.errors import DataError
 
 pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="extra `parquet` not installed")
-TEXTS = Columns(None, None, "ignored")
+TEXTS = ReadOptions()
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def folder(tmp_path):
 
 
 def test_a_folder_is_one_table(folder):
-    rows = list(read_parquet_folder(folder, TEXTS))
+    rows = list(open_rows(folder, TEXTS, "ignored")[0])
     assert [row.line for row in rows] == list(range(1, 61))
     assert [row.text for row in rows[:4]] == ["pay 0 0", "pay 0 1", "pay 0 2", "pay 1 0"]
     dataset = open_dataset(folder, TEXTS)
@@ -67,7 +68,7 @@ def test_damaged_files_are_named(folder, saved):
     end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     path.write_bytes(whole[:4] + b"\xff" * (end - 4) + whole[end:])  # the footer is whole, the data are not
     with pytest.raises(DataError, match=r"part-018\.parquet: a damaged Parquet file"):
-        list(read_parquet_folder(folder, TEXTS))
+        list(open_rows(folder, TEXTS, "ignored")[0])
 
 
 def test_other_types_and_other_columns(folder):
@@ -142,7 +143,7 @@ def test_a_large_row_group_is_not_held_in_memory(tmp_path, monkeypatch):
     pool = pa.default_memory_pool()
     before, peak = pool.bytes_allocated(), 0
     tracemalloc.start()
-    for row in parquet.read_parquet_folder(path.parent, TEXTS):
+    for row in open_rows(path.parent, TEXTS, "ignored")[0]:
         if row.line % 5_000 == 0:
             peak = max(peak, pool.bytes_allocated() - before)
     _, of_python = tracemalloc.get_traced_memory()

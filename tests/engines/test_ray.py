@@ -118,7 +118,7 @@ def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny
     assert done.returncode == 2, done.stderr
     errors = [line for line in done.stderr.splitlines() if line.startswith("newfound: error")]
     assert errors == [
-        "newfound: error: workers of the Ray cluster died 2 times at the same work; if a node has too little memory, "
+        "newfound: error: workers of the Ray cluster died 2 times at the same work, likely for lack of memory; "
         "choose fewer with --workers"
     ]
     assert done.stdout == ""

@@ -14,8 +14,6 @@ from server import error, says, says_by, serving, slow
 
 import newfound
 from commands import newfound as command
-from newfound.errors import SettingsError
-from newfound.intents.namers import NamerSettings
 from newfound.llm import LanguageModelSettings
 from waiting import until
 
@@ -121,18 +119,6 @@ def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tin
     assert done.returncode == 2
     assert "give the address of an endpoint" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    both = {"llm": LanguageModelSettings("http://localhost:1"), "namer": NamerSettings("http://localhost:2")}
-    with pytest.raises(SettingsError, match="both a language model and a namer"):
-        newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **both)
-
-
-def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old-key")
-    namer = NamerSettings(f"{endpoint.url}/v1", "m")
-    result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, namer=namer, **SETTINGS)
-    assert sorted(new_names(result.model)) == ["asked_name_0", "asked_name_1"]
-    assert endpoint.asked[0].key == "Bearer old-key"
-    assert endpoint.asked[0].path == "/v1/chat/completions"
 
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))

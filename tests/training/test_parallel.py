@@ -206,7 +206,7 @@ def files(tmp_path_factory) -> tuple[Path, Path]:
 @pytest.mark.slow
 def test_accelerate_launch_writes_the_folder_of_one_process(encoder_without_dropout, environment, files, tmp_path):
     arguments = ["discover", *files, "--encoder", encoder_without_dropout, "--n-new", "2", "--effort", "standard"]
-    arguments += ["--logs", "novel"]
+    arguments += ["--logs-contain", "novel"]
     arguments = [*map(str, arguments), "--device", "cpu", "--out"]
     launcher = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     launcher += ["--main_process_port", "0", "-m", "newfound"]

@@ -109,7 +109,7 @@ def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
     found = newfound.estimate(files / "known.csv", files / "logs.csv", encoder=str(tiny_folder))
     printed = command("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder).stdout
     assert f"About {found.n_new} new intents; {found.low} to {found.high} in" in printed
-    assert "--logs" not in printed, "the command it prints runs with the same default"
+    assert "--logs-contain" not in printed, "the command it prints runs with the same default"
     body = {
         "known": [{"text": t, "label": y} for t, y in zip(known.texts, known.labels, strict=True)],
         "logs": list(logs.texts),
@@ -117,6 +117,30 @@ def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
     with serving.client_of(by_command, tiny_encoder) as client:
         answer = client.post("/v1/estimate", json=body).json()
     assert answer == {"n_new": found.n_new, "low": found.low, "high": found.high}
+
+
+def test_estimates_mask_as_discovery_does(tmp_path, tiny_folder, tiny_encoder, by_command):
+    known = [("pay bill money", "pay"), ("leak water smell", "leak"), ("call 030 1234567", "pay"), ("pay now", "pay")]
+    logs = [f"call me at 0301234{number}" for number in range(100, 130)]
+    with (tmp_path / "known.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *known])
+    (tmp_path / "logs.txt").write_text("\n".join(logs))
+    options = ("--encoder", tiny_folder, "--redact")
+    printed = command("estimate", tmp_path / "known.csv", tmp_path / "logs.txt", *options)
+    assert printed.returncode == 0, printed.stderr
+    assert "Masked something in 30 of 30 utterances." in printed.stderr
+    assert "30 utterances in the logs, 1 distinct ones" in printed.stderr
+    pairs = tuple(zip(*known, strict=True))
+    found = newfound.estimate(pairs, logs, encoder=tiny_encoder, redact=True)
+    assert found == newfound.estimate(pairs, ["call me at <phone>"] * 30, encoder=tiny_encoder)
+    body = {"known": [{"text": t, "label": y} for t, y in known], "logs": logs, "redact": True}
+    with serving.client_of(by_command, tiny_encoder) as client:
+        assert client.post("/v1/estimate", json=body).json()["n_new"] == found.n_new
+    with pytest.raises(newfound_errors.SettingsError, match="seed=-1 must be a whole number from 0"):
+        newfound.estimate(pairs, logs, encoder=tiny_encoder, seed=-1)
+    two_labels = [*known, ("call 030 7654321", "leak")]
+    with pytest.raises(newfound_errors.ConflictingLabels, match=r"known, masked.*<phone>"):
+        newfound.estimate(tuple(zip(*two_labels, strict=True)), logs, encoder=tiny_encoder, redact=True)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 import newfound as library
 from commands import newfound
 from newfound.data.parquet import open_dataset
-from newfound.data.rows import Columns
+from newfound.data.rows import ReadOptions
 from newfound.engines import parts
 from newfound.engines.predictor import PredictorSettings
 from newfound.errors import DataError, EngineError, ModelError, OutputError, SettingsError, TargetExists
@@ -364,7 +364,7 @@ class FailingDisk(io.RawIOBase):
 @pytest.mark.parametrize("out", ["out.csv", "out/"])
 def test_an_input_that_fails_in_the_middle_is_not_called_an_output(tmp_path, monkeypatch, out):
     monkeypatch.setattr("newfound.workflows.prediction.opened_predictor", lambda *_: OneIntent())
-    monkeypatch.setattr("newfound.data.readers._opened", lambda path: io.BufferedReader(FailingDisk()))
+    monkeypatch.setattr("newfound.data.readers._open", lambda path: io.BufferedReader(FailingDisk()))
     with pytest.raises(DataError, match=r"^logs\.txt: cannot be read \(Input/output error\)$"):
         library.write_predictions(OneIntent(), "logs.txt", out=f"{tmp_path}/{out}")
     assert names_in(tmp_path) == []
@@ -381,7 +381,7 @@ def test_a_model_that_cannot_be_read_is_not_called_an_output(saved, table, tmp_p
     assert str(raised.value) == message
     assert names_in(tmp_path) == ["logs.parquet"]
     job = parts.PartJob(tmp_path, "csv", "text", ("text",), PredictorSettings())
-    (planned,) = parts.plan_parts(open_dataset(table, Columns("text", None, "ignored")))
+    (planned,) = parts.plan_parts(open_dataset(table, ReadOptions("text")))
     assert parts.PartPredictor(saved, job)(planned).error == message  # as a worker of a cluster says it
 
 

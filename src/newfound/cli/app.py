@@ -9,8 +9,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import bench, check, data, discover, models, review
+from newfound.cli import bench, check, data, discover, estimate, models, review, serve
 from newfound.cli.errors import message_with_flags
+from newfound.cli.option_groups import with_option_groups
 from newfound.cli.output import forget_output
 from newfound.cli.processes import (
     check_processes,
@@ -49,9 +50,20 @@ def _options(
     pass
 
 
-check.add_to(app)
-discover.add_to(app)
-models.add_to(app)
+for command in (
+    check.check,
+    discover.demo,
+    discover.discover,
+    estimate.estimate,
+    discover.update,
+    models.predict,
+    models.evaluate,
+    models.inspect,
+    models.report,
+    models.export,
+    serve.serve,
+):
+    app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")

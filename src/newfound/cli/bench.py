@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 import typer
 
+from newfound import defaults
 from newfound.cli.option_groups import with_option_groups
-from newfound.cli.options import CellOptions
+from newfound.cli.options import DeviceOption, EncoderOption, TuneOption
 from newfound.cli.parsing import one_of, parts, whole_numbers
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table
@@ -19,6 +21,31 @@ if TYPE_CHECKING:
     from newfound.bench.plots import Projection
 
 app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
+RESULTS = Path("benchmarks/results")
+
+
+@dataclass(frozen=True, slots=True)
+class CellOptions:
+    """Which runs of an experiment are meant, and where their results are."""
+
+    PANEL: ClassVar = "Which runs"
+    methods: Annotated[
+        str, typer.Option("--methods", help="Methods, separated by commas; by default those of the experiment.")
+    ] = ""
+    benchmarks: Annotated[
+        str, typer.Option("--benchmarks", help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")
+    ] = ""
+    ratios: Annotated[
+        str, typer.Option("--ratios", help="Shares of new intents in percent, separated by commas: 20, 40, 60.")
+    ] = ""
+    splits: Annotated[str, typer.Option("--splits", help="Splits, separated by commas: 1, 2, 3.")] = ""
+    seeds: Annotated[str, typer.Option("--seeds", help="Seeds, separated by commas.")] = ""
+    encoder: EncoderOption = defaults.ENCODER
+    tune: TuneOption = defaults.TUNE
+    device: DeviceOption = defaults.DEVICE
+    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS
+
+
 NameArgument = Annotated[str, typer.Argument(help="An experiment: `newfound bench list` names them.")]
 
 

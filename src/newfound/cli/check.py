@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from newfound import defaults
-from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import EncoderOption, FileOptions, SeedOption
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import command_name, print_table
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
 
 ROWS_SHOWN = 15
 MAX_CHARACTERS_SHOWN = 70
-
-
-def add_to(app: typer.Typer) -> None:
-    """Register the command of this module."""
-    app.command()(with_option_groups(check))
 
 
 def check(

@@ -1,55 +1,100 @@
-"""The commands that fit models: demo, discover, estimate, update."""
+"""The commands that fit models: demo, discover, update."""
 
 from __future__ import annotations
 
-import shlex
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from newfound import defaults
-from newfound.cli import parsing
-from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     ConflictsOption,
+    DeviceOption,
+    EffortOption,
     EncoderOption,
     EngineOptions,
     FileOptions,
-    FitOptions,
-    FolderOptions,
-    ForceOption,
     KnownArgument,
     LanguageModelOptions,
     LogOptions,
     LogsArgument,
     LogsFileOptions,
-    LogsHoldOption,
     MaxLogsOption,
     MethodOption,
     ModelEncoderOption,
-    ModelOutOption,
-    NamerOptions,
-    NoIntentOption,
-    NumberOfNewOption,
+    PrecisionOption,
     RedactOption,
-    RunOptions,
     SeedOption,
+    TuneOption,
 )
 from newfound.cli.output import quiet_output
-from newfound.cli.parsing import one_of, precision_named, whole_number_or_auto
+from newfound.cli.parsing import (
+    conflict_policy,
+    logs_contain,
+    precision_named,
+    share_without_intent,
+    whole_number_or_auto,
+)
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
-from newfound.defaults import Conflicts, LogsHold
 
-if TYPE_CHECKING:
-    from newfound.algorithms.estimation import Strategy
+NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
+NoIntentOption = Annotated[
+    str,
+    typer.Option(
+        "--no-intent", help="Utterances of the logs that are to have no intent: auto, a share such as 10%, or none."
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
+ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the commands of this module."""
-    for command in (demo, discover, estimate, update):
-        app.command()(with_option_groups(command))
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """How a model is fitted."""
+
+    PANEL: ClassVar = "Fitting"
+    effort: EffortOption = defaults.EFFORT
+    tune: TuneOption = defaults.TUNE
+    device: DeviceOption = defaults.DEVICE
+    seed: SeedOption = defaults.SEED
+    precision: PrecisionOption = defaults.PRECISION
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        return {**asdict(self), "precision": precision_named(self.precision)}
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run can be resumed or repeated."""
+
+    PANEL: ClassVar = "Repeating and resuming"
+    force: ForceOption = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
+    checkpoint_seconds: Annotated[
+        float, typer.Option("--checkpoint-seconds", help="The minimum time between two checkpoints, in seconds.")
+    ] = defaults.CHECKPOINT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class FolderOptions:
+    """What a model folder contains besides the model."""
+
+    PANEL: ClassVar = "The model folder"
+    with_encoder: Annotated[bool, typer.Option("--with-encoder", help="Copy the encoder into the model folder.")] = (
+        False
+    )
+    keep_utterances: Annotated[
+        bool,
+        typer.Option(
+            "--keep-utterances/--no-keep-utterances",
+            help="Store utterances in the model folder. Review, export and update need them. Without them, only the "
+            "intents' names and keywords are stored.",
+        ),
+    ] = True
 
 
 def demo(
@@ -80,7 +125,7 @@ def demo(
         # The demo's logs hold new intents only, as in the paper's benchmarks, so that both protocols can score it.
         logs_hold="novel",
         overwrite=force,
-        **_fit_settings(fit),
+        **fit.chosen(),
     )
     result = run(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
@@ -103,13 +148,18 @@ def discover(
     run: RunOptions,
     folder: FolderOptions,
     asking: LanguageModelOptions,
-    naming: NamerOptions,
     engine: EngineOptions,
     out: ModelOutOption,
     logs: LogsArgument = None,
     method: MethodOption = defaults.METHOD,
     n_new: NumberOfNewOption = "auto",
-    holds: LogsHoldOption = None,
+    holds: Annotated[
+        str | None,
+        typer.Option(
+            "--logs-contain",
+            help="mixed: the logs contain known intents too; novel: only new intents, as in the paper.",
+        ),
+    ] = None,
     no_intent: NoIntentOption = "auto",
     encoder: EncoderOption = defaults.ENCODER,
     conflicts: ConflictsOption = defaults.CONFLICTS,
@@ -117,7 +167,6 @@ def discover(
     max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
-    from newfound.intents.namers import NamerSettings
     from newfound.workflows import DiscoverRequest
     from newfound.workflows.discovery import discover as run_workflow
 
@@ -127,15 +176,14 @@ def discover(
         out,
         method=method,
         n_new=whole_number_or_auto(n_new, "--n-new"),
-        logs_hold=None if holds is None else _logs_hold(holds),
-        no_intent=parsing.no_intent(no_intent),
+        logs_hold=None if holds is None else logs_contain(holds),
+        no_intent=share_without_intent(no_intent),
         encoder=encoder,
         read=files.reading(),
         read_logs=logs_file.reading(files),
-        conflicts=_conflicts(conflicts),
+        conflicts=conflict_policy(conflicts),
         redact=mask,
         llm=asking.settings(),
-        namer=None if naming.namer is None else NamerSettings(naming.namer, naming.namer_model),
         overwrite=run.force,
         resume=run.resume,
         checkpoint_seconds=run.checkpoint_seconds,
@@ -143,68 +191,13 @@ def discover(
         keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
         **engine.chosen(),
-        **_fit_settings(fit),
+        **fit.chosen(),
     )
     with quiet_output(request.engine == "ray"):
         result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])
-
-
-def estimate(
-    known: KnownArgument,
-    files: FileOptions,
-    logs_file: LogsFileOptions,
-    logs: LogsArgument = None,
-    strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy",
-            help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.",
-        ),
-    ] = "auto",
-    holds: Annotated[
-        str, typer.Option("--logs", help="mixed: the logs hold known intents too; novel: new intents only.")
-    ] = defaults.LOGS_HOLD,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write estimate.json and estimate.png to this folder.")
-    ] = None,
-    encoder: EncoderOption = defaults.ENCODER,
-    seed: SeedOption = defaults.SEED,
-    conflicts: ConflictsOption = defaults.CONFLICTS,
-    max_logs: MaxLogsOption = defaults.MAX_LOGS,
-) -> None:
-    """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    chosen = cast("Strategy", one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution"))
-    logs_hold = _logs_hold(holds)
-    from newfound.workflows import EstimateRequest
-    from newfound.workflows.estimation import estimate as run_workflow
-
-    request = EstimateRequest(
-        known,
-        logs,
-        strategy=chosen,
-        logs_hold=logs_hold,
-        encoder=encoder,
-        seed=seed,
-        read=files.reading(),
-        read_logs=logs_file.reading(files),
-        conflicts=_conflicts(conflicts),
-        max_logs=max_logs,
-    )
-    result = run_workflow(request, reporter=reporter_for_terminal())
-    print(
-        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases "
-        f"(strategy {result.strategy})."
-    )
-    if out is not None:
-        from newfound.report.figures import draw_estimate
-
-        print(f"Written: {', '.join(map(str, draw_estimate(result, out)))}")
-    logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs {holds}"
-    given = shlex.join(str(path) for path in (known, logs) if path is not None)
-    print(f"Next: newfound discover {given} --n-new {result.n_new}{logs_option} --out MODEL")
 
 
 def update(
@@ -233,7 +226,7 @@ def update(
         logs,
         out,
         n_new=whole_number_or_auto(n_new, "--n-new"),
-        no_intent=parsing.no_intent(no_intent),
+        no_intent=share_without_intent(no_intent),
         accept_all=accept_all,
         encoder=encoder,
         read=files.reading(),
@@ -241,27 +234,9 @@ def update(
         llm=asking.settings(),
         overwrite=force,
         max_logs=max_logs,
-        **_fit_settings(fit),
+        **fit.chosen(),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])
-
-
-def _fit_settings(fit: FitOptions) -> dict[str, Any]:
-    return {
-        "effort": fit.effort,
-        "tune": fit.tune,
-        "device": fit.device,
-        "seed": fit.seed,
-        "precision": precision_named(fit.precision),
-    }
-
-
-def _conflicts(text: str) -> Conflicts:
-    return cast(Conflicts, one_of(text, "--conflicts", "error", "first", "drop"))
-
-
-def _logs_hold(text: str) -> LogsHold:
-    return cast(LogsHold, one_of(text, "--logs", "novel", "mixed"))

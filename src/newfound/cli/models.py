@@ -1,10 +1,10 @@
-"""The commands that use a model: predict, evaluate, inspect, report, export, serve."""
+"""The commands that use a model: predict, evaluate, inspect, report, export."""
 
 from __future__ import annotations
 
 import json
-import logging
 import sys
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,19 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from newfound import defaults
-from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
     EngineOptions,
-    ExportFormatOption,
     FileOptions,
-    LanguageModelOptions,
+    LogOptions,
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
-    PredictFileOptions,
-    ServerOptions,
-    WorkersOption,
+    listed,
 )
 from newfound.cli.output import quiet_output, writing_output
 from newfound.cli.parsing import precision_named, share
@@ -32,13 +28,19 @@ from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_export, print_table, printable
 from newfound.data.readers import READERS
 from newfound.errors import SettingsError
-from newfound.llm.settings import LanguageModelSettings
+from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the commands of this module."""
-    for command in (predict, evaluate, inspect, report, export, serve):
-        app.command()(with_option_groups(command))
+@dataclass(frozen=True, slots=True)
+class PredictFileOptions(LogOptions):
+    """How utterances to be classified are read; `--format` is the format of the predictions."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--input-format", help=f"The file's format: {listed(READERS)}. By default, its extension decides."
+        ),
+    ] = None
 
 
 def predict(
@@ -80,7 +82,7 @@ def predict(
         typer.Option("--fallback", help="The label of texts of no intent, for instance below --threshold."),
     ] = None,
     precision: PrecisionOption = defaults.PRECISION,
-    format: Annotated[
+    written_format: Annotated[
         str | None,
         typer.Option(
             "--format",
@@ -92,9 +94,11 @@ def predict(
     """Classify utterances and print the predictions, by default one JSON line each; review decisions are applied."""
     from newfound.exports.predictions import WRITERS, check_writer
 
-    if format in READERS and format not in WRITERS:
-        raise SettingsError(f"--format {format}: one of {', '.join(WRITERS)}; the file's format is --input-format")
-    check_writer(format or "jsonl")
+    if written_format in READERS and written_format not in WRITERS:
+        raise SettingsError(
+            f"--format {written_format}: one of {', '.join(WRITERS)}; the file's format is --input-format"
+        )
+    check_writer(written_format or "jsonl")
     settings: dict[str, Any] = {
         "model": model,
         "texts": file,
@@ -111,7 +115,7 @@ def predict(
     if out not in (None, "-"):
         from newfound.workflows.writing import WritePredictionsRequest, write_predictions
 
-        request = WritePredictionsRequest(**settings, **chosen, out=out, format=format, overwrite=force)
+        request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
         with quiet_output(chosen["engine"] == "ray"):
             written = write_predictions(request, reporter=reporter_for_terminal())
         files_written = f", {written.files:,} files" if written.files > 1 else ""
@@ -119,7 +123,7 @@ def predict(
     elif chosen["engine"] == "ray":
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     else:
-        _print_predictions(settings, format or "jsonl")
+        _print_predictions(settings, written_format or "jsonl")
 
 
 def _print_predictions(settings: dict[str, Any], format: str) -> None:
@@ -241,7 +245,7 @@ def report(
 
 def export(
     model: ModelArgument,
-    to: ExportFormatOption,
+    to: Annotated[str, typer.Option("--to", help=f"The format: {listed([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
     out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
@@ -292,65 +296,3 @@ def export(
     print_export(result, result.counts, with_guesses=with_guesses)
     for intent, name in result.renamed.items():
         print(f"{printable(intent)} is called {printable(name)} there")
-
-
-def serve(
-    model: ModelArgument,
-    server: ServerOptions,
-    asking: LanguageModelOptions,
-    encoder: ModelEncoderOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
-    workers: WorkersOption = 1,
-) -> None:
-    """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False, workers=workers)
-
-
-def start_server(
-    model: Path,
-    options: ServerOptions,
-    encoder: str | None,
-    *,
-    llm: LanguageModelSettings | None = None,
-    quiet: bool,
-    open_page: bool,
-    workers: int = 1,
-) -> None:
-    """Run the server until it is stopped.
-
-    Args:
-        model: The model folder.
-        options: Where the server listens.
-        encoder: The path of the model's encoder.
-        llm: The language model that jobs may ask.
-        quiet: Do not log requests.
-        open_page: Open the review page in a browser.
-        workers: How many processes answer.
-    """
-    try:
-        from newfound.serve.server import serve as run_server
-    except ModuleNotFoundError as error:
-        raise SettingsError(f"{error.name} is missing; install it with: pip install 'newfound[serve]'") from None
-    from newfound.serve.settings import ServeSettings, read_token
-
-    def announce(message: str) -> None:
-        print(f"{message} (stop with Ctrl-C)", file=sys.stderr, flush=True)
-
-    logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
-    access = logging.StreamHandler(sys.stderr)
-    access.setFormatter(logging.Formatter("%(message)s"))
-    logging.getLogger("newfound.access").addHandler(access)
-    logging.getLogger("newfound.access").setLevel(logging.INFO)
-    logging.getLogger("newfound.access").propagate = False
-    token = None if options.token_file is None else read_token(options.token_file)
-    settings = ServeSettings(
-        host=options.host,
-        port=options.port,
-        token=token,
-        log_requests=not quiet,
-        behind_proxy=options.behind_proxy,
-        llm=llm,
-        precision=precision_named(options.precision),
-        workers=workers,
-    )
-    run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

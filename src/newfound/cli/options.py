@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 import typer
 
 from newfound import defaults
 from newfound.cli.parsing import one_of
 from newfound.data.readers import READERS
+from newfound.data.rows import ReadOptions
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
-from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
 from newfound.llm.settings import ANSWER_TOKENS, BUDGET, LanguageModelSettings
 from newfound.methods.registry import METHODS
 
-if TYPE_CHECKING:
-    from newfound.workflows.sources import ReadOptions
 
-
-def _listed(names: Any, conjunction: str = "or") -> str:
+def listed(names: Any, conjunction: str = "or") -> str:
     """Return names as `a, b or c`."""
     *others, last = map(str, names)
     return f"{', '.join(others)} {conjunction} {last}" if others else last
@@ -36,7 +33,7 @@ KnownArgument = Annotated[
 ]
 LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {_listed(METHODS)}.")]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {listed(METHODS)}.")]
 EncoderOption = Annotated[
     str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
 ]
@@ -49,17 +46,6 @@ EffortOption = Annotated[
         "--effort",
         help="quick (frozen encoder, seconds), standard (fine-tunes it, minutes on a CPU), best (and then in rounds); "
         "auto is standard on a GPU, else quick.",
-    ),
-]
-LogsHoldOption = Annotated[
-    str | None,
-    typer.Option("--logs", help="mixed: the logs contain known intents too; novel: only new intents, as in the paper."),
-]
-NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
-NoIntentOption = Annotated[
-    str,
-    typer.Option(
-        "--no-intent", help="Utterances of the logs that are to have no intent: auto, a share such as 10%, or none."
     ),
 ]
 ModelEncoderOption = Annotated[
@@ -81,11 +67,6 @@ MaxLogsOption = Annotated[
     int,
     typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled."),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
-ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
-ExportFormatOption = Annotated[
-    str, typer.Option("--to", help=f"The format: {_listed([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")
-]
 
 TextColumnOption = Annotated[
     str | None,
@@ -100,7 +81,7 @@ LabelColumnOption = Annotated[
     ),
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help=f"{_listed(READERS)}. By default, the file's extension decides.")
+    str | None, typer.Option("--format", help=f"{listed(READERS)}. By default, the file's extension decides.")
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
 DelimiterOption = Annotated[
@@ -167,38 +148,7 @@ class LogOptions:
 
     def reading(self) -> ReadOptions:
         """Return how the file is read."""
-        from newfound.workflows.sources import ReadOptions
-
         return ReadOptions(**asdict(self))
-
-
-@dataclass(frozen=True, slots=True)
-class PredictFileOptions:
-    """How utterances to be classified are read; `--format` is the format of the predictions."""
-
-    PANEL: ClassVar = "Reading files"
-    text_column: TextColumnOption = defaults.TEXT_COLUMN
-    input_format: Annotated[
-        str | None,
-        typer.Option(
-            "--input-format", help=f"The file's format: {_listed(READERS)}. By default, its extension decides."
-        ),
-    ] = None
-    encoding: EncodingOption = defaults.ENCODING
-    delimiter: DelimiterOption = None
-    header: HeaderOption = None
-
-    def reading(self) -> ReadOptions:
-        """Return how the file is read."""
-        from newfound.workflows.sources import ReadOptions
-
-        return ReadOptions(
-            self.text_column,
-            format=self.input_format,
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-            header=self.header,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +165,6 @@ class FileOptions:
 
     def reading(self) -> ReadOptions:
         """Return how the file is read."""
-        from newfound.workflows.sources import ReadOptions
-
         return ReadOptions(**asdict(self))
 
 
@@ -238,63 +186,6 @@ class LogsFileOptions:
         both = files.reading()
         text_column = self.logs_text_column or both.text_column
         return replace(both, text_column=text_column, format=self.logs_format or both.format)
-
-
-@dataclass(frozen=True, slots=True)
-class FitOptions:
-    """How a model is fitted."""
-
-    PANEL: ClassVar = "Fitting"
-    effort: EffortOption = defaults.EFFORT
-    tune: TuneOption = defaults.TUNE
-    device: DeviceOption = defaults.DEVICE
-    seed: SeedOption = defaults.SEED
-    precision: PrecisionOption = defaults.PRECISION
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a run can be resumed or repeated."""
-
-    PANEL: ClassVar = "Repeating and resuming"
-    force: ForceOption = False
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
-    checkpoint_seconds: Annotated[
-        float, typer.Option("--checkpoint-seconds", help="The minimum time between two checkpoints, in seconds.")
-    ] = defaults.CHECKPOINT_SECONDS
-
-
-@dataclass(frozen=True, slots=True)
-class FolderOptions:
-    """What a model folder contains besides the model."""
-
-    PANEL: ClassVar = "The model folder"
-    with_encoder: Annotated[bool, typer.Option("--with-encoder", help="Copy the encoder into the model folder.")] = (
-        False
-    )
-    keep_utterances: Annotated[
-        bool,
-        typer.Option(
-            "--keep-utterances/--no-keep-utterances",
-            help="Store utterances in the model folder. Review, export and update need them. Without them, only the "
-            "intents' names and keywords are stored.",
-        ),
-    ] = True
-
-
-@dataclass(frozen=True, slots=True)
-class NamerOptions:
-    """Which language model names the new intents."""
-
-    PANEL: ClassVar = "A language model"
-    namer: Annotated[
-        str | None,
-        typer.Option(
-            "--namer",
-            help="The address of an OpenAI-compatible endpoint that names the new intents. Exemplars are sent to it.",
-        ),
-    ] = None
-    namer_model: Annotated[str, typer.Option("--namer-model", help="The model to ask for at --namer.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,56 +225,3 @@ class LanguageModelOptions:
             transcript=self.llm_transcript,
             answer_tokens=self.llm_answer_tokens,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """Where a server listens."""
-
-    PANEL: ClassVar = "The server"
-    host: Annotated[
-        str, typer.Option("--host", help="The address to listen on. Any but 127.0.0.1 needs --token-file.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")
-    ] = 8765
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--token-file",
-            help="A file with the secret token that every request must send, or with one line `name: token` a person.",
-        ),
-    ] = None
-    behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Believe the forwarding headers of a reverse proxy.")
-    ] = False
-    precision: PrecisionOption = defaults.PRECISION
-
-
-WorkersOption = Annotated[
-    int,
-    typer.Option("--workers", min=1, max=256, help="Processes that answer; more than one serve predictions only."),
-]
-RESULTS = Path("benchmarks/results")
-
-
-@dataclass(frozen=True, slots=True)
-class CellOptions:
-    """Which runs of an experiment are meant, and where their results are."""
-
-    PANEL: ClassVar = "Which runs"
-    methods: Annotated[
-        str, typer.Option("--methods", help="Methods, separated by commas; by default those of the experiment.")
-    ] = ""
-    benchmarks: Annotated[
-        str, typer.Option("--benchmarks", help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")
-    ] = ""
-    ratios: Annotated[
-        str, typer.Option("--ratios", help="Shares of new intents in percent, separated by commas: 20, 40, 60.")
-    ] = ""
-    splits: Annotated[str, typer.Option("--splits", help="Splits, separated by commas: 1, 2, 3.")] = ""
-    seeds: Annotated[str, typer.Option("--seeds", help="Seeds, separated by commas.")] = ""
-    encoder: EncoderOption = defaults.ENCODER
-    tune: TuneOption = defaults.TUNE
-    device: DeviceOption = defaults.DEVICE
-    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, cast, get_args
 
-from newfound.defaults import NoIntent, Precision
+from newfound.defaults import Conflicts, LogsHold, NoIntent, Precision
 from newfound.errors import SettingsError
 
 
@@ -29,7 +29,7 @@ def share(text: str, option: str) -> float:
     return value
 
 
-def no_intent(text: str) -> NoIntent:
+def share_without_intent(text: str) -> NoIntent:
     """Parse how many utterances are to have no intent: a share, auto or none."""
     if text in ("auto", "none"):
         return cast(Literal["auto", "none"], text)
@@ -58,6 +58,16 @@ def whole_numbers(text: str, option: str) -> list[int]:
 def precision_named(text: str) -> Precision:
     """Parse a precision."""
     return cast(Precision, one_of(text, "--precision", *get_args(Precision)))
+
+
+def conflict_policy(text: str) -> Conflicts:
+    """Parse what becomes of a text with several labels."""
+    return cast(Conflicts, one_of(text, "--conflicts", *get_args(Conflicts)))
+
+
+def logs_contain(text: str) -> LogsHold:
+    """Parse what the logs contain."""
+    return cast(LogsHold, one_of(text, "--logs-contain", *get_args(LogsHold)))
 
 
 def one_of(value: str, option: str, *choices: str) -> str:

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from newfound import defaults
-from newfound.cli.models import start_server
 from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
@@ -17,10 +16,10 @@ from newfound.cli.options import (
     LanguageModelOptions,
     ModelArgument,
     ModelEncoderOption,
-    ServerOptions,
     TuneOption,
 )
 from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.serve import ServerOptions, start_server
 from newfound.cli.show import print_table
 from newfound.errors import DataError, DecisionError, SettingsError
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from newfound.data.rows import Columns, Source
-from newfound.errors import ColumnMissing, DataError, HeaderMissing
+from newfound.data.rows import Source
+from newfound.errors import ColumnMissing, DataError
 from newfound.text import FILLERS
 
 # In order of preference: a column of an earlier group is taken before those of later groups. Between the first three
@@ -45,28 +45,28 @@ class Found:
     width: int
 
 
-def find_columns(source: Source, where: str, header: Sequence[str], columns: Columns) -> Found:
+def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_data: bool = True) -> Found:
     """Return the positions of the columns that a header names.
 
     Args:
-        source: The file, which is told a column that was found by a name other than text or label.
+        source: The file, whose report is told a column that was found by a name other than text or label.
         where: What an error calls the place of the header.
         header: The names of the columns.
-        columns: Which columns to read.
+        may_be_data: Whether the first line may be data, where the caller does not say that there is a header.
 
     Raises:
-        HeaderMissing: The first line looks like data.
         ColumnMissing: There is no such column.
-        DataError: A column stands there twice.
+        DataError: The first line looks like data, or a column stands there twice.
     """
     names = [name.strip() for name in header]
-    text = _position(source, where, names, columns.text, TEXT_NAMES, "text", columns)
-    if not columns.reads_labels:
+    may_be_data = may_be_data and source.options.header is None
+    text = _position(source, where, names, "text", may_be_data)
+    if not source.reads_labels:
         return Found(text, None, len(names))
     try:
-        label = _position(source, where, names, columns.label, LABEL_NAMES, "label", columns)
+        label = _position(source, where, names, "label", may_be_data)
     except ColumnMissing:
-        if columns.labels == "required" or columns.label is not None:
+        if source.labels == "required" or source.options.label_column is not None:
             raise
         return Found(text, None, len(names))
     if label == text:
@@ -74,39 +74,38 @@ def find_columns(source: Source, where: str, header: Sequence[str], columns: Col
     return Found(text, label, len(names))
 
 
-def _position(
-    source: Source,
-    where: str,
-    names: list[str],
-    wanted: str | None,
-    groups: tuple[tuple[str, ...], ...],
-    role: str,
-    columns: Columns,
-) -> int:
+def find_names(source: Source, where: str, names: Sequence[str]) -> tuple[str, str | None]:
+    """Return the names of the utterance and of the intent in a record with named values; see `find_columns`."""
+    found = find_columns(source, where, names, may_be_data=False)
+    return names[found.text], None if found.label is None else names[found.label]
+
+
+def _position(source: Source, where: str, names: list[str], role: str, may_be_data: bool) -> int:
+    wanted = source.options.text_column if role == "text" else source.options.label_column
+    groups = TEXT_NAMES if role == "text" else LABEL_NAMES
+    is_data = may_be_data and looks_like_data(names) and (role == "text" or wanted is not None)
     if wanted is not None:
-        if wanted not in names:
-            if looks_like_data(names) and columns.header is None:
-                raise HeaderMissing(where, names)
-            raise ColumnMissing(where, wanted, role, names)
-        if names.count(wanted) > 1:
-            raise DataError(f"{where}: the column {wanted!r} stands there twice; rename one of them")
-        return names.index(wanted)
-    plain = [_plain(name) for name in names]
-    for group in _with_compound_names(groups, plain) if role == "text" else groups:
-        positions = [i for i, name in enumerate(plain) if name in group]
-        if len(positions) > 1 and len({plain[i] for i in positions}) == 1:
-            raise DataError(f"{where}: the column {names[positions[0]]!r} stands there twice; rename one of them")
-        if len(positions) > 1:
-            raise ColumnMissing(where, groups[0][0], role, [names[i] for i in positions], ambiguous=True)
-        if positions:
-            if plain[positions[0]] != groups[0][0]:
-                what = "utterances" if role == "text" else "intents"
-                source.note(f"the {what} are read from the column {names[positions[0]]!r}")
-            return positions[0]
-    if role == "text" and looks_like_data(names) and columns.header is None:
-        raise HeaderMissing(where, names)
-    may_lack_header = role == "text" and columns.header is None
-    raise ColumnMissing(where, groups[0][0], role, names, may_lack_header=may_lack_header)
+        positions = [i for i, name in enumerate(names) if name == wanted]
+    else:
+        plain = [_plain(name) for name in names]
+        preferred = _with_compound_names(groups, plain) if role == "text" else groups
+        matches = ([i for i, name in enumerate(plain) if name in group] for group in preferred)
+        positions = next(filter(None, matches), [])
+    if not positions and is_data:
+        shown = ", ".join(repr(name) for name in names[:4])[:120]
+        problem = f"this looks like an utterance, not like column names ({shown})"
+        raise DataError(f"{where}: {problem}", "no_header", "text_column")
+    if not positions:
+        may_lack_header = role == "text" and may_be_data and wanted is None
+        raise ColumnMissing(where, wanted or groups[0][0], role, names, may_lack_header=may_lack_header)
+    if len({_plain(names[i]) for i in positions}) > 1:
+        raise ColumnMissing(where, groups[0][0], role, [names[i] for i in positions], ambiguous=True)
+    if len(positions) > 1:
+        raise DataError(f"{where}: the column {names[positions[0]]!r} stands there twice; rename one of them")
+    if wanted is None and plain[positions[0]] != groups[0][0]:
+        what = "utterances" if role == "text" else "intents"
+        source.report.note(f"the {what} are read from the column {names[positions[0]]!r}")
+    return positions[0]
 
 
 def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -126,19 +125,19 @@ def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[st
     return (*groups[:-1], of_customers, tuple(name for name in compounds if name not in of_customers), groups[-1])
 
 
-def has_text_column(header: Sequence[str], columns: Columns) -> bool:
+def has_text_column(header: Sequence[str], wanted: str | None) -> bool:
     """Return whether a line is a header that names the column of the utterances."""
-    if columns.text is not None:
-        return columns.text in [name.strip() for name in header]
+    if wanted is not None:
+        return wanted in [name.strip() for name in header]
     plain = [_plain(name) for name in header]
     groups = _with_compound_names(TEXT_NAMES, plain)
     return not looks_like_data(header) and any(name in group for group in groups for name in plain)
 
 
-def has_label_column(header: Sequence[str], columns: Columns) -> bool:
+def has_label_column(header: Sequence[str], wanted: str | None) -> bool:
     """Return whether a header names the column of the intents."""
-    if columns.label is not None:
-        return columns.label in [name.strip() for name in header]
+    if wanted is not None:
+        return wanted in [name.strip() for name in header]
     return any(_plain(name) in group for group in LABEL_NAMES for name in header)
 
 
@@ -156,41 +155,41 @@ def _is_no_name(name: str) -> bool:
     )
 
 
-def columns_by_position(source: Source, rows: Sequence[Sequence[str]], columns: Columns) -> Found:
+def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Found:
     """Return the columns of a table without a header.
 
     A column is named by its position. If the caller names none, the only column holds the texts; of two columns, the
     one with more words does.
 
     Args:
-        source: The file, which is told which columns were taken.
+        source: The file, whose report is told which columns were taken.
         rows: The first rows.
-        columns: Which columns to read.
     """
     width = len(rows[0])
-    text = None if columns.text is None else _numbered(source, columns.text, width, "text")
-    label = None if columns.label is None else _numbered(source, columns.label, width, "label")
     names = [str(i) for i in range(1, width + 1)]
+    text = _numbered(source, source.options.text_column, names, "text")
+    label = _numbered(source, source.options.label_column, names, "label")
     if label is not None and (text == label or width < 2):
         raise DataError(f"{source.name}: column {label + 1} cannot hold both the utterances and the intents")
+    if text is None and width > 2:
+        raise ColumnMissing(f"{source.name}, line 1", "text", "text", names)
     if text is None:
         text = _wordiest(rows, [i for i in range(width) if i != label])
-        if width > 2:
-            raise ColumnMissing(f"{source.name}, line 1", "text", "text", names)
-    if not columns.reads_labels:
+    if not source.reads_labels:
         return Found(text, None, width)
     if label is None and width == 2:
         label = 1 - text
-    if label is None and columns.labels == "required":
+    if label is None and source.labels == "required":
         raise ColumnMissing(f"{source.name}, line 1", "label", "label", names)
-    which = f"column {text + 1} holds the utterances"
-    source.note(f"without a header line, {which}" + ("" if label is None else f" and column {label + 1} the intents"))
+    intents = "" if label is None else f" and column {label + 1} the intents"
+    source.report.note(f"without a header line, column {text + 1} holds the utterances{intents}")
     return Found(text, label, width)
 
 
-def _numbered(source: Source, column: str, width: int, role: str) -> int:
-    if not column.isdecimal() or not 1 <= int(column) <= width:
-        names = [str(i) for i in range(1, width + 1)]
+def _numbered(source: Source, column: str | None, names: list[str], role: str) -> int | None:
+    if column is None:
+        return None
+    if not column.isdecimal() or str(int(column)) not in names:
         raise ColumnMissing(f"{source.name}, without a header line", column, role, names)
     return int(column) - 1
 

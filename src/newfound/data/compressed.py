@@ -19,8 +19,8 @@ GZIP_START = b"\x1f\x8b"
 class _LimitedGzip(io.RawIOBase):
     """The content of a gzip file; reading more than the limit is an error."""
 
-    def __init__(self, name: str, stream: BinaryIO, max_bytes: int) -> None:
-        self._name, self._max_bytes = name, max_bytes
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self._name = name
         self._can_seek = stream.seekable()
         self._gzip = gzip.GzipFile(fileobj=stream)
 
@@ -35,10 +35,9 @@ class _LimitedGzip(io.RawIOBase):
             data = self._gzip.read(memoryview(buffer).nbytes)
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self._name}: damaged gzip file ({error}); compress it again") from None
-        if self._gzip.tell() > self._max_bytes:
-            raise DataError(
-                f"{self._name}: unpacks to more than {self._max_bytes // 2**20:,} MiB; unpack it first if this is right"
-            )
+        if self._gzip.tell() > MAX_UNPACKED_BYTES:
+            limit = f"{MAX_UNPACKED_BYTES // 2**20:,} MiB"
+            raise DataError(f"{self._name}: unpacks to more than {limit}; unpack it first if this is right")
         memoryview(buffer)[: len(data)] = data
         return len(data)
 
@@ -49,12 +48,11 @@ class _LimitedGzip(io.RawIOBase):
         return self._gzip.tell()
 
 
-def unpacked(name: str, stream: BinaryIO, max_bytes: int | None = None) -> io.BufferedReader:
+def unpacked(name: str, stream: BinaryIO) -> io.BufferedReader:
     """Return the content of a gzip file as a stream.
 
     Args:
         name: What errors call the file.
         stream: The compressed file.
-        max_bytes: How much may be unpacked; `MAX_UNPACKED_BYTES` by default.
     """
-    return io.BufferedReader(_LimitedGzip(name, stream, MAX_UNPACKED_BYTES if max_bytes is None else max_bytes))
+    return io.BufferedReader(_LimitedGzip(name, stream))

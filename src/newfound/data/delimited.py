@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, dropwhile, islice
 
 from newfound.data.columns import Found, columns_by_position, find_columns, has_label_column, has_text_column
-from newfound.data.rows import Columns, Row, Source
+from newfound.data.rows import Row, Source
 from newfound.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")  # that are detected, the most common first
@@ -20,38 +20,35 @@ DELIMITER_LINE = re.compile('"?sep=(.)"?', re.IGNORECASE)  # as Excel writes it 
 MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
 
 
-def read_csv(source: Source, columns: Columns) -> Iterator[Row]:
+def read_csv(source: Source) -> Iterator[Row]:
     """Read a table whose delimiter is a comma, or is found out."""
-    return read_delimited(source, columns, source.lines())
+    return read_delimited(source, source.lines())
 
 
-def read_tsv(source: Source, columns: Columns) -> Iterator[Row]:
+def read_tsv(source: Source) -> Iterator[Row]:
     """Read tab-separated values."""
-    return read_delimited(source, columns, source.lines(), "\t")
+    return read_delimited(source, source.lines(), "\t")
 
 
-def read_delimited(
-    source: Source, columns: Columns, lines: Iterator[str], delimiter: str | None = None
-) -> Iterator[Row]:
+def read_delimited(source: Source, lines: Iterator[str], delimiter: str | None = None) -> Iterator[Row]:
     """Read a table.
 
     Args:
         source: The file.
-        columns: Which columns to read.
         lines: Its lines; the file itself cannot be read twice.
         delimiter: What separates its fields, unless the source says otherwise; None finds it out.
     """
     csv.field_size_limit(MAX_CSV_FIELD_CHARACTERS)
     start: list[str] = []
-    delimiter = source.delimiter or delimiter
+    delimiter = source.options.delimiter or delimiter
     if delimiter is None:
         start = list(islice(lines, 1))
-        delimiter = _delimiter_of_header(start, columns)
+        delimiter = _delimiter_of_header(start, source)
         if delimiter is None:
             more, lines = _look_ahead(lines)
             start += more
-            delimiter = detect_delimiter(start, columns)
-    yield from _rows(source, columns, chain(start, lines), delimiter)
+            delimiter = _detect_delimiter(start, source)
+    yield from _rows(source, chain(start, lines), delimiter)
 
 
 def _look_ahead(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
@@ -70,18 +67,18 @@ def _raising(error: DataError) -> Iterator[str]:
     yield
 
 
-def _rows(source: Source, columns: Columns, lines: Iterator[str], delimiter: str) -> Iterator[Row]:
+def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]:
     # csv needs the line ends, because a quoted field may contain one.
     reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
-        first = [] if columns.header is not False else list(islice(reader, LINES_TO_LOOK_AT))
+        first = [] if source.options.header is not False else list(islice(reader, LINES_TO_LOOK_AT))
         # Without a header the first rows are looked at, and their lines counted, before they are yielded.
-        found, rows = _start_of_table(source, columns, reader, first)
+        found, rows = _start_of_table(source, reader, first)
         for line, fields in rows:
             if not fields or (len(fields) > 1 and not any(fields)):
                 continue  # spreadsheet programs write rows of nothing but delimiters
             if len(fields) != found.width:
-                start = "first row" if columns.header is False else "header"
+                start = "first row" if source.options.header is False else "header"
                 raise DataError(
                     f"{source.name}, line {line}: {len(fields)} fields where the {start} has {found.width}; "
                     "put quotes around a text that contains the delimiter"
@@ -93,21 +90,21 @@ def _rows(source: Source, columns: Columns, lines: Iterator[str], delimiter: str
 
 
 def _start_of_table(
-    source: Source, columns: Columns, reader: Iterator[list[str]], first: Sequence[list[str]]
+    source: Source, reader: Iterator[list[str]], first: Sequence[list[str]]
 ) -> tuple[Found, Iterator[tuple[int, list[str]]]]:
     """Return the columns, and the numbered rows after the header."""
-    if columns.header is False:
+    if source.options.header is False:
         filled = [fields for fields in first if fields]
         if not filled:
             raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
-        return columns_by_position(source, filled, columns), _numbered(first, reader)
+        return columns_by_position(source, filled), _numbered(first, reader)
     header = next(reader, None)
     while header is not None and _is_before_header(header):
         header = next(reader, None)
     if header is None:
         raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
     where = f"{source.name}, line {_line_of(reader)}"
-    return find_columns(source, where, header, columns), _numbered((), reader)
+    return find_columns(source, where, header), _numbered((), reader)
 
 
 def _is_before_header(fields: Sequence[str]) -> bool:
@@ -132,45 +129,42 @@ def _line_of(reader: Iterator[list[str]]) -> int:
     return line
 
 
-def _delimiter_of_header(start: Sequence[str], columns: Columns) -> str | None:
+def _delimiter_of_header(start: Sequence[str], source: Source) -> str | None:
     """Return the delimiter with which the first line names the columns; None if that does not decide it."""
-    if columns.header is False:
+    if source.options.header is False:
         return None
-    named = [d for d in DELIMITERS if len(fields := _fields(start, d)) > 1 and has_text_column(fields, columns)]
-    if columns.reads_labels:
-        named = [d for d in named if has_label_column(_fields(start, d), columns)] or named
+    text, label = source.options.text_column, source.options.label_column
+    named = [d for d in DELIMITERS if len(fields := _fields(start, d)) > 1 and has_text_column(fields, text)]
+    if source.reads_labels:
+        named = [d for d in named if has_label_column(_fields(start, d), label)] or named
     return named[0] if len(named) == 1 else None
 
 
-def detect_delimiter(lines: Sequence[str], columns: Columns) -> str:
+def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
     """Return what separates the fields of a table.
 
     The header decides if it names the columns with one delimiter only. Otherwise that delimiter is taken with which
     all rows have as many fields as the header, two or more; so a comma in some of the texts does not mislead. If there
     is none, the table has one column, unless its rows are alike in another number of fields: then the header lacks a
     name, which reading with that delimiter shows.
-
-    Args:
-        lines: The first lines.
-        columns: Which columns to read.
     """
     filled = list(dropwhile(lambda line: not line.strip(), lines))
     declared = DELIMITER_LINE.fullmatch(filled[0].strip()) if filled else None
     if declared:
         return declared.group(1)
-    by_header = _delimiter_of_header(filled[:1], columns)
+    by_header = _delimiter_of_header(filled[:1], source)
     if by_header is not None:
         return by_header
     widths = {d: [len(fields) for fields in _parsed(filled, d)] for d in DELIMITERS}
     regular = [d for d, counts in widths.items() if counts and len(set(counts)) == 1 and counts[0] > 1]
     for delimiter in regular:
-        if has_text_column(_fields(filled, delimiter), columns):
+        if has_text_column(_fields(filled, delimiter), source.options.text_column):
             return delimiter
     unnamed = [
         d for d, counts in widths.items() if len(counts) > MIN_ROWS_ALIKE and len(set(counts[1:])) == 1 < counts[1]
     ]
     several = [d for d, counts in widths.items() if counts and counts[0] > 1]
-    if columns.header is False and not columns.reads_labels:
+    if source.options.header is False and not source.reads_labels:
         return next(iter(regular), NO_DELIMITER)
     return next(chain(regular, several, unnamed), NO_DELIMITER)
 

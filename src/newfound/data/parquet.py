@@ -7,14 +7,14 @@ missing in the 900th file is noticed at once and not after hours.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from newfound.data.columns import find_columns
-from newfound.data.rows import Columns, Row, Source, row_of_mapping
+from newfound.data.columns import find_names
+from newfound.data.rows import LabelUse, ReadOptions, ReadReport, Row, Source, row_of_record
 from newfound.errors import DataError
 
 ENDINGS = (".parquet", ".pq")
@@ -44,14 +44,18 @@ class ParquetDataset:
     Attributes:
         path: The file, or the folder of the files.
         files: The files, in the order of their names.
-        columns: Which columns to read, by their names in the files.
+        text: The name of the column of the utterances.
+        label: The name of the column of the intents; None if they are not read.
         schema: The schema of the first file (`pyarrow.Schema`).
+        notes: What a user should know about how the files are read.
     """
 
     path: Path
     files: tuple[ParquetPart, ...]
-    columns: Columns
+    text: str
+    label: str | None
     schema: Any
+    notes: tuple[str, ...]
 
     @property
     def rows(self) -> int:
@@ -59,42 +63,42 @@ class ParquetDataset:
         return sum(file.rows for file in self.files)
 
 
-def read_parquet(source: Source, columns: Columns) -> Iterator[Row]:
+def read_parquet(source: Source) -> Iterator[Row]:
     """Read a Parquet file; the line of a row is its number in the file."""
     if not source.stream.seekable():
         raise DataError(f"{source.name}: Parquet cannot be read from a pipe; give the file itself")
     with _opened(source.name, source.stream) as file:
-        named = _named_columns(source, list(file.schema_arrow.names), columns)
-        yield from _rows(source.name, file, named)
+        yield from _rows(source, file, *find_names(source, f"{source.name}, line 1", file.schema_arrow.names))
 
 
-def read_parquet_folder(folder: Path, columns: Columns, on_note: Callable[[str], None] | None = None) -> Iterator[Row]:
+def read_parquet_folder(folder: Path, source: Source) -> Iterator[Row]:
     """Read a folder of Parquet files as one table; the line of a row is its number in the table.
 
     Args:
         folder: The folder.
-        columns: Which columns to read.
-        on_note: Is called with what a user should know about how the files were read.
+        source: How it is read; its report is told what a user should know about that, and its stream is not used.
     """
-    dataset = open_dataset(folder, columns, on_note)
+    dataset = open_dataset(folder, source.options, source.labels)
+    source.report.notes.extend(dataset.notes)
     before = 0
     for part in dataset.files:
         with _stream_of(part.path) as stream, _opened(str(part.path), stream) as file:
-            for row in _rows(str(part.path), file, dataset.columns):
+            of_part = replace(source, report=ReadReport(str(part.path)))
+            for row in _rows(of_part, file, dataset.text, dataset.label):
                 yield replace(row, line=before + row.line)
         before += part.rows
 
 
 def open_dataset(
-    path: Path, columns: Columns, on_note: Callable[[str], None] | None = None, *, same_columns: bool = False
+    path: Path, options: ReadOptions, labels: LabelUse = "ignored", *, same_columns: bool = False
 ) -> ParquetDataset:
     """Return the files of a dataset after a look at the footer of each.
 
     Args:
         path: A Parquet file, or a folder of them, in folders of its own or not. Names that start with a dot or an
             underscore are left out, as those of manifests do.
-        columns: Which columns to read.
-        on_note: Is called with what a user should know about how the files are read.
+        options: Which columns to read.
+        labels: Whether labels are read.
         same_columns: Whether all columns must be the same in all files, and not only those that are read.
 
     Raises:
@@ -103,24 +107,25 @@ def open_dataset(
     """
     _pyarrow(str(path))
     paths = [path] if path.is_file() else _files_in(path)
+    schema = _schema_of(paths[0])
+    source = Source(ReadReport(str(paths[0])), io.BytesIO(), options, labels)
+    text, label = find_names(source, f"{paths[0]}, line 1", schema.names)
+    read = [name for name in (text, label) if name is not None]
     parts = []
-    schema: Any = None
-    named = columns
     for file_path in paths:
         with _stream_of(file_path) as stream, _opened(str(file_path), stream) as file:
-            found = file.schema_arrow
-            if schema is None:
-                schema = found
-                source = Source(str(file_path), io.BytesIO(), on_note=on_note)
-                named = _named_columns(source, list(schema.names), columns)
-                read = [name for name in (named.text, named.label) if name is not None]
-            _check_schema(str(file_path), paths[0], schema, found, schema.names if same_columns else read)
+            _check_schema(str(file_path), paths[0], schema, file.schema_arrow, schema.names if same_columns else read)
             if same_columns:
-                _check_no_other_column(str(file_path), paths[0], schema, found)
+                _check_no_other_column(str(file_path), paths[0], schema, file.schema_arrow)
             name = file_path.name if file_path == path else file_path.relative_to(path).as_posix()
             parts.append(ParquetPart(file_path, name, file.metadata.num_rows))
-    _check_text_type(paths[0], schema, str(named.text))
-    return ParquetDataset(path, tuple(parts), named, schema)
+    _check_text_type(paths[0], schema, text)
+    return ParquetDataset(path, tuple(parts), text, label, schema, tuple(source.report.notes))
+
+
+def _schema_of(path: Path) -> Any:
+    with _stream_of(path) as stream, _opened(str(path), stream) as file:
+        return file.schema_arrow
 
 
 def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> Iterator[Any]:
@@ -168,12 +173,6 @@ def _files_in(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _named_columns(source: Source, names: list[str], columns: Columns) -> Columns:
-    """Return the columns with the names that a file has for them."""
-    found = find_columns(source, f"{source.name}, line 1", names, replace(columns, header=True))
-    return replace(columns, text=names[found.text], label=None if found.label is None else names[found.label])
-
-
 def _check_schema(name: str, first: Path, schema: Any, found: Any, columns: list[str]) -> None:
     """Refuse a file that lacks one of the columns of the first file, or has it with another type."""
     for column in columns:
@@ -204,14 +203,14 @@ def _check_text_type(path: Path, schema: Any, column: str) -> None:
         raise DataError(f"{path}: {column!r} is not a string but {type}")
 
 
-def _rows(name: str, file: Any, columns: Columns) -> Iterator[Row]:
-    wanted = [column for column in (columns.text, columns.label) if column is not None]
+def _rows(source: Source, file: Any, text: str, label: str | None) -> Iterator[Row]:
+    wanted = [column for column in (text, label) if column is not None]
     line = 0
-    with _readable(name):
+    with _readable(source.name):
         for batch in file.iter_batches(ROWS_PER_BATCH, columns=wanted):
             for record in batch.to_pylist():
                 line += 1
-                yield row_of_mapping(name, line, record, columns)
+                yield row_of_record(source, line, record, text, label)
 
 
 @contextmanager

@@ -12,35 +12,33 @@ from collections.abc import Iterator
 from typing import Any
 
 from newfound.data.compressed import MAX_UNPACKED_BYTES
-from newfound.data.rows import Columns, Row, Source
-from newfound.errors import DataError, FormatMismatch
+from newfound.data.rows import Row, Source
+from newfound.errors import DataError
 
 
-def read_clu(source: Source, columns: Columns) -> Iterator[Row]:
+def read_clu(source: Source) -> Iterator[Row]:
     """Read a project of Azure's conversational language understanding."""
     utterances = _get(_json(source), source, "assets", "utterances")
-    yield from _rows(source, columns, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
+    yield from _rows(source, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
 
 
-def read_dialogflow_cx(source: Source, columns: Columns) -> Iterator[Row]:
+def read_dialogflow_cx(source: Source) -> Iterator[Row]:
     """Read Intent resources of the Dialogflow CX API."""
     intents = _mappings(_get(_json(source), source, "intents"), source)
-    yield from _rows(
-        source, columns, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases"))
-    )
+    yield from _rows(source, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases")))
 
 
-def read_botpress(source: Source, columns: Columns) -> Iterator[Row]:
+def read_botpress(source: Source) -> Iterator[Row]:
     """Read intents of Botpress's NLU, with the utterances of all languages."""
     pairs = []
     for intent in _mappings(_get(_json(source), source, "intents"), source):
         by_language = intent.get("utterances")
         for texts in by_language.values() if isinstance(by_language, dict) else ():
             pairs += [(text, intent.get("name")) for text in texts if isinstance(texts, list)]
-    yield from _rows(source, columns, iter(pairs))
+    yield from _rows(source, iter(pairs))
 
 
-def read_dialogflow_es(source: Source, columns: Columns) -> Iterator[Row]:
+def read_dialogflow_es(source: Source) -> Iterator[Row]:
     """Read a Dialogflow ES agent that was exported as a zip."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(source.stream.read()))
@@ -62,14 +60,14 @@ def read_dialogflow_es(source: Source, columns: Columns) -> Iterator[Row]:
         pairs += [
             ("".join(part.get("text", "") for part in phrase.get("data", [])), about.get("name")) for phrase in phrases
         ]
-    yield from _rows(source, columns, iter(pairs))
+    yield from _rows(source, iter(pairs))
 
 
-def _rows(source: Source, columns: Columns, pairs: Iterator[tuple[Any, Any]]) -> Iterator[Row]:
+def _rows(source: Source, pairs: Iterator[tuple[Any, Any]]) -> Iterator[Row]:
     for number, (text, label) in enumerate(pairs, 1):
         if not isinstance(text, str) or not isinstance(label, str):
             raise DataError(f"{source.name}: utterance {number} has no text or no intent")
-        yield Row(number, text, label if columns.reads_labels else None)
+        yield Row(number, text, label if source.reads_labels else None)
 
 
 def _phrase(phrase: Any) -> str | None:
@@ -87,7 +85,7 @@ def _json(source: Source) -> Any:
 def _get(value: Any, source: Source, *keys: str) -> Any:
     for key in keys:
         if not isinstance(value, dict) or key not in value:
-            raise FormatMismatch(f"{source.name}: has no {'.'.join(keys)}; is it of another format?")
+            raise DataError(f"{source.name}: has no {'.'.join(keys)}, so that it may be of another format", "format")
         value = value[key]
     return value
 

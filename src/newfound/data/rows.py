@@ -1,18 +1,23 @@
-"""What every reader shares: a row, the columns to read, and an open file with its character encoding."""
+"""What every reader shares: the options, a row, the report, and an open file with its character encoding."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from newfound.errors import ColumnMissing, DataError, WrongEncoding
+from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN
+from newfound.errors import ColumnMissing, DataError
+
+if TYPE_CHECKING:
+    from newfound.data.conflicts import Conflict
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
 LINES_FOR_GUESS = 1_000  # that are looked at to guess an encoding
+MAX_TEXT_LENGTH = 2_000  # characters kept of an utterance; encoders read fewer, and a longer one is likely a file
 MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
 
 LabelUse = Literal["required", "optional", "ignored"]
@@ -35,58 +40,116 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns to read.
+class ReadOptions:
+    """How a file of utterances is read.
 
     Attributes:
-        text: The column of the utterances; None finds it by its name.
-        label: The column of the intents; None finds it by its name.
-        labels: Whether labels are read.
-        header: Whether a table starts with a line of column names; None expects one, and refuses a first line that
-            looks like data. Without one, columns are named by their position: 1, 2 and so on.
+        text_column: The column that holds the utterance; None finds it by its name.
+        label_column: The column that holds the intent; None finds it by its name.
+        format: One of `newfound.data.readers.READERS`; None goes by the file's extension.
+        encoding: The file's character encoding. A file that is not UTF-8 but looks like Windows-1252 is read as such.
+        delimiter: What separates the fields of a table: a character, or tab; None finds it out.
+        header: Whether a table starts with a line of column names. None expects one, and refuses a first line that
+            looks like data; without one, columns are named by their position, from 1.
     """
 
-    text: str | None = None
-    label: str | None = None
-    labels: LabelUse = "required"
+    text_column: str | None = TEXT_COLUMN
+    label_column: str | None = LABEL_COLUMN
+    format: str | None = None
+    encoding: str = ENCODING
+    delimiter: str | None = None
     header: bool | None = None
+
+
+DEFAULT_READ_OPTIONS = ReadOptions()
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """What was unusual but usable in one file; it is complete when all rows were read.
+
+    Attributes:
+        name: What messages call the file.
+        rows: Number of rows read.
+        duplicates: Number of repeats of an earlier text.
+        truncated: Number of texts that were cut, because they are too long.
+        empty: Number of rows without text, which were skipped.
+        recoded: Number of lines that were read as Windows-1252.
+        unlabelled: Number of rows without a label, which were skipped.
+        first_line: The first line of each of the above, by the name of the attribute.
+        n_distinct: About how many distinct utterances the logs have, if only a sample of them was kept.
+        conflicts: Texts with several labels, which were resolved.
+        notes: What a user should know about how the file was read.
+    """
+
+    name: str
+    rows: int = 0
+    duplicates: int = 0
+    truncated: int = 0
+    empty: int = 0
+    recoded: int = 0
+    unlabelled: int = 0
+    first_line: dict[str, int] = field(default_factory=dict)
+    n_distinct: int | None = None
+    conflicts: list[Conflict] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def warnings(self) -> list[str]:
+        """Return one message for each kind of problem, with a count and the first line that has it."""
+        notes = {
+            "truncated": f"longer than {MAX_TEXT_LENGTH:,} characters, cut there",
+            "empty": "empty, skipped",
+            "recoded": "not UTF-8, read as Windows-1252",
+            "unlabelled": "without a label, skipped",
+            "duplicates": "repeats of an earlier text, kept",
+        }
+        return [
+            f"{self.name}: {count:,} {'row' if count == 1 else 'rows'} {note} (first: line {self.first_line[kind]})"
+            for kind, note in notes.items()
+            if (count := getattr(self, kind))
+        ]
+
+    def count(self, kind: str, line: int) -> None:
+        """Add one to the count of a kind of problem (the name of an attribute), seen on this line."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        self.first_line.setdefault(kind, line)
+
+    def note(self, message: str) -> None:
+        """Add a note, unless it is there already."""
+        note = f"{self.name}: {message}"
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An open file, and how it is read.
+
+    Attributes:
+        report: Is told what is unusual; it has the name of the file.
+        stream: The open file.
+        options: How it is read.
+        labels: Whether labels are read.
+    """
+
+    report: ReadReport
+    stream: BinaryIO
+    options: ReadOptions = DEFAULT_READ_OPTIONS
+    labels: LabelUse = "required"
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return self.report.name
 
     @property
     def reads_labels(self) -> bool:
         """Whether labels are read."""
         return self.labels != "ignored"
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """An open file.
-
-    Attributes:
-        name: What messages call the file.
-        stream: The open file.
-        encoding: Its character encoding.
-        delimiter: What separates the fields of a table; None finds it out.
-        mixed_encodings: Whether single lines of a UTF-8 file may be in the fallback encoding.
-        on_fallback: Is called with the number of each line that was read in the fallback encoding.
-        on_note: Is called with what a user should know about how the file was read.
-    """
-
-    name: str
-    stream: BinaryIO
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    mixed_encodings: bool = False
-    on_fallback: Callable[[int], None] | None = None
-    on_note: Callable[[str], None] | None = None
-
-    def note(self, message: str) -> None:
-        """Say something about how the file is read."""
-        if self.on_note is not None:
-            self.on_note(f"{self.name}: {message}")
-
     def lines(self) -> Iterator[str]:
         """Yield the decoded lines without line ends and without a byte-order mark."""
-        if self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+        if self.options.encoding.startswith(("utf-16", "utf-32")):
             yield from self._lines_of_wide_characters()
             return
         may_fall_back = cache(lambda: self._may_fall_back())  # looks at the whole file
@@ -101,38 +164,37 @@ class Source:
 
     def _lines_of_wide_characters(self) -> Iterator[str]:
         # UTF-16 line ends are not single bytes, so such a file cannot be cut into lines before decoding.
-        text = io.TextIOWrapper(self.stream, encoding=self.encoding, newline=None)
+        text = io.TextIOWrapper(self.stream, encoding=self.options.encoding, newline=None)
         try:
             for line in text:
                 yield line.rstrip("\n").removeprefix("\ufeff")
         except UnicodeError as error:
-            raise DataError(f"{self.name}: not readable as {self.encoding} ({error})") from None
+            raise DataError(f"{self.name}: not readable as {self.options.encoding} ({error})") from None
         finally:
             text.detach()  # the stream is closed by whoever opened it
 
     def _decode(self, raw: bytes, number: int, may_fall_back: Callable[[], bool]) -> str:
+        encoding = self.options.encoding
         try:
-            return raw.decode(self.encoding)
+            return raw.decode(encoding)
         except UnicodeDecodeError as error:
             if may_fall_back():
-                if self.on_fallback is not None:
-                    self.on_fallback(number)
+                self.report.count("recoded", number)
                 return raw.decode(FALLBACK_ENCODING, errors="replace")
-            sample = raw + b"".join(islice(self.stream, LINES_FOR_GUESS))
-            where = f"{self.name}, line {number}"
-            raise WrongEncoding(
-                where, raw[error.start], self.encoding, _likely_encoding(sample, self.encoding)
-            ) from None
-        except (LookupError, ValueError):
-            raise DataError(f"unknown encoding {self.encoding!r}; try utf-8, cp1252 or latin-1") from None
+            likely = _likely_encoding(raw + b"".join(islice(self.stream, LINES_FOR_GUESS)), encoding)
+            problem = f"byte 0x{raw[error.start]:02x} is not {encoding.upper()}"
+            guess = "" if likely is None else f" but likely {likely}"
+            raise DataError(f"{self.name}, line {number}: {problem}{guess}", "utf8", "encoding") from None
+        except (LookupError, ValueError):  # a codec of Python that is none of text, such as rot13
+            raise unknown_encoding(encoding) from None
 
     def _may_fall_back(self) -> bool:
         """Return whether lines that are not UTF-8 may be read as Windows-1252.
 
-        They may if the whole file looks like Windows-1252. Single ones in a file that is clearly UTF-8 may only if the
-        caller takes mixed encodings.
+        They may if the whole file looks like Windows-1252. Single ones in a file that is clearly UTF-8 may only in
+        logs, which come from many sources.
         """
-        if self.encoding.lower() not in ("utf-8", "utf8") or not self.stream.seekable():
+        if self.options.encoding != "utf-8" or not self.stream.seekable():
             return False
         position = self.stream.tell()
         self.stream.seek(0)
@@ -143,7 +205,7 @@ class Source:
                 if line.isascii():
                     continue
                 if _is_utf8(line):
-                    return self.mixed_encodings
+                    return self.labels != "required"
                 counts = _fallback_characters(line)
                 is_fallback = is_fallback and counts is not None
                 if counts is not None:
@@ -153,13 +215,15 @@ class Source:
         return is_fallback and others < MAX_FALLBACK_SHARE * letters
 
 
+def unknown_encoding(name: str) -> DataError:
+    """Return the error for a name that is no character encoding."""
+    return DataError(f"unknown encoding {name!r}; try utf-8, cp1252 or latin-1")
+
+
 def _likely_encoding(sample: bytes, tried: str) -> str | None:
     """Return the encoding that lines of a file are most likely in, other than the one that failed; None if unknown."""
-    try:
-        from charset_normalizer import from_bytes
-    except ImportError:  # it is a dependency, but newfound works without it
-        is_fallback = tried != FALLBACK_ENCODING and _fallback_characters(sample) is not None
-        return FALLBACK_ENCODING if is_fallback else None
+    from charset_normalizer import from_bytes
+
     best = from_bytes(sample).best()
     return None if best is None or best.encoding in ("ascii", tried) else str(best.encoding)
 
@@ -181,29 +245,32 @@ def _fallback_characters(line: bytes) -> tuple[int, int] | None:
     return sum(map(str.isalpha, text)), sum(not character.isascii() for character in text)
 
 
-def row_of_mapping(name: str, line: int, record: dict[str, Any], columns: Columns) -> Row:
+def row_of_record(source: Source, line: int, record: dict[str, Any], text: str, label: str | None) -> Row:
     """Return a row of a record with named values.
 
+    Args:
+        source: The file.
+        line: The line of the record.
+        record: The values by name.
+        text: The name of the utterance.
+        label: The name of the intent; None if there is none.
+
     Raises:
-        ColumnMissing: The record has no such column.
+        ColumnMissing: The record has no such value.
         DataError: The text is no string, or the label neither a text nor a whole number.
     """
-    if columns.text not in record:
-        raise ColumnMissing(f"{name}, line {line}", columns.text or "text", "text", list(map(str, record)))
-    text = record[columns.text]
-    if text is None:
-        text = ""
-    if not isinstance(text, str):
-        raise DataError(f"{name}, line {line}: {columns.text!r} is not a string but {type(text).__name__}")
-    if not columns.reads_labels:
-        return Row(line, text, None)
-    if columns.label not in record and columns.labels == "required":
-        raise ColumnMissing(f"{name}, line {line}", columns.label or "label", "label", list(map(str, record)))
-    label = record.get(columns.label or "label")
+    where = f"{source.name}, line {line}"
+    for name, role in ((text, "text"), (label, "label")):
+        if name is not None and name not in record and (role == "text" or source.labels == "required"):
+            raise ColumnMissing(where, name, role, list(map(str, record)))
+    value = "" if record[text] is None else record[text]
+    if not isinstance(value, str):
+        raise DataError(f"{where}: {text!r} is not a string but {type(value).__name__}")
+    intent = None if label is None else record.get(label)
     try:
-        return Row(line, text, label_text(label))
+        return Row(line, value, label_text(intent))
     except DataError:
-        raise DataError(f"{name}, line {line}: the label is not a string but {type(label).__name__}") from None
+        raise DataError(f"{where}: the label is not a string but {type(intent).__name__}") from None
 
 
 def label_text(value: object) -> str | None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any
 
 from newfound.data.columns import Found, columns_by_position, find_columns
 from newfound.data.compressed import MAX_UNPACKED_BYTES
-from newfound.data.rows import Columns, Row, Source
-from newfound.errors import ColumnMissing, DataError, HeaderMissing, MissingExtra
+from newfound.data.rows import ReadReport, Row, Source
+from newfound.errors import ColumnMissing, DataError, MissingExtra
 
 MAX_COLUMNS = 1_024  # more are not looked at: a workbook can claim 16,384 columns in each of a million rows
 ROWS_TO_LOOK_AT = 50
 CELL_ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
 
 
-def read_xlsx(source: Source, columns: Columns) -> Iterator[Row]:
+def read_xlsx(source: Source) -> Iterator[Row]:
     """Read the first sheet that has the columns; the line of a row is its number in the sheet.
 
     The value of a formula is the one that was last computed. Numbers and dates are read as text, and empty rows are
@@ -27,7 +28,7 @@ def read_xlsx(source: Source, columns: Columns) -> Iterator[Row]:
     content = source.stream.read()
     _check_size(source, content)
     book = _open(source, content, values=True)
-    sheet, first, found = _find_sheet(source, book, columns)
+    sheet, first, found = _find_sheet(source, book)
     formulas: set[tuple[int, int]] | None = None
     for number, cells in enumerate(_cells(source, sheet, found.width), start=1):
         if number < first or all(cell is None for cell in cells):
@@ -86,7 +87,7 @@ def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tup
         raise _damaged(source, error) from None
 
 
-def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, Found]:
+def _find_sheet(source: Source, book: Any) -> tuple[Any, int, Found]:
     """Return the first sheet that has the columns, the number of its first row of data, and the columns.
 
     If none has them, the error is about the sheet that has most of what is needed: the utterances, or else most cells.
@@ -94,22 +95,22 @@ def _find_sheet(source: Source, book: Any, columns: Columns) -> tuple[Any, int, 
     problems: list[tuple[bool, int, DataError]] = []
     sheets = list(book.worksheets)
     for sheet in sheets:
-        notes: list[str] = []
-        quiet = Source(source.name, source.stream, on_note=notes.append)
+        trial = replace(source, report=ReadReport(source.name))  # notes about a sheet that is not read are of no use
         try:
             start = _start_of_sheet(source, sheet)
             if not start:
                 continue
-            first, found = _find_columns(quiet, sheet.title, start, columns)
-        except (ColumnMissing, HeaderMissing) as error:
+            first, found = _find_columns(trial, sheet.title, start)
+        except DataError as error:
+            if not error.remedies:
+                raise
             has_text = isinstance(error, ColumnMissing) and error.role == "label"
             problems.append((has_text, sum(len(fields) for _, fields in start), error))
             continue
         if len(sheets) > 1:
             others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
-            source.note(f"reading the sheet {sheet.title!r} (not {others})")
-        for note in notes:
-            source.note(note.removeprefix(f"{source.name}: "))
+            source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
+        source.report.notes.extend(trial.report.notes)
         return sheet, first, found
     if problems:
         raise max(problems, key=lambda problem: problem[:2])[2]
@@ -130,18 +131,12 @@ def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:
     return start
 
 
-def _find_columns(
-    source: Source, title: str, start: Sequence[tuple[int, list[str]]], columns: Columns
-) -> tuple[int, Found]:
-    if columns.header is False:
-        width = max(len(fields) for _, fields in start)
-        return start[0][0], columns_by_position(source, [_padded(fields, width) for _, fields in start], columns)
+def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[str]]]) -> tuple[int, Found]:
     number, header = start[0]
-    return number + 1, find_columns(source, f"{source.name}, sheet {title!r}, line {number}", header, columns)
-
-
-def _padded(fields: list[str], width: int) -> list[str]:
-    return fields + [""] * (width - len(fields))
+    if source.options.header is False:
+        width = max(len(fields) for _, fields in start)
+        return number, columns_by_position(source, [fields + [""] * (width - len(fields)) for _, fields in start])
+    return number + 1, find_columns(source, f"{source.name}, sheet {title!r}, line {number}", header)
 
 
 def _formulas(source: Source, content: bytes, title: str, found: Found) -> set[tuple[int, int]]:

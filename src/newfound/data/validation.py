@@ -6,93 +6,28 @@ What cannot be used raises an error with the file, the line and the remedy; what
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from newfound.data.conflicts import Conflict, without_conflicts
+from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import FROM_LOGS, Corpus
 from newfound.data.readers import open_rows
-from newfound.data.rows import Columns, Row
+from newfound.data.rows import DEFAULT_READ_OPTIONS, MAX_TEXT_LENGTH, ReadOptions, ReadReport, Row
 from newfound.data.sampling import DistinctSample
 from newfound.defaults import Conflicts
 from newfound.errors import DataError
 from newfound.text import has_half_character
 
-MAX_TEXT_LENGTH = 2_000
 MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
-"""Characters kept of one utterance. Encoders read fewer; a longer text is most likely a pasted file."""
-
-
-@dataclass(slots=True)
-class ReadReport:
-    """What was unusual but usable in one file.
-
-    Attributes:
-        name: The file's name.
-        rows: Number of rows read.
-        duplicates: Number of repeats of an earlier text.
-        truncated: Number of texts that were cut at `MAX_TEXT_LENGTH`.
-        empty: Number of rows without text, which were skipped.
-        recoded: Number of lines that were read as Windows-1252.
-        unlabelled: Number of rows without a label, which were skipped.
-        first_line: The first line of each of the above, by the name of the attribute.
-        conflicts: Texts with several labels, which were resolved.
-        notes: What a user should know about how the file was read.
-    """
-
-    name: str
-    rows: int = 0
-    duplicates: int = 0
-    truncated: int = 0
-    empty: int = 0
-    recoded: int = 0
-    unlabelled: int = 0
-    first_line: dict[str, int] = field(default_factory=dict)
-    conflicts: list[Conflict] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def warnings(self) -> list[str]:
-        """Return one message for each kind of problem, with a count and the first line that has it."""
-        notes = {
-            "truncated": f"longer than {MAX_TEXT_LENGTH:,} characters, cut there",
-            "empty": "empty, skipped",
-            "recoded": "not UTF-8, read as Windows-1252",
-            "unlabelled": "without a label, skipped",
-            "duplicates": "repeats of an earlier text, kept",
-        }
-        return [
-            f"{self.name}: {count:,} {'row' if count == 1 else 'rows'} {note} (first: line {self.first_line[kind]})"
-            for kind, note in notes.items()
-            if (count := getattr(self, kind))
-        ]
-
-    def count(self, kind: str, line: int) -> None:
-        """Add one to the count of a kind of problem (the name of an attribute), seen on this line."""
-        setattr(self, kind, getattr(self, kind) + 1)
-        self.first_line.setdefault(kind, line)
 
 
 def read_known(
-    path: str | Path,
-    *,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    header: bool | None = None,
-    conflicts: Conflicts = "error",
+    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, conflicts: Conflicts = "error"
 ) -> tuple[Corpus, ReadReport]:
     """Read labelled utterances of the known intents.
 
     Args:
         path: The file, or `-` for standard input.
-        text_column: The column of the utterances; by default it is found by its name.
-        label_column: The column of the intents; by default it is found by its name.
-        format: The file's format; by default, its extension decides.
-        encoding: The file's character encoding.
-        delimiter: What separates the fields of a table; by default it is found out.
-        header: Whether a table starts with a line of column names; None expects one.
+        options: How the file is read.
         conflicts: What becomes of a text with several labels.
 
     Returns:
@@ -101,58 +36,36 @@ def read_known(
     Raises:
         DataError: The file cannot be read, a row lacks a text or a label, a text has two labels, or there is no row.
     """
-    report = ReadReport(str(path))
-    columns = Columns(text_column, label_column, "required", header)
-    rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter)
+    rows, report = open_rows(path, options)
     corpus = _corpus(_labelled_rows(rows, report), report, conflicts)
-    check_known(corpus, str(path))
+    check_known(corpus, report.name)
     return corpus, report
 
 
-def read_labelled_rows(
-    path: str | Path,
-    *,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    header: bool | None = None,
-) -> tuple[list[Row], ReadReport]:
+def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[list[Row], ReadReport]:
     """Read the rows that have a text and a label, conflicting labels included; the others are counted.
 
     Args:
         path: The file, or `-` for standard input.
-        text_column: The column of the utterances; by default it is found by its name.
-        label_column: The column of the intents; by default it is found by its name.
-        format: The file's format; by default, its extension decides.
-        encoding: The file's character encoding.
-        delimiter: What separates the fields of a table; by default it is found out.
-        header: Whether a table starts with a line of column names; None expects one.
+        options: How the file is read.
     """
-    report = ReadReport(str(path))
-    columns = Columns(text_column, label_column, "required", header)
-    rows = []
-    for row in _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter):
-        label = (row.label or "").strip()
-        if label:
-            rows.append(Row(row.line, row.text, label))
-        else:
+    rows, report = open_rows(path, options)
+    labelled = []
+    for row in _with_stripped_labels(rows):
+        if row.label is None:
             report.count("unlabelled", row.line)
-    return list(_usable_texts(rows, report)), report
+        else:
+            labelled.append(row)
+    return list(_usable_texts(labelled, report)), report
 
 
 def read_combined(
     path: str | Path,
+    options: ReadOptions = DEFAULT_READ_OPTIONS,
     *,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    header: bool | None = None,
     conflicts: Conflicts = "error",
-    sample: DistinctSample | None = None,
+    max_logs: int | None = None,
+    seed: int = 0,
 ) -> tuple[Corpus, ReadReport]:
     """Read a file of labelled and unlabelled utterances: a row without a label is part of the logs.
 
@@ -160,15 +73,10 @@ def read_combined(
 
     Args:
         path: The file, or `-` for standard input.
-        text_column: The column of the utterances; by default it is found by its name.
-        label_column: The column of the intents; by default it is found by its name.
-        format: The file's format; by default, its extension decides.
-        encoding: The file's character encoding.
-        delimiter: What separates the fields of a table; by default it is found out.
-        header: Whether a table starts with a line of column names; None expects one.
+        options: How the file is read.
         conflicts: What becomes of a text with several labels.
-        sample: If there are more rows without a label than it holds, they go into the sample one by one, and the corpus
-            has what it keeps; so memory is bounded.
+        max_logs: Of more rows without a label, a random sample of so many distinct ones is kept; memory is bounded.
+        seed: Chooses the sample.
 
     Returns:
         The corpus, in which some utterances have no label, and what was unusual in the file.
@@ -176,15 +84,57 @@ def read_combined(
     Raises:
         DataError: The file cannot be read, has no utterance, or every row has a label.
     """
-    report = ReadReport(str(path))
-    columns = Columns(text_column, label_column, "optional", header)
-    rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter, mixed_encodings=True)
-    stripped = (Row(row.line, row.text, (row.label or "").strip() or None) for row in rows)
-    corpus = _corpus(_without_sampled(_usable_texts(stripped, report), sample), report, conflicts)
-    if sample is not None and sample.seen:
-        corpus += sample.corpus()
-    check_combined(corpus, str(path))
+    rows, report = open_rows(path, options, "optional")
+    corpus = _corpus(_usable_texts(_with_stripped_labels(rows), report), report, conflicts, max_logs, seed)
+    check_combined(corpus, report.name)
     return corpus, report
+
+
+def read_logs(
+    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, max_logs: int | None = None, seed: int = 0
+) -> tuple[Corpus, ReadReport]:
+    """Read unlabelled utterances; a label column is ignored.
+
+    Args:
+        path: The file, or `-` for standard input.
+        options: How the file is read.
+        max_logs: Of more rows, a random sample of so many distinct ones is kept; memory is bounded.
+        seed: Chooses the sample.
+
+    Returns:
+        The corpus, and what was unusual in the file.
+
+    Raises:
+        DataError: The file cannot be read, or has no utterance.
+    """
+    rows, report = stream_rows(path, options)
+    corpus = _corpus(rows, report, max_logs=max_logs, seed=seed)
+    check_not_empty(corpus, report.name)
+    return corpus, report
+
+
+def stream_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[Iterator[Row], ReadReport]:
+    """Return the rows that have a text, one by one, for prediction over files of any size.
+
+    Args:
+        path: The file, or `-` for standard input.
+        options: How the file is read.
+
+    Returns:
+        The rows, and what was unusual in those that were read so far.
+    """
+    rows, report = open_rows(path, options, "ignored")
+    return _usable_texts(rows, report), report
+
+
+def check_not_empty(corpus: Corpus, name: str) -> None:
+    """Refuse data without an utterance.
+
+    Raises:
+        DataError: There is none.
+    """
+    if not len(corpus):
+        raise DataError(f"{name}: no utterance in it; it needs one text a row")
 
 
 def check_combined(corpus: Corpus, name: str) -> None:
@@ -193,8 +143,7 @@ def check_combined(corpus: Corpus, name: str) -> None:
     Raises:
         DataError: There are none.
     """
-    if not len(corpus):
-        raise DataError(f"{name}: no utterance in it; it needs one text a row")
+    check_not_empty(corpus, name)
     if not len(corpus.unlabelled()):
         raise DataError(f"{name}: every utterance has a label; give the logs as well, or leave some labels empty")
 
@@ -209,101 +158,6 @@ def check_known(corpus: Corpus, name: str) -> None:
         raise DataError(
             f"{name}: no labelled utterance; give each known intent a few, or give the logs alone if no intent is known"
         )
-
-
-def read_logs(
-    path: str | Path,
-    *,
-    text_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    header: bool | None = None,
-    sample: DistinctSample | None = None,
-) -> tuple[Corpus, ReadReport]:
-    """Read unlabelled utterances; a label column is ignored.
-
-    Args:
-        path: The file, or `-` for standard input.
-        text_column: The column of the utterances; by default it is found by its name.
-        format: The file's format; by default, its extension decides.
-        encoding: The file's character encoding.
-        delimiter: What separates the fields of a table; by default it is found out.
-        header: Whether a table starts with a line of column names; None expects one.
-        sample: If the file has more rows than it holds, they go into the sample one by one, and the corpus is what it
-            keeps; so memory is bounded.
-
-    Returns:
-        The corpus, and what was unusual in the file.
-
-    Raises:
-        DataError: The file cannot be read, or has no utterance.
-    """
-    report = ReadReport(str(path))
-    rows = stream_rows(
-        path,
-        text_column=text_column,
-        format=format,
-        encoding=encoding,
-        delimiter=delimiter,
-        header=header,
-        report=report,
-    )
-    corpus = _corpus(_without_sampled(rows, sample), report)
-    if sample is not None and sample.seen:
-        corpus += sample.corpus()
-    if not len(corpus):
-        raise DataError(f"{path}: no utterance in it; it needs one text a row")
-    return corpus, report
-
-
-def stream_rows(
-    path: str | Path,
-    *,
-    text_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    header: bool | None = None,
-    report: ReadReport,
-) -> Iterator[Row]:
-    """Yield the rows that have a text, one by one, for prediction over files of any size.
-
-    Args:
-        path: The file, or `-` for standard input.
-        text_column: The column of the utterances; by default it is found by its name.
-        format: The file's format; by default, its extension decides.
-        encoding: The file's character encoding.
-        delimiter: What separates the fields of a table; by default it is found out.
-        header: Whether a table starts with a line of column names; None expects one.
-        report: Where unusual rows are counted.
-    """
-    columns = Columns(text_column, None, "ignored", header)
-    # A line in another encoding is counted and not refused, as logs come from many sources.
-    rows = _open(path, columns, report, format=format, encoding=encoding, delimiter=delimiter, mixed_encodings=True)
-    return _usable_texts(rows, report)
-
-
-def _open(
-    path: str | Path,
-    columns: Columns,
-    report: ReadReport,
-    *,
-    format: str | None,
-    encoding: str,
-    delimiter: str | None,
-    mixed_encodings: bool = False,
-) -> Iterator[Row]:
-    return open_rows(
-        path,
-        columns,
-        format=format,
-        encoding=encoding,
-        delimiter=delimiter,
-        mixed_encodings=mixed_encodings,
-        on_fallback=lambda line: report.count("recoded", line),
-        on_note=lambda note: None if note in report.notes else report.notes.append(note),
-    )
 
 
 def check_label(label: str, where: str) -> None:
@@ -361,19 +215,34 @@ def _labelled_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         if not row.text.strip():
             raise DataError(f"{report.name}, line {row.line}: the text is empty; fill it in or delete the row")
         if row.label is None or not row.label.strip():
-            raise DataError(
-                f"{report.name}, line {row.line}: the label is empty; fill it in, or move the row to the logs"
-            )
+            problem = "the label is empty; fill it in, or move the row to the logs"
+            raise DataError(f"{report.name}, line {row.line}: {problem}")
         yield from _usable_texts([Row(row.line, row.text, row.label.strip())], report)
 
 
-def _corpus(rows: Iterable[Row], report: ReadReport, policy: Conflicts = "error") -> Corpus:
+def _with_stripped_labels(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield rows whose labels have no space around them; an empty label is none."""
+    return (Row(row.line, row.text, (row.label or "").strip() or None) for row in rows)
+
+
+def _corpus(
+    rows: Iterable[Row],
+    report: ReadReport,
+    policy: Conflicts = "error",
+    max_logs: int | None = None,
+    seed: int = 0,
+) -> Corpus:
     """Collect rows in a corpus; repeats are counted, and a text with several labels is treated as the caller wants."""
-    collected = list(rows)
+    sample = None if max_logs is None else DistinctSample(max_logs, seed=seed)
+    collected = list(_without_sampled(rows, sample))
     kept, report.conflicts = without_conflicts(report.name, collected, policy)
     seen: set[tuple[str, str | None]] = set()
     for row in (collected[i] for i in kept):
         if (row.text, row.label) in seen:
             report.count("duplicates", row.line)
         seen.add((row.text, row.label))
-    return Corpus(tuple(collected[i].text for i in kept), tuple(collected[i].label for i in kept))
+    corpus = Corpus(tuple(collected[i].text for i in kept), tuple(collected[i].label for i in kept))
+    if sample is None or not sample.seen:
+        return corpus
+    report.n_distinct = None if sample.is_everything else sample.n_distinct
+    return corpus + sample.corpus()

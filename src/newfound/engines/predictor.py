@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from newfound import defaults
-from newfound.data.validation import MAX_TEXT_LENGTH
+from newfound.data.rows import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import COLUMNS

@@ -81,7 +81,7 @@ def connected(settings: RaySettings) -> Iterator[None]:
             **(here if address == "local" else {}),
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})") from error
+        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})", "address") from error
     try:
         yield
     finally:
@@ -96,7 +96,7 @@ def _check_reachable(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
-        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})") from None
+        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})", "address") from None
 
 
 class PartWorker:
@@ -173,8 +173,8 @@ def map_on_ray(
         yield from dataset.iter_rows()
     except ray.exceptions.RayActorError as error:
         raise EngineError(
-            f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work; if a node has too little "
-            "memory, choose fewer workers"
+            f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work, likely for lack of memory",
+            "fewer_workers",
         ) from error
     except ray.exceptions.RayError as error:
         raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error

@@ -55,6 +55,8 @@ def put_aside(
         example = texts[int(aside.argmax())]
         raise DataError(
             f"nearly all of the {len(texts):,} utterances hold no word, such as {example!r}, and none is labelled; "
-            "there is nothing to tell apart. Give logs that hold words, or put no utterance aside"
+            "there is nothing to tell apart",
+            "words",
+            "put_none_aside",
         )
     return aside

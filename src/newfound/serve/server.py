@@ -111,7 +111,5 @@ def listen(settings: ServeSettings) -> socket.socket:
         listener.listen()  # a second server on the port fails here
     except OSError as error:
         listener.close()
-        raise SettingsError(
-            f"{settings.host}, port {settings.port}: {error.strerror}; choose another host or port"
-        ) from None
+        raise SettingsError(f"{settings.host}, port {settings.port}: {error.strerror}", "host") from None
     return listener

@@ -91,7 +91,7 @@ class ServeSettings:
             if type(value := getattr(self, name)) is not int or value < 1:
                 raise SettingsError(f"{name}={value!r} must be a whole number from 1")
         if not self.is_local and not self.token:
-            raise SettingsError(f"host {self.host} can be reached by others; give a token, or use 127.0.0.1")
+            raise SettingsError(f"host {self.host} can be reached by others", "token", "local")
 
 
 def read_token(path: Path) -> str | dict[str, str]:

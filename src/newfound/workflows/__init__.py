@@ -94,6 +94,7 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
 
 if TYPE_CHECKING:
+    from newfound.data.rows import ReadOptions
     from newfound.workflows import (
         checking,
         discovery,
@@ -114,7 +115,6 @@ if TYPE_CHECKING:
     from newfound.workflows.prediction import PredictRequest
     from newfound.workflows.refitting import RefitRequest, RefitResult
     from newfound.workflows.resizing import ResizeRequest, ResizeResult
-    from newfound.workflows.sources import ReadOptions
     from newfound.workflows.updating import UpdateRequest
     from newfound.workflows.writing import PredictionsWritten, WritePredictionsRequest
 

@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -17,16 +17,16 @@ import numpy as np
 from newfound import defaults
 from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
 from newfound.data.conflicts import Conflict, find_conflicts
-from newfound.data.rows import Row
+from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, Row
 from newfound.data.validation import read_labelled_rows
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
 from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.files import write_atomically
 from newfound.methods.settings import CountOrNone, check_types
-from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.fitting import loaded
-from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, corpus_of, rows_of, tell
+from newfound.training.progress import Reporter
+from newfound.workflows.runtime import Runtime
+from newfound.workflows.sources import KnownSource, corpus_of, rows_of, tell
 
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
 FOLDS = 5
@@ -128,12 +128,12 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
         request: Which known data to check.
         reporter: Is told what was unusual in the file; by default nobody is.
     """
-    reporter = reporter or LoggingReporter()
     check_types(request)
+    runtime = Runtime.of(request, reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
         _check_target(out, request.overwrite)
-    rows = _labelled_rows(request, reporter)
+    rows = _labelled_rows(request, runtime.reporter)
     conflicts = find_conflicts(rows)
     in_conflict = {conflict.text for conflict in conflicts}
     # A text that occurs in both parts of a division would be recognised, whatever its label.
@@ -141,7 +141,7 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
     distinct = sorted(first.values(), key=lambda row: row.line)
     sizes = Counter(row.label for row in rows if row.text in in_conflict and row.label is not None)
     sizes.update(row.label for row in distinct if row.label is not None)
-    errors, pairs = _suspects(distinct, request, reporter)
+    errors, pairs = _suspects(distinct, request.seed, runtime)
     result = CheckResult(
         utterances=len(rows),
         intents=len(sizes),
@@ -202,7 +202,7 @@ def _check_target(out: Path, overwrite: bool) -> None:
 
 def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
     if isinstance(request.known, str | Path):
-        rows, report = read_labelled_rows(request.known, **asdict(request.read))
+        rows, report = read_labelled_rows(request.known, request.read)
         tell(report, reporter)
         name = str(request.known)
     else:
@@ -214,25 +214,23 @@ def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
     return rows
 
 
-def _suspects(
-    rows: list[Row], request: CheckRequest, reporter: Reporter
-) -> tuple[list[LabelError], list[NearDuplicate]]:
+def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelError], list[NearDuplicate]]:
     """Return likely label errors and near-duplicate intents among rows with distinct texts."""
     names = sorted({row.label for row in rows if row.label is not None})
     y = np.array([names.index(row.label) for row in rows if row.label is not None], dtype=np.int64)
     largest = int(np.bincount(y).max()) if len(y) else 0
     if len(names) < 2 or largest < 2:
-        reporter.warn("too few examples to look for label errors; an intent needs at least two")
+        runtime.reporter.warn("too few examples to look for label errors; an intent needs at least two")
         return [], []
-    encoder = loaded(request.encoder)
+    encoder = runtime.loaded_encoder()
     warning = language_warning(encoder, [row.text for row in rows])
     if warning is not None:
-        reporter.warn(warning)
-    with reporter.task("encoding", len(rows)) as task:
+        runtime.reporter.warn(warning)
+    with runtime.reporter.task("encoding", len(rows)) as task:
         vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat
         x = vectors.numpy().astype(np.float64)
         task.advance(steps=len(rows))
-    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(FOLDS, largest), seed=request.seed)
+    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(FOLDS, largest), seed=seed)
     likely = likely_labels(p, y)
     margin = margins(p, y, likely)
     sizes = np.bincount(y, minlength=len(names))

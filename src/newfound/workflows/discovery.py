@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
-from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.defaults import Conflicts, Engine, LogsHold, NoIntent, Precision
-from newfound.encoders.precision import check_precision
+from newfound.defaults import Engine, LogsHold, NoIntent, Precision
 from newfound.engines.ray_data import RaySettings
 from newfound.errors import Interrupted, SettingsError
 from newfound.files import check_replaceable
-from newfound.intents.namers import NamerSettings
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
@@ -24,29 +21,24 @@ from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     check_engine,
     check_fit_options,
-    device_for,
     encoder_on,
     fit,
     has_few_labels,
-    reporter_of_main,
     run_beside,
     save_once,
     settings_of_effort,
     tell_engine,
 )
 from newfound.workflows.language_model import language_model, with_asked_names
+from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import (
-    DEFAULT_READ_OPTIONS,
+    NO_KNOWN_INTENTS,
+    InputOptions,
+    Inputs,
     KnownSource,
     LogSource,
-    ReadOptions,
     check_n_new,
-    distinct_logs,
-    known_and_logs,
-    redacted,
-    rows_of,
-    sample_for,
-    sampled,
+    read_inputs,
 )
 
 if TYPE_CHECKING:
@@ -58,8 +50,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class DiscoverRequest:
-    """What to discover, in what, and how.
+class DiscoverRequest(InputOptions):
+    """What to discover, in what, and how; `InputOptions` has how it is read.
+
+    Known texts with several labels are listed in a file beside `out`, with the ending `.conflicts.csv`.
 
     Attributes:
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
@@ -74,21 +68,13 @@ class DiscoverRequest:
         effort: quick, standard, best, or auto by device.
         tune: What trains: heads, last, last:K, layers, all; auto leaves it to the effort.
         device: auto, cpu or cuda.
-        seed: Same seed, same device: the same result.
-        read: How files are read.
-        read_logs: How the logs are read, where that differs.
-        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
-            The texts are listed in a file beside `out`, with the ending `.conflicts.csv`.
-        redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         llm: A language model that may be asked about doubtful utterances and for names. If None, nobody is asked.
-        namer: A language model that is asked for names only.
         overwrite: Replace an earlier model at `out`.
         resume: Go on where a stopped run with the same `out` was.
         checkpoint_seconds: Least time between two checkpoints.
         with_encoder: Put the encoder into the model folder too.
         keep_utterances: Keep utterances in the model folder; review, export and update need them. Without them, only
             the intents' names and keywords are kept.
-        max_logs: Distinct utterances of the logs that are learned from; of larger logs a random sample of this size.
         settings: More settings of the method, by name.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
         engine: Where a frozen encoder runs: local is this process, ray a cluster. The rest is computed here.
@@ -107,19 +93,12 @@ class DiscoverRequest:
     effort: str = defaults.EFFORT
     tune: str = defaults.TUNE
     device: str = defaults.DEVICE
-    seed: int = defaults.SEED
-    read: ReadOptions = DEFAULT_READ_OPTIONS
-    read_logs: ReadOptions | None = None
-    conflicts: Conflicts = defaults.CONFLICTS
-    redact: bool = False
     llm: LanguageModelSettings | None = None
-    namer: NamerSettings | None = None
     overwrite: bool = False
     resume: bool = False
     checkpoint_seconds: float = defaults.CHECKPOINT_SECONDS
     with_encoder: bool = False
     keep_utterances: bool = True
-    max_logs: int = defaults.MAX_LOGS
     settings: Mapping[str, Any] = field(default_factory=dict)
     precision: Precision = defaults.PRECISION
     engine: Engine = defaults.ENGINE
@@ -158,27 +137,27 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         request: What to discover, in what, and how.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter_of_main(reporter)
     if request.out is not None and not isinstance(request.out, str | Path):
         raise SettingsError("`out` must be a folder; texts and labels are one pair: discover((texts, labels), logs)")
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
-    with language_model(_language_model_of(request), reporter) as llm:
-        return _discover(request, out, reporter, llm)
+    _check(request)
+    runtime = Runtime.of(request, reporter)
+    with language_model(request.llm, runtime.reporter) as llm:
+        conflicts_file = None if out is None or not launched().is_main else out.with_name(out.name + ".conflicts.csv")
+        inputs = read_inputs(request.known, request.logs, request, runtime.reporter, conflicts_file=conflicts_file)
+        if not len(inputs.known):
+            runtime.reporter.note(NO_KNOWN_INTENTS)
+        check_n_new(request.n_new, inputs.logs, runtime.reporter)
+        settings = _settings(request, runtime, few_labels=has_few_labels(inputs.known))
+        with encoder_on(request.engine, _cluster(request), runtime, str(settings.get("tune", "auto"))) as encoder:
+            method = method_entry(request.method).load()(encoder=encoder, **settings)
+            return _fitted(request, method, inputs, out, llm, runtime.reporter)
 
 
-def _language_model_of(request: DiscoverRequest) -> LanguageModelSettings | None:
-    if request.namer is None:
-        return request.llm
-    if request.llm is not None:
-        raise SettingsError("both a language model and a namer are given; the language model names the intents too")
-    return request.namer.language_model()
-
-
-def _discover(
-    request: DiscoverRequest, out: Path | None, reporter: Reporter, llm: LanguageModel | None
-) -> DiscoverResult:
+def _check(request: DiscoverRequest) -> None:
+    """Refuse settings that do not fit together, before anything is read."""
     entry = method_entry(request.method)
     if request.logs_hold == "mixed" and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
@@ -186,31 +165,8 @@ def _discover(
         raise SettingsError(f"the method {request.method} gives every utterance an intent; use consensus instead")
     check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
-    check_precision(request.precision, request.device)
     if request.engine == "ray" and request.precision != defaults.PRECISION:
         raise SettingsError("the engine ray encodes in fp32; leave out the precision, or encode on this machine")
-    sample = sample_for(request.max_logs, request.seed)
-    known, logs = known_and_logs(
-        request.known,
-        request.logs,
-        request.read,
-        request.read_logs or request.read,
-        reporter,
-        conflicts=request.conflicts,
-        conflicts_file=out.with_name(out.name + ".conflicts.csv") if out is not None and launched().is_main else None,
-        masked=request.redact,
-        sample=sample,
-    )
-    if request.redact:
-        known, logs = redacted(known, reporter), redacted(logs, reporter)
-        # Texts that differed in what is masked now may be equal, with two labels.
-        known = known.take(without_conflicts("known, masked", rows_of(known), request.conflicts)[0])
-    logs = sampled(distinct_logs(logs, reporter), sample, reporter)
-    check_n_new(request.n_new, logs, reporter)
-    settings = _settings(request, reporter, few_labels=has_few_labels(known))
-    with encoder_on(request.engine, request.encoder, _cluster(request), request.precision, settings) as encoder:
-        method = method_entry(request.method).load()(encoder=encoder, **settings)
-        return _fitted(request, method, known, logs, out, llm, reporter)
 
 
 def _cluster(request: DiscoverRequest) -> RaySettings:
@@ -220,8 +176,7 @@ def _cluster(request: DiscoverRequest) -> RaySettings:
 def _fitted(
     request: DiscoverRequest,
     method: Discoverer,
-    known: Corpus,
-    logs: Corpus,
+    inputs: Inputs,
     out: Path | None,
     llm: LanguageModel | None,
     reporter: Reporter,
@@ -233,12 +188,12 @@ def _fitted(
         anew=request.overwrite,
         checkpoint_seconds=request.checkpoint_seconds,
     )
-    fit(method, known + logs, run, llm=llm if request.namer is None else None)  # a namer is asked for names alone
+    fit(method, inputs.known + inputs.logs, run, llm=llm)
     try:
         model = _named_and_saved(request, method, out, run, llm)
     except KeyboardInterrupt:
         raise Interrupted(run.folder if run.kept else None) from None
-    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
+    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), inputs.logs)
 
 
 def _named_and_saved(
@@ -261,11 +216,12 @@ def _named_and_saved(
     return model
 
 
-def _settings(request: DiscoverRequest, reporter: Reporter, *, few_labels: bool) -> dict[str, Any]:
+def _settings(request: DiscoverRequest, runtime: Runtime, *, few_labels: bool) -> dict[str, Any]:
     """Return the settings of the method."""
     entry = method_entry(request.method)
-    device = device_for(request.device, request.precision)
-    effort = settings_of_effort(entry.load(), request.effort, request.tune, device, reporter, few_labels=few_labels)
+    effort = settings_of_effort(
+        entry.load(), request.effort, request.tune, runtime.device, runtime.reporter, few_labels=few_labels
+    )
     settings = {**effort, **request.settings}
     if request.engine == "ray" and settings.get("tune") in ("layers", "all"):
         raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")
@@ -273,4 +229,4 @@ def _settings(request: DiscoverRequest, reporter: Reporter, *, few_labels: bool)
         settings["logs"] = request.logs_hold
     if entry.takes_mixed_logs:
         settings["no_intent"] = request.no_intent
-    return {"n_new": request.n_new, "device": device, "seed": request.seed, **settings}
+    return {"n_new": request.n_new, "device": runtime.device, "seed": request.seed, **settings}

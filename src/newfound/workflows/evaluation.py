@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
+from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.data.validation import read_labelled_rows
 from newfound.defaults import Precision
 from newfound.errors import DataError, TargetExists
@@ -20,7 +21,7 @@ from newfound.text import did_you_mean
 from newfound.training.devices import check_device
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.models import ModelSource, opened
-from newfound.workflows.sources import DEFAULT_READ_OPTIONS, KnownSource, ReadOptions, corpus_of, tell
+from newfound.workflows.sources import KnownSource, corpus_of, tell
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -237,7 +238,7 @@ def _labelled_corpus(request: EvaluateRequest, reporter: Reporter) -> Corpus:
     """Return the labelled utterances; unlike training data, they may all have one label."""
     given = request.labelled
     if isinstance(given, str | Path):
-        rows, report = read_labelled_rows(given, **asdict(request.read))
+        rows, report = read_labelled_rows(given, request.read)
         tell(report, reporter)
         corpus = Corpus.of([row.text for row in rows], [row.label for row in rows])
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -12,13 +12,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, get_args
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import Engine, Precision
+from newfound.defaults import Engine
 from newfound.engines.ray_data import RaySettings
-from newfound.errors import Interrupted, NoInt8, SettingsError
+from newfound.errors import Interrupted, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
-from newfound.training.launch import launched
-from newfound.training.progress import LoggingReporter, NullReporter, Reporter
+from newfound.training.progress import Reporter
+from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -77,53 +77,10 @@ def check_fit_options(effort: str, tune: str, device: str, seed: int, n_new: obj
         raise SettingsError(f"n_new={n_new!r} must be a whole number from 1, or 'auto'")
 
 
-def with_cache(encoder: str | Encoder) -> str | Encoder:
-    """Return the encoder with the user's feature cache, so that what was encoded before is not encoded again."""
-    if isinstance(encoder, str) or encoder.cache is not None:
-        return encoder
-    from newfound.encoders.cache import FeatureCache
-
-    cached = copy(encoder)  # the weights are shared; predictions go on without a cache
-    cached.cache = FeatureCache(feature_cache_dir())
-    return cached
-
-
-def encoder_for(encoder: str | Encoder, precision: Precision, tune: str) -> str | Encoder:
-    """Return the encoder with the user's feature cache and a precision.
-
-    Args:
-        encoder: The encoder, or its name.
-        precision: fp32 or int8.
-        tune: What trains; only a frozen encoder can be int8.
-    """
-    if precision == "fp32":
-        return with_cache(encoder)
-    if tune not in ("auto", "heads"):
-        raise NoInt8(training=True)
-    return loaded(encoder).with_precision(precision)
-
-
-def device_for(device: str, precision: Precision) -> str:
-    """Return the device; int8 runs on the CPU, also where there is a GPU."""
-    return "cpu" if device == "auto" and precision == "int8" else device
-
-
 def tell_engine(model: IntentModel, reporter: Reporter) -> None:
     """Tell why torch encoded although ONNX Runtime is installed, where that is so."""
     if model.encoder.graph_problem is not None:
         reporter.note(model.encoder.graph_problem)
-
-
-def loaded(encoder: str | Encoder) -> Encoder:
-    """Return an encoder with the user's feature cache, loaded if it is given by its name."""
-    from newfound.encoders.cache import FeatureCache
-    from newfound.encoders.encoder import Encoder, load_encoder
-
-    if isinstance(encoder, str):
-        return load_encoder(encoder, cache=FeatureCache(feature_cache_dir()))
-    cached = with_cache(encoder)
-    assert isinstance(cached, Encoder)
-    return cached
 
 
 def check_engine(engine: Engine, cluster: RaySettings) -> None:
@@ -135,25 +92,22 @@ def check_engine(engine: Engine, cluster: RaySettings) -> None:
 
 
 @contextmanager
-def encoder_on(
-    engine: Engine, encoder: str | Encoder, cluster: RaySettings, precision: Precision, settings: Mapping[str, Any]
-) -> Iterator[str | Encoder]:
+def encoder_on(engine: Engine, cluster: RaySettings, runtime: Runtime, tune: str) -> Iterator[str | Encoder]:
     """Yield the encoder with the user's feature cache; on a cluster, what the cache lacks is computed there.
 
     Args:
         engine: Where it runs.
-        encoder: The encoder or its name.
         cluster: Which cluster.
-        precision: fp32 or int8.
-        settings: Settings of the method, which say whether the encoder trains.
+        runtime: Which encoder, and in which precision.
+        tune: What trains.
     """
     if engine == "local":
-        yield encoder_for(encoder, precision, str(settings.get("tune", "auto")))
+        yield runtime.encoder_to_fit(tune)
         return
     from newfound.engines.encoding import ClusterCache
     from newfound.engines.ray_data import connected
 
-    on_cluster = copy(loaded(encoder))
+    on_cluster = copy(runtime.loaded_encoder())
     on_cluster.cache = ClusterCache(feature_cache_dir(), on_cluster, cluster)
     with connected(cluster):
         yield on_cluster
@@ -196,11 +150,6 @@ def run_beside(
         anew=anew and not resume,
         seconds_between_checkpoints=checkpoint_seconds,
     )
-
-
-def reporter_of_main(reporter: Reporter | None) -> Reporter:
-    """Return who is told the progress: of several processes that work together, only the main one tells it."""
-    return reporter or LoggingReporter() if launched().is_main else NullReporter()
 
 
 def save_once(run: Run, save: Callable[[], None]) -> None:

@@ -12,8 +12,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from newfound import defaults
-from newfound.data.readers import Row
-from newfound.data.validation import ReadReport, stream_rows
+from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
+from newfound.data.validation import stream_rows
 from newfound.defaults import Precision
 from newfound.encoders.precision import check_precision
 from newfound.engines.predictor import PredictionLimits as PredictionLimits
@@ -23,7 +23,6 @@ from newfound.model.types import Prediction
 from newfound.training.devices import check_device, is_surely_cpu
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.models import ModelSource, opened_predictor
-from newfound.workflows.sources import DEFAULT_READ_OPTIONS, ReadOptions
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -116,18 +115,7 @@ def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport
     """Return the utterances of a request, one by one, and where unusual ones are counted."""
     if not isinstance(request.texts, str | Path):
         return (Row(number, text, None) for number, text in enumerate(request.texts, 1)), ReadReport("texts")
-    report = ReadReport("standard input" if str(request.texts) == "-" else str(request.texts))
-    read = request.read
-    rows = stream_rows(
-        request.texts,
-        text_column=read.text_column,
-        format=read.format,
-        encoding=read.encoding,
-        delimiter=read.delimiter,
-        header=read.header,
-        report=report,
-    )
-    return rows, report
+    return stream_rows(request.texts, request.read)
 
 
 def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:

@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING
 from newfound import defaults
 from newfound.files import check_replaceable
 from newfound.training.progress import Reporter
-from newfound.workflows.fitting import (
-    check_fit_options,
-    fit,
-    reporter_of_main,
-    save_once,
-    settings_of_effort,
-    with_cache,
-)
+from newfound.workflows.fitting import check_fit_options, fit, save_once, settings_of_effort
 from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.runtime import reporter_of_main, with_cache
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder

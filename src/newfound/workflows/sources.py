@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from newfound import defaults
 from newfound.data.conflicts import Conflict, without_conflicts, write_conflicts
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import distinct
 from newfound.data.readers import open_rows
 from newfound.data.redact import redact, redact_corpus
-from newfound.data.rows import Columns, Row
+from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
 from newfound.data.sampling import DistinctSample
-from newfound.data.validation import (
-    ReadReport,
-    check_combined,
-    check_known,
-    check_label,
-    read_combined,
-    read_known,
-    read_logs,
-)
-from newfound.defaults import CONFLICTS, ENCODING, LABEL_COLUMN, TEXT_COLUMN, Conflicts
+from newfound.data.validation import check_combined, check_known, check_label, read_combined, read_known, read_logs
+from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
+from newfound.methods.settings import CountOrNone
 from newfound.text import has_half_character
 from newfound.training.progress import Reporter
 
@@ -40,146 +34,172 @@ LogSource = str | Path | Corpus | Sequence[str]
 """Unlabelled utterances: a file, a corpus, or texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How a file of utterances is read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions:
+    """How known intents and logs are read: what the requests that learn from logs have in common.
 
     Attributes:
-        text_column: The column that holds the utterance; None finds it by its name.
-        label_column: The column that holds the intent; None finds it by its name.
-        format: One of `newfound.data.readers.READERS`; None goes by the file's extension.
-        encoding: The file's character encoding.
-        delimiter: What separates the fields of a table: a character, or tab; None finds it out.
-        header: Whether a table starts with a line of column names. None expects one, and refuses a first line that
-            looks like data; without one, columns are named by their position, from 1.
+        read: How files are read.
+        read_logs: How the logs are read, where that differs.
+        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
+        redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
+        max_logs: Distinct utterances of the logs that are looked at; of larger logs a random sample of this size.
+        seed: Same seed, same device: the same result.
     """
 
-    text_column: str | None = TEXT_COLUMN
-    label_column: str | None = LABEL_COLUMN
-    format: str | None = None
-    encoding: str = ENCODING
-    delimiter: str | None = None
-    header: bool | None = None
+    read: ReadOptions = DEFAULT_READ_OPTIONS
+    read_logs: ReadOptions | None = None
+    conflicts: Conflicts = defaults.CONFLICTS
+    redact: bool = False
+    max_logs: int = defaults.MAX_LOGS
+    seed: CountOrNone = defaults.SEED
 
 
-DEFAULT_READ_OPTIONS = ReadOptions()
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Utterances that a workflow learns from.
+
+    Attributes:
+        known: The labelled utterances of the known intents; none if no intent is known.
+        logs: The logs without repeats, each utterance with its count, or a random sample of them.
+    """
+
+    known: Corpus
+    logs: Corpus
 
 
-def known_and_logs(
+def read_inputs(
     known: KnownSource | None,
     logs: LogSource | None,
-    options: ReadOptions,
-    options_for_logs: ReadOptions,
+    options: InputOptions,
     reporter: Reporter,
     *,
-    conflicts: Conflicts = CONFLICTS,
     conflicts_file: Path | None = None,
-    masked: bool = False,
-    sample: DistinctSample | None = None,
-) -> tuple[Corpus, Corpus]:
-    """Return the labelled utterances of the known intents and the unlabelled ones of the logs.
-
-    There may be no known intents: then all intents are to be discovered.
+) -> Inputs:
+    """Return the labelled utterances of the known intents and the unlabelled ones of the logs, ready to learn from.
 
     Args:
         known: Labelled utterances. Without logs, those that have no label are the logs; if none has a label, all are.
+            None if there are none.
         logs: Unlabelled utterances.
-        options: How the file of known intents, or the only file, is read.
-        options_for_logs: How the file of logs is read.
+        options: How they are read, masked and sampled.
         reporter: Is told what was unusual.
-        conflicts: What becomes of a text with several labels.
-        conflicts_file: Where the texts with several labels are listed.
-        masked: Whether texts are listed and shown with masks for what identifies a person.
-        sample: Takes in a file of logs that is larger than it, so that memory is bounded.
+        conflicts_file: Where texts with several labels are listed.
     """
+    if type(options.max_logs) is not int or options.max_logs < 1:
+        raise SettingsError(f"max_logs={options.max_logs!r} must be a whole number from 1")
+    labelled, unlabelled, n_distinct = _read(known, logs, options, reporter, conflicts_file)
+    _warn_of_single_examples(labelled, reporter)
+    if options.redact:
+        labelled, unlabelled = _masked(labelled, reporter), _masked(unlabelled, reporter)
+        # Texts that differed in what is masked now may be equal, with two labels.
+        labelled = labelled.take(without_conflicts("known, masked", rows_of(labelled), options.conflicts)[0])
+    return Inputs(labelled, _distinct_sample(unlabelled, n_distinct, options, reporter))
+
+
+def _read(
+    known: KnownSource | None,
+    logs: LogSource | None,
+    options: InputOptions,
+    reporter: Reporter,
+    conflicts_file: Path | None,
+) -> tuple[Corpus, Corpus, int | None]:
+    """Return labelled and unlabelled utterances, and about how many distinct logs there are if these are a sample."""
     if known is None:
         if logs is None:
             raise DataError("nothing to discover intents in; give the logs")
-        labelled, unlabelled = Corpus.of([]), logs_corpus(logs, options_for_logs, reporter, sample=sample)
-        reporter.note(NO_KNOWN_INTENTS)
-    elif logs is None:
-        combined = _labelled_corpus(
-            known, options, reporter, conflicts, conflicts_file, combined=True, masked=masked, sample=sample
-        )
+        return Corpus.of([]), *_read_logs(logs, options, reporter)
+    if logs is None:
+        combined, n_distinct = _read_labelled(known, options, reporter, conflicts_file, combined=True)
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
-        if len(labelled):
-            reporter.note(
-                f"{_name_of(known)}: {len(labelled):,} utterances with a label are the known intents, "
-                f"{len(unlabelled):,} without one are the logs."
+        parts = f"{len(labelled):,} utterances with a label are the known intents, {len(unlabelled):,} without one are"
+        if not len(labelled):
+            parts = (
+                f"none of its {len(unlabelled):,} utterances has a label (in a column such as label or intent): all are"
             )
-        else:
-            reporter.note(
-                f"{_name_of(known)}: none of its {len(unlabelled):,} utterances has a label (in a column such as label "
-                f"or intent), so that all of them are logs. {NO_KNOWN_INTENTS}"
-            )
-    else:
-        try:
-            labelled = _labelled_corpus(
-                known, options, reporter, conflicts, conflicts_file, combined=False, masked=masked
-            )
-        except DataError as error:
-            if _has_labels(known, options) is False and _has_labels(logs, options_for_logs):
-                error.args = (f"{error}; or are the two files swapped? {logs} has labels, and this one has none",)
-            raise
-        try:
-            unlabelled = logs_corpus(logs, options_for_logs, reporter, sample=sample)
-        except ColumnMissing as error:
-            error.in_logs = True
-            raise
-        unlabelled, labelled = labelled.unlabelled() + unlabelled, labelled.labelled()
-    _warn_of_single_examples(labelled, reporter)
-    return labelled, unlabelled
+        reporter.note(f"{_name_of(known)}: {parts} the logs.")
+        return labelled, unlabelled, n_distinct
+    try:
+        given, _ = _read_labelled(known, options, reporter, conflicts_file)
+    except DataError as error:
+        if _has_labels(known, options.read) is False and _has_labels(logs, options.read_logs or options.read):
+            error.message += f" (or are the two files swapped? {logs} has labels, and this one has none)"
+        raise
+    try:
+        unlabelled, n_distinct = _read_logs(logs, options, reporter)
+    except ColumnMissing as error:
+        error.remedies = ("logs_text_column", *error.remedies[1:])
+        raise
+    return given.labelled(), given.unlabelled() + unlabelled, n_distinct
 
 
 def _has_labels(source: KnownSource | LogSource, options: ReadOptions) -> bool | None:
     """Return whether one of the first rows of a file has a label; None if that cannot be found out."""
     if not isinstance(source, str | Path) or str(source) == "-":
         return None
-    columns = Columns(options.text_column, options.label_column, "optional", options.header)
+    rows, _ = open_rows(source, options, "optional")
     try:
-        rows = open_rows(source, columns, format=options.format, encoding=options.encoding, delimiter=options.delimiter)
         return any(row.label and row.label.strip() for row in islice(rows, ROWS_LOOKED_AT))
     except DataError:
         return None
 
 
-def _labelled_corpus(
+def _read_labelled(
     source: KnownSource,
-    options: ReadOptions,
+    options: InputOptions,
     reporter: Reporter,
-    policy: Conflicts,
     conflicts_file: Path | None,
     *,
-    combined: bool,
-    masked: bool,
-    sample: DistinctSample | None = None,
-) -> Corpus:
+    combined: bool = False,
+) -> tuple[Corpus, int | None]:
     """Return the labelled utterances of the known intents; combined data hold unlabelled ones as well."""
+    policy = options.conflicts
     try:
         if isinstance(source, str | Path):
-            if combined:
-                corpus, report = read_combined(source, **asdict(options), conflicts=policy, sample=sample)
-            else:
-                corpus, report = read_known(source, **asdict(options), conflicts=policy)
+            corpus, report = (
+                read_combined(source, options.read, conflicts=policy, max_logs=options.max_logs, seed=options.seed)
+                if combined
+                else read_known(source, options.read, conflicts=policy)
+            )
             tell(report, reporter)
-            conflicts = report.conflicts
             corpus = corpus.from_source(Path(source).name)
         else:
+            report = ReadReport("known")
             corpus = corpus_of(source)
-            kept, conflicts = without_conflicts("known", rows_of(corpus), policy)
+            kept, report.conflicts = without_conflicts("known", rows_of(corpus), policy)
             corpus = corpus.take(kept)
             (check_combined if combined else check_known)(corpus, "known")
     except ConflictingLabels as error:
-        shown, listed = error.shown, list(error.conflicts)
-        if masked:
-            shown, listed = redact(shown), _with_masks(listed)
-        if conflicts_file is not None:
-            write_conflicts(conflicts_file, listed)
+        shown = redact(error.shown) if options.redact else error.shown
+        listed = _list_conflicts(error.conflicts, options, conflicts_file)
         raise ConflictingLabels(shown, listed, conflicts_file) from None
-    if conflicts:
-        listed = _with_masks(conflicts) if masked else list(conflicts)
-        _tell_of_conflicts(_name_of(source), listed, policy, conflicts_file, reporter)
-    return corpus
+    if report.conflicts:
+        conflicts = _list_conflicts(report.conflicts, options, conflicts_file)
+        what = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
+        done = "their first label was kept" if policy == "first" else "they were dropped"
+        listed_in = "" if conflicts_file is None else f" (all: {conflicts_file})"
+        reporter.warn(f"{_name_of(source)}: {what} several labels; {done}; {conflicts[0]}{listed_in}")
+    return corpus, report.n_distinct
+
+
+def _list_conflicts(conflicts: Sequence[Conflict], options: InputOptions, path: Path | None) -> list[Conflict]:
+    """Return the conflicts, masked if that is asked for, and write them to a file if there is to be one."""
+    listed = [replace(c, text=redact(c.text)) if options.redact else c for c in conflicts]
+    if path is not None:
+        write_conflicts(path, listed)
+    return listed
+
+
+def _read_logs(source: LogSource, options: InputOptions, reporter: Reporter) -> tuple[Corpus, int | None]:
+    """Return the unlabelled utterances of the logs, repeats included; of a large file a sample."""
+    if isinstance(source, Corpus):
+        return Corpus.of(source.texts, None, [replace(origin, labelled=False) for origin in source.origins]), None
+    if not isinstance(source, str | Path):
+        return Corpus.of(source), None
+    read = options.read_logs or options.read
+    corpus, report = read_logs(source, read, max_logs=options.max_logs, seed=options.seed)
+    tell(report, reporter)
+    return corpus.from_source(Path(source).name), report.n_distinct
 
 
 def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]]) -> Corpus:
@@ -204,22 +224,6 @@ def _checked(corpus: Corpus) -> Corpus:
 def rows_of(corpus: Corpus) -> list[Row]:
     """Return the utterances as rows; their lines are their positions, from 1."""
     return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
-
-
-def _with_masks(conflicts: Sequence[Conflict]) -> list[Conflict]:
-    return [replace(conflict, text=redact(conflict.text)) for conflict in conflicts]
-
-
-def _tell_of_conflicts(
-    name: str, conflicts: Sequence[Conflict], policy: Conflicts, path: Path | None, reporter: Reporter
-) -> None:
-    done = "their first label was kept" if policy == "first" else "they were dropped"
-    listed = ""
-    if path is not None:
-        write_conflicts(path, conflicts)
-        listed = f" (all: {path})"
-    what = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
-    reporter.warn(f"{name}: {what} several labels; {done}; {conflicts[0]}{listed}")
 
 
 def _warn_of_single_examples(known: Corpus, reporter: Reporter) -> None:
@@ -250,75 +254,44 @@ def check_n_new(n_new: int | Literal["auto"], logs: Corpus, reporter: Reporter) 
         reporter.warn(f"{have}, {len(logs) / n_new:.1f} for each new intent; most of them will not be real intents")
 
 
-def logs_corpus(
-    source: LogSource, options: ReadOptions, reporter: Reporter, *, sample: DistinctSample | None = None
-) -> Corpus:
-    """Return the unlabelled utterances of the logs, repeats included; of a larger file what the sample keeps of it."""
-    if isinstance(source, Corpus):
-        return Corpus.of(source.texts, None, [replace(origin, labelled=False) for origin in source.origins])
-    if not isinstance(source, str | Path):
-        return Corpus.of(source)
-    corpus, report = read_logs(
-        source,
-        text_column=options.text_column,
-        format=options.format,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        header=options.header,
-        sample=sample,
-    )
-    tell(report, reporter)
-    return corpus.from_source(Path(source).name)
-
-
-def sample_for(max_logs: int, seed: int) -> DistinctSample:
-    """Return an empty sample of so many distinct utterances, or refuse a number that is none."""
-    if type(max_logs) is not int or max_logs < 1:
-        raise SettingsError(f"max_logs={max_logs!r} must be a whole number from 1")
-    return DistinctSample(max_logs, seed=seed)
-
-
-def sampled(logs: Corpus, sample: DistinctSample, reporter: Reporter) -> Corpus:
-    """Return at most as many distinct utterances of the logs as a sample holds, and say so if there are more.
+def _distinct_sample(logs: Corpus, n_distinct: int | None, options: InputOptions, reporter: Reporter) -> Corpus:
+    """Return the logs without repeats, each utterance counted as often as it was said, and at most `max_logs` of them.
 
     Args:
-        logs: The logs without repeats, or what the sample kept of a file.
-        sample: The sample; it is empty unless a file was larger than it.
+        logs: The logs, or what was kept of a large file.
+        n_distinct: About how many distinct utterances there were, if these are a sample.
+        options: How many to keep.
         reporter: Is told what was left out.
     """
-    if not sample.seen and len(logs) <= sample.size:
-        return logs
-    if not sample.seen:
-        sample.add_all(logs.texts, logs.origins)
-        logs = sample.corpus()
-    if not sample.is_everything:
+    kept = distinct(logs)
+    if len(kept) < len(logs):
         reporter.note(
-            f"The logs have about {sample.n_distinct:,} distinct utterances. Intents are looked for in a random sample "
-            f"of {len(logs):,} of them, which bounds time and memory (max_logs); predictions assign the others."
+            f"{len(logs):,} utterances in the logs, {len(kept):,} distinct ones: each is learned once, and counts as "
+            "often as it was said."
         )
-    return logs
+    if len(kept) > options.max_logs:
+        sample = DistinctSample(options.max_logs, seed=options.seed)
+        sample.add_all(kept.texts, kept.origins)
+        kept, n_distinct = sample.corpus(), n_distinct or sample.n_distinct
+    if n_distinct is not None:
+        reporter.note(
+            f"The logs have about {n_distinct:,} distinct utterances. Intents are looked for in a random sample of "
+            f"{len(kept):,} of them, which bounds time and memory (max_logs); predictions assign the others."
+        )
+    return kept
 
 
 def _name_of(source: KnownSource) -> str:
     return str(source) if isinstance(source, str | Path) else "known"
 
 
-def redacted(corpus: Corpus, reporter: Reporter) -> Corpus:
+def _masked(corpus: Corpus, reporter: Reporter) -> Corpus:
     """Return the corpus with masks for what identifies a person, and say how many utterances have one."""
+    if not len(corpus):
+        return corpus
     masked, changed = redact_corpus(corpus)
     reporter.note(f"Masked something in {changed:,} of {len(corpus):,} utterances.")
     return masked
-
-
-def distinct_logs(logs: Corpus, reporter: Reporter) -> Corpus:
-    """Return the logs without repeats, each utterance counted as often as it was said."""
-    found = distinct(logs)
-    if len(found) < len(logs):
-        reporter.note(
-            f"{len(logs):,} utterances in the logs, {len(found):,} distinct ones: each is learned once, and counts as "
-            "often as it was said."
-        )
-    return found
 
 
 def tell(report: ReadReport, reporter: Reporter) -> None:

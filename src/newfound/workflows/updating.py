@@ -16,35 +16,16 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
-from newfound.encoders.precision import check_precision
 from newfound.errors import NothingAccepted
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import (
-    check_fit_options,
-    device_for,
-    encoder_for,
-    fit,
-    reporter_of_main,
-    save_once,
-    settings_of_effort,
-    tell_engine,
-)
+from newfound.workflows.fitting import check_fit_options, fit, save_once, settings_of_effort, tell_engine
 from newfound.workflows.language_model import language_model, with_asked_names
 from newfound.workflows.models import ModelSource, opened
-from newfound.workflows.sources import (
-    DEFAULT_READ_OPTIONS,
-    LogSource,
-    ReadOptions,
-    check_n_new,
-    distinct_logs,
-    logs_corpus,
-    redacted,
-    sample_for,
-    sampled,
-)
+from newfound.workflows.runtime import Runtime
+from newfound.workflows.sources import InputOptions, LogSource, check_n_new, read_inputs
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -54,8 +35,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateRequest:
-    """Which model to go on from, and the newer logs.
+class UpdateRequest(InputOptions):
+    """Which model to go on from, and the newer logs; `InputOptions` has how they are read.
 
     Attributes:
         model: A model folder whose intents were reviewed, or a loaded model.
@@ -68,13 +49,9 @@ class UpdateRequest:
         effort: quick, standard, best, or auto by device.
         tune: What trains; auto leaves it to the effort.
         device: auto, cpu or cuda.
-        seed: Same seed, same device: the same result.
-        read: How the file is read.
-        redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
         overwrite: Replace an earlier model at `out`.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
-        max_logs: Distinct utterances of the newer logs that are learned from; of larger logs a random sample.
     """
 
     model: ModelSource
@@ -87,13 +64,9 @@ class UpdateRequest:
     effort: str = defaults.EFFORT
     tune: str = defaults.TUNE
     device: str = defaults.DEVICE
-    seed: int = defaults.SEED
-    read: ReadOptions = DEFAULT_READ_OPTIONS
-    redact: bool = False
     llm: LanguageModelSettings | None = None
     overwrite: bool = False
     precision: Precision = defaults.PRECISION
-    max_logs: int = defaults.MAX_LOGS
 
 
 def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
@@ -103,23 +76,18 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         request: Which model to go on from, and the newer logs.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter_of_main(reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
-    check_precision(request.precision, request.device)
-    with language_model(request.llm, reporter) as llm:
-        return _update(request, out, reporter, llm)
+    runtime = Runtime.of(request, reporter)
+    with language_model(request.llm, runtime.reporter) as llm:
+        return _update(request, out, runtime, llm)
 
 
-def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: LanguageModel | None) -> DiscoverResult:
-    device = device_for(request.device, request.precision)
-    sample = sample_for(request.max_logs, request.seed)
-    logs = logs_corpus(request.logs, request.read, reporter, sample=sample)
-    if request.redact:
-        logs = redacted(logs, reporter)
-    logs = sampled(distinct_logs(logs, reporter), sample, reporter)
+def _update(request: UpdateRequest, out: Path | None, runtime: Runtime, llm: LanguageModel | None) -> DiscoverResult:
+    reporter = runtime.reporter
+    logs = read_inputs(None, request.logs, request, reporter).logs
     from newfound.methods.consensus import Consensus
     from newfound.training.run import Run
 
@@ -128,12 +96,12 @@ def _update(request: UpdateRequest, out: Path | None, reporter: Reporter, llm: L
     given = _names_given(reviewed, decided, reporter)
     earlier, fresh = add_counts(_earlier(reviewed, decided), logs)
     check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
-    settings = settings_of_effort(Consensus, request.effort, request.tune, device, reporter)
+    settings = settings_of_effort(Consensus, request.effort, request.tune, runtime.device, reporter)
     method = Consensus(
-        encoder=encoder_for(reviewed.encoder, request.precision, str(settings.get("tune", "auto"))),
+        encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(str(settings.get("tune", "auto"))),
         n_new=request.n_new,
         no_intent=request.no_intent,
-        device=device,
+        device=runtime.device,
         seed=request.seed,
         **settings,
     )

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
-from newfound.data.rows import Columns
+from newfound.data.rows import ReadOptions
 from newfound.defaults import Engine
 from newfound.encoders.precision import check_precision
 from newfound.engines.parts import Part, PartJob, PartResult, counted, kept_names, plan_parts, run_here
@@ -91,7 +91,7 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     check_precision(request.precision, request.device)
     check_engine(request.engine, RaySettings(request.ray_address, request.workers, request.device))
     if not str(request.out):
-        raise SettingsError("say where the predictions are to be written")
+        raise SettingsError("there is no place for the predictions", "written")
     path = Path(request.out)
     if _is_folder(request):
         return _write_folder(request, path, reporter)
@@ -213,7 +213,7 @@ def _check_is_not_input(request: WritePredictionsRequest, path: Path) -> None:
         return
     given, target = Path(request.texts).resolve(), path.resolve()
     if target in (given, *given.parents) or given in target.parents:
-        raise SettingsError(f"{path}: is where the input lies; choose another place")
+        raise SettingsError(f"{path}: is where the input lies", "place")
 
 
 @contextmanager
@@ -222,15 +222,17 @@ def _table(request: WritePredictionsRequest, folder: Path, reporter: Reporter) -
 
     What is not Parquet is read here and put down as Parquet first, in the folder that the workers can see.
     """
-    columns = Columns(request.read.text_column, None, "ignored", request.read.header)
     if _is_parquet(request):
-        yield open_dataset(Path(str(request.texts)).resolve(), columns, reporter.note, same_columns=True), True
+        dataset = open_dataset(Path(str(request.texts)).resolve(), request.read, same_columns=True)
+        for note in dataset.notes:
+            reporter.note(note)
+        yield dataset, True
         return
     with tempfile.TemporaryDirectory(prefix=".input-", dir=folder) as staging:
         Path(staging).chmod(0o755)
         staged = Path(staging).resolve() / "input.parquet"
         _stage(request, staged, reporter)
-        yield open_dataset(staged, Columns("text", None, "ignored", True)), False
+        yield open_dataset(staged, ReadOptions("text")), False
 
 
 def _is_parquet(request: WritePredictionsRequest) -> bool:
@@ -282,7 +284,7 @@ def _run(
     settings = request.predictor_settings
     if settings.encoder is not None and Path(settings.encoder).is_dir():
         settings = replace(settings, encoder=str(Path(settings.encoder).resolve()))  # workers have another folder
-    job = PartJob(folder.resolve(), format, str(dataset.columns.text), names, settings, identify=identify)
+    job = PartJob(folder.resolve(), format, str(dataset.text), names, settings, identify=identify)
     results = []
     with (
         reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task,

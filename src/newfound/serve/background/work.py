@@ -82,6 +82,7 @@ def run_estimate(model: ServedModel, body: EstimateBody, *, reporter: Reporter) 
         logs_hold=body.logs_hold,
         encoder=model.load_encoder(),
         seed=body.seed,
+        redact=body.redact,
         conflicts=body.conflicts,
     )
     return EstimateOut.model_validate(estimate(request, reporter=reporter))

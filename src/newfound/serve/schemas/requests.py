@@ -206,6 +206,7 @@ class EstimateBody(KnownAndLogs):
 
     strategy: Strategy = "auto"
     logs_hold: LogsHold = defaults.LOGS_HOLD
+    redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
     model_config = _example(known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
 

@@ -1,0 +1,106 @@
+"""The command that serves a model over HTTP; `newfound review` starts the same server."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from newfound import defaults
+from newfound.cli.options import LanguageModelOptions, ModelArgument, ModelEncoderOption, PrecisionOption
+from newfound.cli.parsing import precision_named
+from newfound.errors import SettingsError
+from newfound.llm.settings import LanguageModelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where a server listens."""
+
+    PANEL: ClassVar = "The server"
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen on. Any but 127.0.0.1 needs --token-file.")
+    ] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")
+    ] = 8765
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file",
+            help="A file with the secret token that every request must send, or with one line `name: token` a person.",
+        ),
+    ] = None
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Believe the forwarding headers of a reverse proxy.")
+    ] = False
+    precision: PrecisionOption = defaults.PRECISION
+
+
+def serve(
+    model: ModelArgument,
+    server: ServerOptions,
+    asking: LanguageModelOptions,
+    encoder: ModelEncoderOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=256, help="Processes that answer; more than one serve predictions only."),
+    ] = 1,
+) -> None:
+    """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
+    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False, workers=workers)
+
+
+def start_server(
+    model: Path,
+    options: ServerOptions,
+    encoder: str | None,
+    *,
+    llm: LanguageModelSettings | None = None,
+    quiet: bool,
+    open_page: bool,
+    workers: int = 1,
+) -> None:
+    """Run the server until it is stopped.
+
+    Args:
+        model: The model folder.
+        options: Where the server listens.
+        encoder: The path of the model's encoder.
+        llm: The language model that jobs may ask.
+        quiet: Do not log requests.
+        open_page: Open the review page in a browser.
+        workers: How many processes answer.
+    """
+    try:
+        from newfound.serve.server import serve as run_server
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"{error.name} is missing; install it with: pip install 'newfound[serve]'") from None
+    from newfound.serve.settings import ServeSettings, read_token
+
+    def announce(message: str) -> None:
+        print(f"{message} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+
+    logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
+    access = logging.StreamHandler(sys.stderr)
+    access.setFormatter(logging.Formatter("%(message)s"))
+    logging.getLogger("newfound.access").addHandler(access)
+    logging.getLogger("newfound.access").setLevel(logging.INFO)
+    logging.getLogger("newfound.access").propagate = False
+    token = None if options.token_file is None else read_token(options.token_file)
+    settings = ServeSettings(
+        host=options.host,
+        port=options.port,
+        token=token,
+        log_requests=not quiet,
+        behind_proxy=options.behind_proxy,
+        llm=llm,
+        precision=precision_named(options.precision),
+        workers=workers,
+    )
+    run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)
