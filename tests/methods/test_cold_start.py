@@ -155,7 +155,7 @@ class _Listener:
 
 def test_fine_tuning_of_a_single_log_line_does_nothing():
     """There is nothing to contrast it with."""
-    parts = {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1]), "labels_of_main": lambda _, y: y}
+    parts = {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1]), "run": Run()}
     context = type("Context", (), parts)()
     assert fine_tune(context, None, torch.tensor([0, -1]), None, stage="fine-tuning") is None
 

@@ -36,7 +36,6 @@ from newfound.model.network import IntentNetwork
 from newfound.model.types import Intent
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.devices import pick_device
-from newfound.training.parallel import join
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
 
@@ -57,15 +56,15 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pooling: mean, cls or padded-mean (as released); None is the encoder's own.
         max_length: Tokens kept of an utterance.
         device: auto, cpu or cuda.
-        seed: Same seed, same device: the same result.
+        seed: Seed of everything random; same seed and same device give the same result.
         pretrain_epochs: Epochs on the known intents alone, before the discovery (skipped with tune="heads").
         pretrain_lr: Learning rate of the pre-training.
-        epochs: Epochs of the training after it.
-        lr: Its highest learning rate.
-        min_lr: Its lowest learning rate.
-        warmup_epochs: Epochs in which the learning rate rises.
-        momentum: Of the optimiser.
-        weight_decay: Of the optimiser.
+        epochs: Epochs of the training after pre-training.
+        lr: Highest learning rate of that training, reached after the warm-up.
+        min_lr: Learning rate at the start of its warm-up and at its end.
+        warmup_epochs: Epochs of pre-training and training in which the learning rate rises.
+        momentum: Momentum of SGD in pre-training and training.
+        weight_decay: L2 penalty of SGD on all weights that train, in pre-training and training.
         batch_size: Utterances per step.
         pretrain_batch_size: Utterances per step of the pre-training; None is `batch_size`.
 
@@ -171,7 +170,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.check_settings(corpus)
         device = pick_device(self.device)
         run = run or Run()
-        run.divide_among(join(device))
+        run.start(device)
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
         context = self._context(corpus, validation, device, run, recording or Recording())
         context = replace(context, annotator=annotator, labeller=labeller)
@@ -320,8 +319,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "without known intents this number is a rough guess: look at the intents, and give it (n_new) if they "
                 "are too fine or too coarse"
             )
-        n_new = int(run.processes.from_main(torch.tensor(found.n_new)))
-        return max(n_new, MIN_INTENTS - len(corpus.intents))
+        return max(int(run.of_main(torch.tensor(found.n_new))), MIN_INTENTS - len(corpus.intents))
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

@@ -69,7 +69,7 @@ class Consensus(Discoverer):
             neighbours, and clusters the others; "around" does the same by clusterings around the labels; "joint"
             clusters everything at once and lets labels name the clusters; "auto" takes the way that fits the number of
             labels, how far clusterings agree, and how clearly the known intents are clusters.
-        sizes: Of the new intents: "estimated" from how consistent the clusterings are, or taken to be "equal".
+        sizes: Sizes of the new intents: "estimated" from how consistent the clusterings are, or taken to be "equal".
         no_intent: Rows of the logs that belong to no intent: "auto" puts aside what is less typical than labelled
             utterances lead one to expect, a share puts aside that share of the logs, and "none" nothing. Logs that hold
             new intents only hold no such rows.
@@ -77,15 +77,16 @@ class Consensus(Discoverer):
             estimated, and those that are less typical of their intent stay undecided.
         words: Whether clusterings of vectors with words (TF-IDF) beside them count too: "auto" where they are clearly
             more consistent than the others and the encoder is frozen; or "never".
-        runs: Clusterings of each view.
-        neighbours: Over which the second view averages, and that tell known from new in mixed logs.
+        runs: Clusterings of each of the two views; twice as many vote in the consensus.
+        neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
+            mixed logs.
         finetune_epochs: Epochs of the fine-tuning on the known intents and the logs.
         finetune_steps: Least steps of the fine-tuning in mixed logs, and half of those of a round: with few labels an
             epoch is only a few steps.
-        finetune_lr: Its learning rate.
+        finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW).
         rounds: Rounds of fine-tuning on what the clusterings agree on; "auto" is 3 in mixed logs and none otherwise.
         round_epochs: Epochs of each round.
-        temperature: Of the cosine classifier's cross-entropy.
+        temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.05.
         epochs: Epochs of the classifier's training.
         questions: How many questions about doubtful utterances an annotator is asked, if `fit` is given one.
     """
@@ -167,7 +168,7 @@ class Consensus(Discoverer):
             agreement[rows] = share.cpu()
         if joint and float(aside.sum()) >= MIN_SHARE_ASIDE * len(context.unlabelled_rows):
             y = self._undecided_unless_typical(context, x, y)  # nothing clusters them any more: they have no intent
-        y = context.labels_of_main(y.cpu())
+        y = context.run.of_main(y.cpu())
         if self._no_intent() != "none":
             without = y < 0 if context.n_new else aside.cpu()  # without new intents, undecided ones are known after all
             context.estimates["no_intent"] = float(without.sum()) / max(1, len(context.unlabelled_rows))

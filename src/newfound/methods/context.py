@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
@@ -19,7 +20,7 @@ from newfound.model.network import IntentNetwork, embed
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.run import Run
 from newfound.training.seeding import seed_torch
-from newfound.training.trainer import History
+from newfound.training.trainer import History, Losses, Optimization, Trainer
 
 MAX_VALIDATION_ROWS = 4_000  # the silhouette compares every pair
 
@@ -111,9 +112,8 @@ class FitContext:
     @property
     def batches(self) -> RaggedBatches:
         """Makes the batches of the training corpus."""
-        processes = self.run.processes
-        divided = processes.count > 1 and bool(self.tune.layers)  # vectors that are only looked up are not worth it
-        return RaggedBatches(self.train.lengths, self.device, processes if divided else None)
+        division = self.run.division if self.tune.layers else None  # vectors that are only looked up are not worth it
+        return RaggedBatches(self.train.lengths, self.device, division)
 
     @property
     def y(self) -> Tensor:
@@ -160,9 +160,30 @@ class FitContext:
             predicted = network.classifier(x).argmax(1)
             return float(silhouette_on_device(x, predicted, self.n_known + self.n_new))
 
-    def labels_of_main(self, y: Tensor) -> Tensor:
-        """Labels [n] as the main process has them: the batches of all processes are drawn from them, and must agree."""
-        return self.run.processes.from_main(y)
+    def fit(
+        self,
+        stage: str,
+        module: nn.Module,
+        schedule: Optimization,
+        rows: Tensor | Callable[[int], Tensor],
+        step: Callable[[Batch], Losses],
+        *,
+        batches: RaggedBatches | None = None,
+        **more: Any,
+    ) -> None:
+        """Train a module for one stage of the method; its losses go into the history.
+
+        Args:
+            stage: Its name, unique within a fit: seeds and checkpoints go by it.
+            module: What is trained.
+            schedule: Optimiser and learning rates.
+            rows: Row numbers to train on, or a function that gives the batches of an epoch.
+            step: Computes the losses of a batch.
+            batches: Makes batches out of row numbers; by default those of the training corpus.
+            **more: Further arguments of `Trainer.fit`.
+        """
+        trainer = Trainer(stage, module, schedule, seed=self.seed, device=self.device, run=self.run)
+        self.history[stage] = trainer.fit(rows, batches or self.batches, step, **more)
 
     def pseudo_label_accuracy(self, ids: Tensor) -> dict[str, float]:
         """Of pseudo-labels [n] on the unlabelled rows, after the best matching; empty without gold labels."""

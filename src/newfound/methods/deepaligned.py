@@ -25,7 +25,7 @@ from newfound.methods.supervised import default_temperature, pretrain, start_cla
 from newfound.model.network import IntentNetwork
 from newfound.training.schedule import AdamWSchedule, Schedule
 from newfound.training.seeding import derive
-from newfound.training.trainer import Losses, Trainer
+from newfound.training.trainer import Losses
 
 
 class ClusteredNetwork(IntentNetwork):
@@ -46,15 +46,17 @@ class DeepAligned(Discoverer):
     """Deep aligned clustering of the unlabelled utterances, then a joint classifier.
 
     Attributes:
-        epochs: Of clustering and training on the clusters in turn; none over a frozen encoder, whose vectors stay.
-        joint_epochs: Of the joint classifier after it.
-        restarts: Of each k-means.
+        epochs: Epochs of clustering and training on the clusters in turn; none over a frozen encoder, whose
+            vectors stay.
+        joint_epochs: Epochs of the joint classifier after that.
+        restarts: Starts of each k-means, of which the best is taken.
         select: Keep the clustering with the best "silhouette" (as published) or the "last".
-        temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
-        dropout: On the vector.
-        optimizer: Of pre-training and of the training on clusters: "sgd", or "adamw" with `lr` and `pretrain_lr`
-            for all layers that train.
-        head: That learns the clusters: the joint "cosine" classifier, or a "linear" one of its own (as published).
+        temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.1 where the
+            encoder trains, else 0.05.
+        dropout: Share of the vector's components that are zero in a training step.
+        optimizer: Optimiser of pre-training and of the training on clusters: "sgd", or "adamw" with `lr` and
+            `pretrain_lr` for all layers that train.
+        head: Head that learns the clusters: the joint "cosine" classifier, or a "linear" one of its own (as published).
         patience: Stop after this many epochs without a better silhouette; None trains all epochs.
     """
 
@@ -139,17 +141,11 @@ class DeepAligned(Discoverer):
             changed = float((network.pseudo != before).float().mean()) * len(before) / len(context.unlabelled_rows)
             return {"changed": changed, "silhouette": silhouette, **context.pseudo_label_accuracy(network.pseudo)}
 
-        trainer = Trainer(
+        context.fit(
             "discovery",
             network,
             self._optimization(self._schedule()),
-            seed=context.seed,
-            device=context.device,
-            run=context.run,
-        )
-        context.history["discovery"] = trainer.fit(
             context.unlabelled_rows,
-            context.batches,
             step,
             after_epoch=cluster_again,
             score=None if self.select == "last" else lambda: silhouette,

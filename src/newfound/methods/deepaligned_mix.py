@@ -25,7 +25,7 @@ from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain
 from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
-from newfound.training.trainer import Losses, Trainer
+from newfound.training.trainer import Losses
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,10 +33,11 @@ class DeepAlignedMix(Discoverer):
     """Deep aligned clustering of known and unlabelled utterances together, with one cross-entropy.
 
     Attributes:
-        epochs: Of clustering and training on the clusters in turn.
-        restarts: Of each k-means.
-        temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
-        dropout: On the vector.
+        epochs: Epochs of clustering and training on the clusters in turn.
+        restarts: Starts of each k-means, of which the best is taken.
+        temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.1 where the
+            encoder trains, else 0.05.
+        dropout: Share of the vector's components that are zero in a training step.
     """
 
     restarts: Count = 10
@@ -71,12 +72,8 @@ class DeepAlignedMix(Discoverer):
             changed = float((network.pseudo != before).float().mean())
             return {"changed": changed, **context.pseudo_label_accuracy(network.pseudo)}
 
-        trainer = Trainer(
-            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
-        )
-        context.history["discovery"] = trainer.fit(
-            torch.arange(len(context.y)), context.batches, step, after_epoch=cluster_again
-        )
+        rows = torch.arange(len(context.y))
+        context.fit("discovery", network, self._schedule(), rows, step, after_epoch=cluster_again)
         _name_columns(context, network)
         return network, temperature
 

@@ -31,7 +31,7 @@ from newfound.methods.starts import check_sizes, estimated_shares, random_direct
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
-from newfound.training.trainer import Losses, Trainer
+from newfound.training.trainer import Losses
 
 PROTOTYPE_WIDTH = 128
 
@@ -65,23 +65,23 @@ class DPL(Discoverer):
         tau: Temperature of L_PCL.
         tau_ins: Temperature of L_ins.
         temperature: Temperature of the classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
-        start: Of prototypes and new classifier columns: "balanced" (k-means evened out by Sinkhorn, which the
+        start: Start of prototypes and new classifier columns: "balanced" (k-means evened out by Sinkhorn, which the
             alignment assumes anyway), "kmeans", "random" (paper) or "zeros" (released).
         pcl_targets: L_PCL aligns a view with its "own" q (paper) or with the other view's, "swapped" (released).
         ce_targets: The classifier learns its "own" view's pseudo-labels or the other's, "swapped".
         prototype_norm: The prototypes' length is restored per "batch" (released) or per "sample" (paper).
-        denominator: Of L_ins: as the "paper" prints it or as the "code" has it.
+        denominator: Denominator of L_ins: as the "paper" prints it or as the "code" has it.
         loss: "sum" (paper) or "mean" (released) of the three losses.
         objectives: The representation losses: "pcl+ins", and for the ablation "pcl", "ins", "scl", "pcl+scl".
-        epsilon: Of Sinkhorn-Knopp.
-        sinkhorn_iterations: Of Sinkhorn-Knopp.
-        projection: "mlp" or "linear".
-        projection_start: Of the projection's weights: "random" (paper, released), or the principal components of the
-            vectors ("pca"), which keep what a good start of the prototypes knows.
+        epsilon: Entropy of Sinkhorn-Knopp's assignments: the smaller, the closer to one intent for each utterance.
+        sinkhorn_iterations: Rounds in which Sinkhorn-Knopp evens out the sizes of the new intents.
+        projection: Map from vectors to the space of the prototypes: "mlp" (two layers) or "linear".
+        projection_start: Start of the projection's weights: "random" (paper, released), or the principal components of
+            the vectors ("pca"), which keep what a good start of the prototypes knows.
         sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (paper), or "estimated" from the k-means
             clusters that the training starts from, which are then not evened out.
         dense: Whether to add the released code's layer after the pooling.
-        dropout: On the vector; it makes the two views differ.
+        dropout: Share of the vector's components that are zero in a training step; it makes the two views differ.
         select: Checkpoint by silhouette of "new" (paper) or "all" (released) validation data, or the "last".
     """
 
@@ -184,12 +184,11 @@ class DPL(Discoverer):
             network.mu.copy_(move_prototypes(mu, z_both, aligned, self.gamma, normalize=self.prototype_norm))
             return {"loss": total, **parts}
 
-        trainer = Trainer(
-            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
-        )
-        context.history["discovery"] = trainer.fit(
+        context.fit(
+            "discovery",
+            network,
+            self._schedule(),
             torch.arange(len(context.y)),
-            context.batches,
             step,
             after_epoch=self._observer(context, network),
             score=None if self.select == "last" else lambda: context.silhouette(network, self.select),

@@ -24,7 +24,7 @@ from newfound.methods.settings import Count, CountOrNone, DropoutRate, NotNegati
 from newfound.methods.starts import check_sizes, estimated_shares
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
-from newfound.training.trainer import Losses, Trainer
+from newfound.training.trainer import Losses
 
 
 class MultiHeadNetwork(IntentNetwork):
@@ -59,13 +59,13 @@ class E2E(Discoverer):
     Attributes:
         heads: Parallel heads for the new intents.
         overcluster: Columns of the extra heads, in multiples of the number of new intents; 0 for no such heads.
-        temperature: Of the cross-entropy; None is 0.1 where the encoder trains, else 0.05.
-        epsilon: Of Sinkhorn-Knopp.
-        sinkhorn_iterations: Of Sinkhorn-Knopp.
-        start: Of the new heads: "random" as published, "kmeans" or "balanced".
+        temperature: Temperature of the softmax in training; None is 0.1 where the encoder trains, else 0.05.
+        epsilon: Entropy of Sinkhorn-Knopp's assignments: the smaller, the closer to one intent for each utterance.
+        sinkhorn_iterations: Rounds in which Sinkhorn-Knopp evens out the sizes of the new intents.
+        start: Start of the new heads: "random" as published, "kmeans" or "balanced".
         select: Checkpoint by silhouette of "new" or "all" validation data, or the "last".
         dense: Whether to add the released code's layer after the pooling.
-        dropout: On the vector; it makes the two views differ.
+        dropout: Share of the vector's components that are zero in a training step; it makes the two views differ.
         sizes: What Sinkhorn takes the sizes of the new intents for: "equal" (as published), or "estimated" from the
             k-means clusters that the training starts from, which are then not evened out. The over-clustering heads
             always take them to be equal.
@@ -139,12 +139,11 @@ class E2E(Discoverer):
             network.head_loss.zero_()
             return self._observe(context, network, epoch)
 
-        trainer = Trainer(
-            "discovery", network, self._schedule(), seed=context.seed, device=context.device, run=context.run
-        )
-        context.history["discovery"] = trainer.fit(
+        context.fit(
+            "discovery",
+            network,
+            self._schedule(),
             torch.arange(len(context.y)),
-            context.batches,
             step,
             after_epoch=after_epoch,
             score=None if self.select == "last" else lambda: context.silhouette(network, self.select),

@@ -18,7 +18,7 @@ from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
 from newfound.training.sampling import class_balanced_batches
 from newfound.training.schedule import AdamWSchedule
-from newfound.training.trainer import Losses, Trainer
+from newfound.training.trainer import Losses
 
 MAX_STEPS = 400  # of an epoch: more labelled data than 100,000 rows are sampled
 
@@ -90,7 +90,7 @@ def fine_tune(
         stage: The name of this training, unique within the fit.
         contrast: Batches and temperatures.
     """
-    y = context.labels_of_main(y)
+    y = context.run.of_main(y)
     if len(set(y[y >= 0].tolist())) < 2:
         y = torch.full_like(y, -1)
     target = y.to(context.device)
@@ -133,8 +133,7 @@ def fine_tune(
     frozen = [p for p in classifier.parameters() if p.requires_grad]
     for p in frozen:
         p.requires_grad_(False)
-    trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
-    context.history[stage] = trainer.fit(batches, context.batches, step, title=stage)
+    context.fit(stage, network, schedule, batches, step)
     for p in frozen:
         p.requires_grad_(True)
 

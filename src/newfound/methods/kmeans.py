@@ -19,9 +19,10 @@ class KMeans(Discoverer):
     Without known intents it clusters what the encoder gives, and trains the classifier on the clusters.
 
     Attributes:
-        temperature: Of the cosine classifier's cross-entropy; None is 0.1 where the encoder trains, else 0.05.
-        restarts: Of k-means; the one with the lowest inertia is taken.
-        epochs: On known labels and cluster labels together.
+        temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.1 where the
+            encoder trains, else 0.05.
+        restarts: Starts of k-means, of which the one with the lowest inertia is taken.
+        epochs: Epochs of the training on known labels and cluster labels together.
     """
 
     temperature: Positive | None = None

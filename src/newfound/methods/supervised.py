@@ -12,7 +12,7 @@ from newfound.encoders.ragged import Batch, RaggedBatches
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
-from newfound.training.trainer import Losses, Optimization, Trainer
+from newfound.training.trainer import Losses, Optimization
 
 TEMPERATURE = 0.1  # the released code's
 FROZEN_TEMPERATURE = 0.05  # vectors that cannot move need a sharper softmax: +3 points of IND ACC (fresh partitions)
@@ -32,7 +32,7 @@ def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: boo
     found = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
     ids = context.y.clone()
     ids[rows] = context.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
-    return context.labels_of_main(ids)
+    return context.run.of_main(ids)
 
 
 def train_on_labels(
@@ -50,7 +50,7 @@ def train_on_labels(
 
     An epoch holds the rows that a person labelled `times` times.
     """
-    y = context.labels_of_main(y)
+    y = context.run.of_main(y)
     target = y.to(context.device)
 
     def step(batch: Batch) -> Losses:
@@ -58,8 +58,7 @@ def train_on_labels(
         logits = network.classifier(network(context.features, batch))[:, :columns]
         return {"loss": F.cross_entropy(logits.float() / temperature, target[batch.rows])}
 
-    trainer = Trainer(stage, network, schedule, seed=context.seed, device=context.device, run=context.run)
-    context.history[stage] = trainer.fit(_rows_of_an_epoch(context, y, times), context.batches, step, title=stage)
+    context.fit(stage, network, schedule, _rows_of_an_epoch(context, y, times), step)
 
 
 def _rows_of_an_epoch(context: FitContext, y: Tensor, times: int) -> Tensor:
@@ -87,16 +86,15 @@ def train_head(
         temperature: Of the cosine classifier's cross-entropy.
         times: How often an epoch holds each row that a person labelled.
     """
-    y = context.labels_of_main(y)
+    y = context.run.of_main(y)
     target, classifier = y.to(context.device), network.classifier
 
     def step(batch: Batch) -> Losses:
         classifier.normalize_()
         return {"loss": F.cross_entropy(classifier(x[batch.rows]).float() / temperature, target[batch.rows])}
 
-    rows = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
-    trainer = Trainer("training", classifier, schedule, seed=context.seed, device=context.device, run=context.run)
-    context.history["training"] = trainer.fit(_rows_of_an_epoch(context, y, times), rows, step)
+    batches = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
+    context.fit("training", classifier, schedule, _rows_of_an_epoch(context, y, times), step, batches=batches)
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:

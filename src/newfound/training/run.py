@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 from newfound.errors import RunMismatch, TargetExists, UnfinishedRun
 from newfound.files import to_json, write_atomically
-from newfound.training.parallel import ALONE, Processes
+from newfound.training.parallel import ALONE, Processes, join
 from newfound.training.progress import LoggingReporter, NullReporter, Reporter
 
 IDENTITY_FILE = "run.json"
@@ -60,6 +61,23 @@ class Run:
         self.memory = memory
         self.identity: dict[str, Any] = {}
         self.processes = ALONE
+
+    def start(self, device: torch.device) -> None:
+        """Connect with the processes that this one was started with, if there are any.
+
+        Args:
+            device: What this process computes on.
+        """
+        self.divide_among(join(device))
+
+    @property
+    def division(self) -> Processes | None:
+        """Divides each batch among the processes; None if there is only one."""
+        return self.processes if self.processes.count > 1 else None
+
+    def of_main(self, x: Tensor) -> Tensor:
+        """Return a tensor as the main process has it: batches are drawn from labels, and must agree in all."""
+        return self.processes.from_main(x)
 
     def divide_among(self, processes: Processes) -> None:
         """Let several processes work on this fit."""

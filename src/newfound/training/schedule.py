@@ -73,10 +73,10 @@ class AdamWSchedule:
     """AdamW at a low rate for a few epochs: linear warm-up, then a cosine to zero, step by step.
 
     Attributes:
-        epochs: How many.
+        epochs: Epochs of the training.
         lr: Highest learning rate of the encoder.
         head_lr: Highest learning rate of what is not the encoder.
-        weight_decay: Of AdamW.
+        weight_decay: Weight decay of AdamW on all weights that train.
         warmup: Share of the steps in which the rate rises.
         clip: The longest gradient.
         batch_size: Utterances per step, where the batches are not given.

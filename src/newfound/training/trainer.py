@@ -112,7 +112,6 @@ class Trainer:
         after_epoch: Callable[[int], dict[str, float]] | None = None,
         score: Callable[[], float] | None = None,
         patience: int | None = None,
-        title: str | None = None,
     ) -> History:
         """Train for the epochs of the schedule.
 
@@ -124,7 +123,6 @@ class Trainer:
             after_epoch: Called after every epoch; what it returns goes into the history.
             score: Asked after every epoch; the module ends in the state that had the highest score.
             patience: Stop after this many epochs in a row without a better score; None never stops early.
-            title: What the progress bar is called; the stage's name otherwise.
         """
         state = self.run.restore(self.stage)
         if state is None:
@@ -137,7 +135,7 @@ class Trainer:
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         capture = self.device.type == "cuda" and self.processes.count == 1 and plan
         advance = self._captured(step, plan, batches) if capture else self._eager(step, batches)
-        with self.run.reporter.task(title or self.stage, self.schedule.epochs) as task:
+        with self.run.reporter.task(self.stage, self.schedule.epochs) as task:
             if state.epoch:
                 task.advance(steps=state.epoch)
             for epoch, order in enumerate(plan, start=state.epoch):
