@@ -12,8 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
 from server import NONSENSE, error, says, says_by, serving
 
-from newfound.intents.namers import NamerSettings
-from newfound.intents.namers.asking import PROMPT, ask_for_names, clean_name, prompt_for
+from newfound.intents.asked_names import PROMPT, ask_for_names, clean_name, prompt_for
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
 from newfound.model import Intent
@@ -100,13 +99,6 @@ def test_the_budget_names_the_first_intents(endpoint):
         lambda prompt: "get_refund" if "money back" in prompt.split("Messages:")[1] else "water_tap"
     )
     assert names(endpoint, budget=1) == ["pay_bill", "get_refund", "tap_water", "move_house"]
-
-
-def test_the_settings_of_the_namer_still_work(monkeypatch):
-    monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old")
-    monkeypatch.setenv("NEWFOUND_LLM_KEY", "of another endpoint")
-    settings = NamerSettings("http://localhost:1/v1", "m").language_model()
-    assert (settings.url, settings.model, settings.key()) == ("http://localhost:1/v1", "m", "old")
 
 
 def test_answers_are_cleaned():

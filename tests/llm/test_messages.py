@@ -6,7 +6,7 @@ import pytest
 from server import says, serving
 
 from newfound.intents.answering import ModelAnswerer
-from newfound.intents.namers.asking import ask_for_names, prompt_for
+from newfound.intents.asked_names import ask_for_names, prompt_for
 from newfound.intents.questions import PosedQuestion
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel

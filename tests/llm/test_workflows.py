@@ -14,8 +14,6 @@ from server import error, says, says_by, serving, slow
 
 import newfound
 from commands import newfound as command
-from newfound.errors import SettingsError
-from newfound.intents.namers import NamerSettings
 from newfound.llm import LanguageModelSettings
 from waiting import until
 
@@ -116,14 +114,11 @@ def test_without_the_option_nothing_leaves_the_machine(files, tiny_encoder, monk
     assert result.n_new == 2
 
 
-def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tiny_encoder):
+def test_wrong_settings_are_refused_before_anything_is_read(tmp_path):
     done = command("discover", "missing.csv", "missing.txt", "--out", tmp_path / "x", "--llm", "localhost:8000")
     assert done.returncode == 2
     assert "give the address of an endpoint" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    both = {"llm": LanguageModelSettings("http://localhost:1"), "namer": NamerSettings("http://localhost:2")}
-    with pytest.raises(SettingsError, match="both a language model and a namer"):
-        newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, **both)
 
 
 def test_decisions_are_not_recorded_if_the_model_for_the_refit_cannot_work(saved, tmp_path):
@@ -163,15 +158,6 @@ def test_a_refit_asks_nothing_and_says_so(endpoint, saved, tiny_folder, tmp_path
     assert sorted(i.name for i in newfound.load(tmp_path / "next").model.intents if i.name in new) == sorted(new)
 
 
-def test_the_namer_asks_for_names_as_before(endpoint, files, tiny_encoder, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_NAMER_KEY", "old-key")
-    namer = NamerSettings(f"{endpoint.url}/v1", "m")
-    result = newfound.discover(files / "known.csv", files / "logs.txt", encoder=tiny_encoder, namer=namer, **SETTINGS)
-    assert sorted(new_names(result.model)) == ["asked_name_0", "asked_name_1"]
-    assert endpoint.asked[0].key == "Bearer old-key"
-    assert endpoint.asked[0].path == "/v1/chat/completions"
-
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 
 
@@ -209,7 +195,7 @@ def test_a_client_of_the_server_cannot_name_an_endpoint(endpoint, saved, tiny_en
         "logs": list(themed.unlabelled().texts),
     }
     with serving_app.client_of(saved, tiny_encoder) as client:
-        for field in ("llm", "namer", "llm_url"):
+        for field in ("llm", "llm_url"):
             for value in (endpoint.url, {"url": endpoint.url}):
                 assert client.post("/v1/discover", json={**body, field: value}).status_code == 422
         refused = client.post("/v1/update", json={"author": "ana", "logs": body["logs"], "llm": {"url": endpoint.url}})

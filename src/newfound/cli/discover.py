@@ -14,7 +14,6 @@ from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     ConflictsOption,
     EncoderOption,
-    EngineOptions,
     FileOptions,
     FitOptions,
     FolderOptions,
@@ -29,14 +28,12 @@ from newfound.cli.options import (
     MethodOption,
     ModelEncoderOption,
     ModelOutOption,
-    NamerOptions,
     NoIntentOption,
     NumberOfNewOption,
     RedactOption,
     RunOptions,
     SeedOption,
 )
-from newfound.cli.output import quiet_output
 from newfound.cli.parsing import one_of, precision_named, whole_number_or_auto
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
@@ -103,8 +100,6 @@ def discover(
     run: RunOptions,
     folder: FolderOptions,
     asking: LanguageModelOptions,
-    naming: NamerOptions,
-    engine: EngineOptions,
     out: ModelOutOption,
     logs: LogsArgument = None,
     method: MethodOption = defaults.METHOD,
@@ -117,7 +112,6 @@ def discover(
     max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Find new intents in logs, and train one classifier for known and new intents."""
-    from newfound.intents.namers import NamerSettings
     from newfound.workflows import DiscoverRequest
     from newfound.workflows.discovery import discover as run_workflow
 
@@ -135,18 +129,15 @@ def discover(
         conflicts=_conflicts(conflicts),
         redact=mask,
         llm=asking.settings(),
-        namer=None if naming.namer is None else NamerSettings(naming.namer, naming.namer_model),
         overwrite=run.force,
         resume=run.resume,
         checkpoint_seconds=run.checkpoint_seconds,
         with_encoder=folder.with_encoder,
         keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
-        **engine.chosen(),
         **_fit_settings(fit),
     )
-    with quiet_output(request.engine == "ray"):
-        result = run_workflow(request, reporter=reporter_for_terminal())
+    result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])

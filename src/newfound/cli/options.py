@@ -129,9 +129,9 @@ ConflictsOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Where the encoder runs."""
+    """Where texts are classified."""
 
-    PANEL: ClassVar = "Where the encoder runs"
+    PANEL: ClassVar = "Where texts are classified"
     engine: Annotated[
         str, typer.Option("--engine", help="local, or ray: on a cluster, or on all cores of this machine.")
     ] = defaults.ENGINE
@@ -280,21 +280,6 @@ class FolderOptions:
             "intents' names and keywords are stored.",
         ),
     ] = True
-
-
-@dataclass(frozen=True, slots=True)
-class NamerOptions:
-    """Which language model names the new intents."""
-
-    PANEL: ClassVar = "A language model"
-    namer: Annotated[
-        str | None,
-        typer.Option(
-            "--namer",
-            help="The address of an OpenAI-compatible endpoint that names the new intents. Exemplars are sent to it.",
-        ),
-    ] = None
-    namer_model: Annotated[str, typer.Option("--namer-model", help="The model to ask for at --namer.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,34 +14,34 @@ import numpy as np
 from newfound.defaults import Precision
 from newfound.encoders.onnx.session import GraphSession, is_available
 from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
-from newfound.encoders.tokenizer import LightTokenizer
+from newfound.encoders.shards import StoredVectors
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_intents
 from newfound.model.arrays import Array, Classifier, batches_of
-from newfound.model.types import Prediction
+from newfound.model.estimator import FittedClassifier
+from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
 
 CLASSIFIER = "classifier.weight"
 
 
-class StoredPredictor:
+class StoredPredictor(FittedClassifier):
     """Classifies texts as `ReviewedModel` does."""
 
-    def __init__(self, session: GraphSession, tokenizer: LightTokenizer, stored: StoredGraph, max_length: int) -> None:
-        """Take what makes vectors of texts; `open_stored` adds the classifier.
+    def __init__(self, session: GraphSession, stored: StoredGraph, max_length: int) -> None:
+        """Take what makes vectors of texts; `open_stored` adds the columns.
 
         Args:
             session: The graph.
-            tokenizer: Its tokenizer.
-            stored: Where both came from.
+            stored: Where it lies, with its tokenizer.
             max_length: The largest number of tokens of a text.
         """
-        self._session, self._tokenizer, self._max_length = session, tokenizer, max_length
-        self._padded, self.features = stored.padded, stored.features
-        self.columns: ReviewedColumns
+        self._session, self._tokenizer, self._max_length = session, stored.tokenizer(), max_length
+        self._padded = stored.padded
+        if stored.features:
+            self.stored_vectors = StoredVectors(feature_cache_dir() / stored.features)
 
-    def transform(self, texts: Sequence[str]) -> Array:
-        """Return the embeddings [n, d] of texts."""
+    def _encode(self, texts: Sequence[str]) -> Array:
         pieces = [self._vectors(batch) for batch in batches_of(texts)]
         return np.concatenate(pieces) if pieces else np.empty((0, self._session.width), np.float32)
 
@@ -51,15 +51,6 @@ class StoredPredictor:
         )
         lengths = [sum(mask) for mask in tokens["attention_mask"]] if self._padded else None
         return self._session.vectors(tokens["input_ids"], lengths)
-
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text, with its probability and its outlier score.
-
-        Args:
-            texts: The texts.
-            top: How many of the most probable intents each prediction holds.
-        """
-        return self.columns.classify(texts, self.transform(texts), top=top)
 
 
 def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
@@ -98,8 +89,9 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
     if stored is None or not stored.has_tokenizer:
         return None
     try:
-        session, tokenizer = GraphSession(stored.graph, pad_id=stored.pad_id), stored.tokenizer()
-        classifier = Classifier.of(
+        session = GraphSession(stored.graph, pad_id=stored.pad_id)
+        predictor = StoredPredictor(session, stored, described["max_length"])
+        classifier = Classifier(
             weight,
             intents,
             temperature=float(about["temperature"]),
@@ -110,7 +102,6 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
         return None
     if session.width != weight.shape[1] or not _is_sound(classifier):
         return None
-    predictor = StoredPredictor(session, tokenizer, stored, described["max_length"])
     predictor.columns = ReviewedColumns(classifier, ReviewStore(folder).review(), predictor.transform)
     return predictor
 

@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from newfound import defaults
 from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import Corpus
-from newfound.defaults import Conflicts, Engine, LogsHold, NoIntent, Precision
+from newfound.defaults import Conflicts, LogsHold, NoIntent, Precision
 from newfound.encoders.precision import check_precision
-from newfound.engines.ray_data import RaySettings
 from newfound.errors import Interrupted, SettingsError
 from newfound.files import check_replaceable
-from newfound.intents.namers import NamerSettings
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
 from newfound.training.launch import launched
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
-    check_engine,
     check_fit_options,
     device_for,
-    encoder_on,
+    encoder_for,
     fit,
     has_few_labels,
     reporter_of_main,
@@ -81,7 +78,6 @@ class DiscoverRequest:
             The texts are listed in a file beside `out`, with the ending `.conflicts.csv`.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         llm: A language model that may be asked about doubtful utterances and for names. If None, nobody is asked.
-        namer: A language model that is asked for names only.
         overwrite: Replace an earlier model at `out`.
         resume: Go on where a stopped run with the same `out` was.
         checkpoint_seconds: Least time between two checkpoints.
@@ -91,9 +87,6 @@ class DiscoverRequest:
         max_logs: Distinct utterances of the logs that are learned from; of larger logs a random sample of this size.
         settings: More settings of the method, by name.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
-        engine: Where a frozen encoder runs: local is this process, ray a cluster. The rest is computed here.
-        ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
-        workers: How many workers of the cluster load the encoder; None is as many as there is room for.
     """
 
     known: KnownSource | None = None
@@ -113,7 +106,6 @@ class DiscoverRequest:
     conflicts: Conflicts = defaults.CONFLICTS
     redact: bool = False
     llm: LanguageModelSettings | None = None
-    namer: NamerSettings | None = None
     overwrite: bool = False
     resume: bool = False
     checkpoint_seconds: float = defaults.CHECKPOINT_SECONDS
@@ -122,9 +114,6 @@ class DiscoverRequest:
     max_logs: int = defaults.MAX_LOGS
     settings: Mapping[str, Any] = field(default_factory=dict)
     precision: Precision = defaults.PRECISION
-    engine: Engine = defaults.ENGINE
-    ray_address: str | None = None
-    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +153,8 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     out = None if request.out is None else Path(request.out)
     if out is not None:
         check_replaceable(out, request.overwrite)
-    with language_model(_language_model_of(request), reporter) as llm:
+    with language_model(request.llm, reporter) as llm:
         return _discover(request, out, reporter, llm)
-
-
-def _language_model_of(request: DiscoverRequest) -> LanguageModelSettings | None:
-    if request.namer is None:
-        return request.llm
-    if request.llm is not None:
-        raise SettingsError("both a language model and a namer are given; the language model names the intents too")
-    return request.namer.language_model()
 
 
 def _discover(
@@ -184,11 +165,8 @@ def _discover(
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
     if request.no_intent != defaults.NO_INTENT and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} gives every utterance an intent; use consensus instead")
-    check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
     check_precision(request.precision, request.device)
-    if request.engine == "ray" and request.precision != defaults.PRECISION:
-        raise SettingsError("the engine ray encodes in fp32; leave out the precision, or encode on this machine")
     sample = sample_for(request.max_logs, request.seed)
     known, logs = known_and_logs(
         request.known,
@@ -208,13 +186,9 @@ def _discover(
     logs = sampled(distinct_logs(logs, reporter), sample, reporter)
     check_n_new(request.n_new, logs, reporter)
     settings = _settings(request, reporter, few_labels=has_few_labels(known))
-    with encoder_on(request.engine, request.encoder, _cluster(request), request.precision, settings) as encoder:
-        method = method_entry(request.method).load()(encoder=encoder, **settings)
-        return _fitted(request, method, known, logs, out, llm, reporter)
-
-
-def _cluster(request: DiscoverRequest) -> RaySettings:
-    return RaySettings(request.ray_address, request.workers, request.device)
+    encoder = encoder_for(request.encoder, request.precision, str(settings.get("tune", "auto")))
+    method = method_entry(request.method).load()(encoder=encoder, **settings)
+    return _fitted(request, method, known, logs, out, llm, reporter)
 
 
 def _fitted(
@@ -233,7 +207,7 @@ def _fitted(
         anew=request.overwrite,
         checkpoint_seconds=request.checkpoint_seconds,
     )
-    fit(method, known + logs, run, llm=llm if request.namer is None else None)  # a namer is asked for names alone
+    fit(method, known + logs, run, llm=llm)
     try:
         model = _named_and_saved(request, method, out, run, llm)
     except KeyboardInterrupt:
@@ -267,8 +241,6 @@ def _settings(request: DiscoverRequest, reporter: Reporter, *, few_labels: bool)
     device = device_for(request.device, request.precision)
     effort = settings_of_effort(entry.load(), request.effort, request.tune, device, reporter, few_labels=few_labels)
     settings = {**effort, **request.settings}
-    if request.engine == "ray" and settings.get("tune") in ("layers", "all"):
-        raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
     if entry.takes_mixed_logs:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import Engine, Precision
-from newfound.engines.ray_data import RaySettings
+from newfound.defaults import Precision
 from newfound.errors import Interrupted, NoInt8, SettingsError
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
@@ -124,39 +122,6 @@ def loaded(encoder: str | Encoder) -> Encoder:
     cached = with_cache(encoder)
     assert isinstance(cached, Encoder)
     return cached
-
-
-def check_engine(engine: Engine, cluster: RaySettings) -> None:
-    """Refuse an engine that there is none of, or whose package is not installed."""
-    if engine not in get_args(Engine):
-        raise SettingsError(f"engine={engine!r} is not one of {', '.join(get_args(Engine))}")
-    if engine == "ray":
-        cluster.check()
-
-
-@contextmanager
-def encoder_on(
-    engine: Engine, encoder: str | Encoder, cluster: RaySettings, precision: Precision, settings: Mapping[str, Any]
-) -> Iterator[str | Encoder]:
-    """Yield the encoder with the user's feature cache; on a cluster, what the cache lacks is computed there.
-
-    Args:
-        engine: Where it runs.
-        encoder: The encoder or its name.
-        cluster: Which cluster.
-        precision: fp32 or int8.
-        settings: Settings of the method, which say whether the encoder trains.
-    """
-    if engine == "local":
-        yield encoder_for(encoder, precision, str(settings.get("tune", "auto")))
-        return
-    from newfound.engines.encoding import ClusterCache
-    from newfound.engines.ray_data import connected
-
-    on_cluster = copy(loaded(encoder))
-    on_cluster.cache = ClusterCache(feature_cache_dir(), on_cluster, cluster)
-    with connected(cluster):
-        yield on_cluster
 
 
 def settings_of_effort(
