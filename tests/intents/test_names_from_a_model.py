@@ -15,7 +15,7 @@ from server import NONSENSE, error, says, says_by, serving
 from newfound.intents.asked_names import PROMPT, ask_for_names, clean_name, prompt_for
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
-from newfound.model import Intent
+from newfound.model.types import Intent
 
 INTENTS = [
     Intent("pay_bill", True, 9, ("pay my bill", "how do i pay", "third exemplar")),

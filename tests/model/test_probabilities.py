@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import newfound
 from newfound.algorithms.label_accuracy import expected_accuracy
 from newfound.model.arrays import with_reliability
+from newfound.model.folder import load as load_unreviewed
 from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of
 
 
@@ -60,20 +61,20 @@ def test_expected_accuracy_by_hand():
 
 
 def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):
-    model = newfound.model.load(saved)
+    model = load_unreviewed(saved)
     doubted = model.with_reliability(0.5)
     texts = [u.text for u in model.utterances[:50]]
     plain, doubting = model.predict_proba(texts), doubted.predict_proba(texts)
     assert np.array_equal(plain.argmax(1), doubting.argmax(1))
     assert (doubting.max(1) < plain.max(1) - 0.01).any()
     doubted.save(tmp_path / "m")
-    again = newfound.model.load(tmp_path / "m", encoder=model.encoder)
+    again = load_unreviewed(tmp_path / "m", encoder=model.encoder)
     assert again.reliability == 0.5
     assert np.array_equal(again.predict_proba(texts), doubting)
     about = json.loads((tmp_path / "m" / "model.json").read_text())
     del about["reliability"]
     (tmp_path / "m" / "model.json").write_text(json.dumps(about))
-    assert newfound.model.load(tmp_path / "m", encoder=model.encoder).reliability == 1.0
+    assert load_unreviewed(tmp_path / "m", encoder=model.encoder).reliability == 1.0
 
 
 def test_consensus_estimates_it(tiny_encoder, themed):

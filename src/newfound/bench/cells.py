@@ -29,7 +29,7 @@ from newfound.methods.base import Discoverer
 from newfound.methods.context import Snapshot, Watch
 from newfound.methods.encoding import resolve_tune
 from newfound.methods.registry import method_entry, method_named
-from newfound.model import versions
+from newfound.model.classifier import versions
 from newfound.training.devices import pick_device
 from newfound.training.run import Run
 

@@ -24,7 +24,7 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.families import family_of
 from newfound.methods.registry import method_named
-from newfound.model import versions
+from newfound.model.classifier import versions
 from newfound.training.devices import pick_device
 from newfound.training.seeding import derive, epoch_batches
 

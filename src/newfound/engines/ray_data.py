@@ -18,6 +18,7 @@ from typing import Any
 
 from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult
 from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
+from newfound.text import first_line
 
 MAX_REPEATS = 3  # of the same work; a text or a file that kills every worker must not do so for ever
 WITHOUT_LIMIT = -1  # for Ray
@@ -78,7 +79,7 @@ def connected(settings: RaySettings) -> Iterator[None]:
             **(here if address == "local" else {}),
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})") from error
+        raise EngineError(f"no Ray cluster at {address} ({first_line(error)})") from error
     try:
         yield
     finally:
@@ -93,7 +94,7 @@ def _check_reachable(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
-        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})") from None
+        raise EngineError(f"no Ray cluster at {address} ({first_line(error)})") from None
 
 
 class PartWorker:
@@ -175,10 +176,6 @@ def _places(resources: dict[str, float]) -> int:
     import ray
 
     return max(1, int(ray.cluster_resources().get("GPU" if "num_gpus" in resources else "CPU", 1)))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _last_line(error: Exception) -> str:

@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
-from newfound.intents.english import NEGATIONS, verb_forms
 from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
+from newfound.intents.phrases import NEGATIONS
 from newfound.llm.asking import LanguageModel
 from newfound.llm.messages import message_of
 from newfound.model.types import Intent
@@ -20,7 +20,6 @@ from newfound.text import words_of
 
 PURPOSE = "name of an intent"
 MESSAGES_OF_SIMILAR = 2
-HARMLESS = NEGATIONS | {"cannot"}  # names have them in place of other words, and they are nobody's
 EXAMPLE = "cancel_booking"
 PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
 Answer with a JSON object {{"name": "..."}} whose name says what these users want: an action and its object in English
@@ -141,8 +140,7 @@ def name_to_send(intent: Intent) -> str:
     """Return the name of an intent without words that may be of an address; empty if no word is left.
 
     A person gave or accepted the names of known and accepted intents: these lose only words that are masked in their
-    exemplars. Names of new intents may have words of any utterance, and keep those that the masked exemplars have
-    too, in any form, and common verbs.
+    exemplars. Names of new intents may have words of any utterance, and keep those that the masked exemplars have too.
     """
     sent = _words_sent(intent)
     if intent.status != "new":
@@ -151,7 +149,7 @@ def name_to_send(intent: Intent) -> str:
             return intent.name
         return "_".join(word for word in _words_of_name(intent) if word not in masked)
     bases = {_base(word) for word in sent}
-    kept = [word for word in _words_of_name(intent) if _base(word) in bases or word in verb_forms() or word in HARMLESS]
+    kept = [word for word in _words_of_name(intent) if _base(word) in bases or word in NEGATIONS]
     return "_".join(kept)
 
 
@@ -165,6 +163,4 @@ def _words_sent(intent: Intent) -> set[str]:
 
 def _base(word: str) -> str:
     """Return one form for all forms of a word; it need not be a word."""
-    if word in verb_forms():
-        return verb_forms()[word]
     return f"{word[:-3]}y" if word.endswith("ies") else word.rstrip("s") or word

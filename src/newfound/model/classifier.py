@@ -21,9 +21,10 @@ from torch import Tensor
 from newfound.algorithms.ranking import ranked
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, Tune, whole_corpus
+from newfound.encoders.encoder import Encoder, Tune
 from newfound.encoders.hashing import hash_of
 from newfound.encoders.ragged import Ragged
+from newfound.encoders.trunk import whole_corpus
 from newfound.model.arrays import (
     TEXTS_PER_BATCH,
     TEXTS_PER_BATCH_ON_GPU,
