@@ -84,6 +84,7 @@ class IntentModel(FittedClassifier):
         self.typical = tuple(typical)
         self.reliability = reliability
         self._opened: tuple[GraphSession | None] | None = None
+        self._cache: FeatureCache | None = None
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -240,7 +241,7 @@ class IntentModel(FittedClassifier):
 
     def _encode(self, texts: Sequence[str]) -> Array:
         size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU
-        pieces = [self._vectors(batch).cpu().numpy() for batch in batches_of(texts, size)]
+        pieces = [self._vectors(batch, self._cache).cpu().numpy() for batch in batches_of(texts, size)]
         return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -297,6 +298,12 @@ class IntentModel(FittedClassifier):
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
         encoder = self.encoder.with_precision(precision)
         return self if encoder is self.encoder else self._with(encoder=encoder)
+
+    def with_cache(self, cache: FeatureCache | None) -> IntentModel:
+        """Return the same model, which keeps what the frozen layers compute of texts; by default nothing is kept."""
+        changed = self._with()
+        changed._cache = cache
+        return changed
 
     def save(
         self,
