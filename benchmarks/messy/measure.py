@@ -30,7 +30,6 @@ from newfound.bench.cells import Cell, fit_cell, task_of
 from newfound.bench.experiments import Column
 from newfound.bench.scoring import Predictor, score_predictor
 from newfound.bench.studies import (
-    FrozenPredictor,
     Row,
     append_row,
     frozen_vectors,
@@ -69,7 +68,7 @@ def package_method(**settings: Any) -> Fit:
     """Return how a method of the package is fitted, with settings of its own."""
 
     def fit(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
-        return FrozenPredictor(fit_cell(cell, encoder, "cpu", task, settings).model_, encoder)
+        return fit_cell(cell, encoder, "cpu", task, settings).model_.with_cache(encoder.cache)
 
     return fit
 

@@ -1,4 +1,4 @@
-"""How near the names of new intents are to the names that people gave them, before and after.
+"""How near the names of new intents are to the names that people gave them, by counts of words and with vectors.
 
     python benchmarks/names/measure.py fresh    # partitions on which rules may be chosen; prints the names
     python benchmarks/names/measure.py splits found   # the published splits; writes names.json beside this file
@@ -24,7 +24,7 @@ from newfound.data.benchmarks import fresh_task, load_benchmark
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
-from newfound.intents.naming import name_by_pairs, name_intents
+from newfound.intents.naming import name_intents
 from newfound.paths import feature_cache_dir
 
 RESULT = Path(__file__).with_name("names.json")
@@ -33,7 +33,7 @@ SPLITS = (1, 2, 3)
 FRESH_SEEDS = (1000, 1001, 1002)
 METRICS = ("similarity", "nearest", "words", "exact")
 LETTERS_COMPARED = 5
-WAYS = ("before", "words", "after")
+WAYS = ("words", "vectors")
 Groups = tuple[list[str], list[list[str]]]  # the gold name and the utterances of each intent
 
 
@@ -102,7 +102,7 @@ def encoded(names: Sequence[str], encoder: Encoder) -> npt.NDArray[np.float32]:
 
 
 def measure(task: DiscoveryTask, encoder: Encoder, *, found: bool) -> dict[str, object]:
-    """Name the new intents of a task both ways, and score the names."""
+    """Name the new intents of a task by counts alone and with vectors, and score the names."""
     gold, texts = found_groups(task, encoder) if found else gold_groups(task, task.new)
     known, others = gold_groups(task, task.known)
     centres = np.stack([encoded(own, encoder).mean(0) for own in texts])
@@ -113,9 +113,8 @@ def measure(task: DiscoveryTask, encoder: Encoder, *, found: bool) -> dict[str, 
         return near
 
     names = {
-        "before": name_by_pairs(texts, taken=known),
         "words": name_intents(texts, taken=known, others=others),
-        "after": name_intents(texts, taken=known, others=others, likeness=likeness),
+        "vectors": name_intents(texts, taken=known, others=others, likeness=likeness),
     }
     return {
         "task": task.name,

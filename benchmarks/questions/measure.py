@@ -18,7 +18,7 @@ import numpy as np
 
 from newfound.bench.cells import load_partition, with_condition
 from newfound.bench.scoring import score_predictor
-from newfound.bench.studies import FrozenPredictor, Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
+from newfound.bench.studies import Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
 from newfound.data.conditions import Condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -68,7 +68,7 @@ def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: i
     method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", seed=seed)
     method.set_params(questions=count, logs="mixed" if mixed else "novel")
     method.fit(observed.texts, observed.labels, annotator=oracle if count else None)
-    scores = score_predictor(FrozenPredictor(method.model_, encoder), task)["scores"]["strict"]
+    scores = score_predictor(method.model_.with_cache(encoder.cache), task)["scores"]["strict"]
     return {
         "data": partition,
         "seed": seed,

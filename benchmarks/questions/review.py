@@ -19,7 +19,7 @@ import numpy as np
 
 from newfound.bench.cells import load_partition
 from newfound.bench.scoring import score_ids
-from newfound.bench.studies import FrozenPredictor, Row, append_row, group_rows, read_rows, study_encoder
+from newfound.bench.studies import Row, append_row, group_rows, read_rows, study_encoder
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
@@ -35,7 +35,7 @@ FIELDS = ("ind_acc", "ood_acc", "all_acc")
 
 def strict_scores(model: IntentModel, encoder: Encoder, task: DiscoveryTask) -> Row:
     """Score a model by the names of its intents: known ones must be named exactly, new ones are matched."""
-    columns = FrozenPredictor(model, encoder).predict_ids(task.test.texts).tolist()
+    columns = model.with_cache(encoder.cache).predict_ids(task.test.texts).tolist()
     names = [*(intent.name for intent in model.intents), ""]  # the last one is no intent, -1
     new = {name: len(task.known) + i for i, name in enumerate(sorted(set(names[:-1]) - set(task.known)))}
     place = {name: i for i, name in enumerate(task.known)} | new

@@ -30,7 +30,8 @@ from pydantic import BaseModel
 from newfound.bench.provenance import hardware
 from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
-from newfound.model import Prediction, read_utterances
+from newfound.model.about import read_utterances
+from newfound.model.types import Prediction
 from newfound.review.reviewed import load
 
 HERE = Path(__file__).parent

@@ -57,31 +57,7 @@ _HOME = {
     "update": "newfound.workflows",
     "write_predictions": "newfound.workflows",
 }
-__all__ = [
-    "DPL",
-    "E2E",
-    "Consensus",
-    "Corpus",
-    "DeepAligned",
-    "DeepAlignedMix",
-    "Intent",
-    "IntentModel",
-    "KMeans",
-    "__version__",
-    "check",
-    "discover",
-    "estimate",
-    "evaluate",
-    "export",
-    "load",
-    "load_encoder",
-    "partition",
-    "predict",
-    "refit",
-    "resize",
-    "update",
-    "write_predictions",
-]
+__all__ = [*sorted(_HOME), "__version__"]
 
 
 def __getattr__(name: str) -> Any:

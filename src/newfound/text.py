@@ -88,6 +88,11 @@ def shortened(text: str, width: int, end: str = "…") -> str:
     return text[: width - len(end)] + end
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, or its type if it has none."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def has_half_character(text: str) -> bool:
     """Whether the text holds a lone surrogate, which JSON can carry and nothing can encode."""
     return any("\ud800" <= character <= "\udfff" for character in text)

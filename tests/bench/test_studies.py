@@ -10,8 +10,9 @@ from test_bench import toy_task
 
 from newfound.bench.cells import Cell, fit_cell, load_partition, write_archive, write_result
 from newfound.bench.experiments import Column
-from newfound.bench.studies import FrozenPredictor, append_row, frozen_vectors, group_rows, read_rows, whole_numbers
+from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, whole_numbers
 from newfound.bench.tables import table_of_rows
+from newfound.encoders.cache import FeatureCache
 from newfound.errors import DataError, SettingsError
 
 STUDIES = Path(__file__).parents[2] / "benchmarks"
@@ -54,14 +55,16 @@ def test_the_committed_files_of_rows_can_be_read():
     assert all(read_rows(path) for path in paths)
 
 
-def test_a_frozen_predictor_answers_as_its_model_does(tiny_encoder):
+def test_a_model_with_a_cache_answers_as_it_does_without_and_encodes_once(tiny_encoder, tmp_path):
     task = toy_task()
     cell = Cell("kmeans", "toy", 40, 1, 0, "tiny", "heads")
     method = fit_cell(cell, tiny_encoder, "cpu", task, {"epochs": 3})
-    predictor = FrozenPredictor(method.model_, tiny_encoder)
+    predictor = method.model_.with_cache(FeatureCache(tmp_path))
     texts = task.test.texts
     assert predictor.predict_ids(texts).tolist() == method.model_.predict_ids(texts).tolist()
+    shards = sorted(tmp_path.rglob("*.npy"))
     assert np.allclose(predictor.outlier_scores(texts), method.model_.outlier_scores(texts), atol=1e-5)
+    assert sorted(tmp_path.rglob("*.npy")) == shards != []
     assert frozen_vectors(tiny_encoder, texts).shape == (len(texts), tiny_encoder.width)
 
 

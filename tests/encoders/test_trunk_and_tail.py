@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import tiny_backbone, write_tiny_encoder
-from newfound.encoders.encoder import Features, batches_by_length, load_encoder
+from newfound.encoders.encoder import Features, load_encoder
 from newfound.encoders.families import FAMILIES
 from newfound.encoders.families.mpnet import relative_bias
-from newfound.encoders.ragged import Batch, Ragged, lay_out, pack
+from newfound.encoders.ragged import Batch, Ragged, batches_by_length, lay_out, pack
 from newfound.errors import EncoderError, SettingsError
 
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ import pytest
 
 import newfound as library
 from commands import newfound
-from newfound.engines import encoding, parts, ray_data
+from newfound.engines import parts, ray_data
 from newfound.engines.ray_data import RaySettings, connected
 from newfound.errors import EngineError, MissingExtra
 from waiting import until
@@ -159,48 +159,17 @@ def test_what_a_worker_finds_out_is_an_error_in_words(cluster, saved, tiny_folde
     assert not (tmp_path / "out").exists()
 
 
-def test_discovery_with_vectors_from_the_cluster_finds_the_same(cluster, tiny_folder, themed, tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "MIN_TEXTS", 100)
-    monkeypatch.setattr(encoding, "TEXTS_PER_ITEM", 40)
-    sent = []
-    real = encoding.map_on_ray
-    monkeypatch.setattr(encoding, "map_on_ray", lambda *args: sent.append(len(args[2])) or real(*args))
-    labels = {}
-    for engine in ("local", "ray"):
-        monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / engine))
-        more = {"workers": 1} if engine == "ray" else {}
-        result = library.discover(
-            (themed.labelled().texts, themed.labelled().labels),
-            themed.unlabelled(),
-            encoder=str(tiny_folder),
-            n_new=2,
-            effort="quick",
-            device="cpu",
-            engine=engine,
-            **more,
-        )
-        labels[engine] = list(result.model.labels_)
-    assert labels["ray"] == labels["local"]
-    assert sum(sent) >= 3
-
-
-def test_messages_without_ray_without_a_cluster_and_with_other_efforts(saved, tiny_folder, logs, tmp_path, monkeypatch):
+def test_messages_without_ray_and_without_a_cluster(saved, logs, tmp_path, monkeypatch):
     done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out.csv")
     assert "the engine ray writes a folder, not a file" in done.stderr
-    (tmp_path / "known.csv").write_text("text,label\npay bill,pay\nwater leak,leak\n")
-    (tmp_path / "logs.csv").write_text("text\nnew meter\nsolar power\nmove house\nopen account\n")
-    discover = ("discover", tmp_path / "known.csv", tmp_path / "logs.csv", "--engine", "ray", "--out", tmp_path / "m")
-    done = newfound(*discover, "--effort", "standard")
-    assert "the engine ray runs a frozen encoder" in done.stderr
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connected(RaySettings("127.0.0.1:1")):
         pass
     monkeypatch.setattr(ray_data, "find_spec", lambda name: None)
-    for command in (("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out"), discover):
-        done = newfound(*command)
-        assert (done.returncode, done.stderr) == (
-            2,
-            "newfound: error: the engine ray needs Ray; install it with: pip install 'newfound[ray]'\n",
-        )
+    done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "newfound: error: the engine ray needs Ray; install it with: pip install 'newfound[ray]'\n",
+    )
     with pytest.raises(MissingExtra):
         RaySettings().check()

@@ -188,3 +188,20 @@ def test_a_trained_encoder_is_exported_with_its_training(tune, themed, tmp_path,
         expected = model.classify(TEXTS)
     assert [a["intent"] for a in found] == [p.intent for p in expected]
     assert [a["probability"] for a in found] == pytest.approx([p.probability for p in expected], abs=1e-3)
+
+
+@pytest.mark.parametrize("reliability", [0.3, 0.8, 1.0])
+def test_the_graph_corrects_probabilities_as_numpy_does(reliability):
+    """Sharp and flat rows, so that new intents lead by much, by little and not at all."""
+    from newfound.encoders.onnx.graph import GraphBuilder
+    from newfound.exports.onnx import add_reliability
+    from newfound.model.arrays import softmax, with_reliability
+
+    logits = np.random.default_rng(0).normal(size=(200, 6)) * np.repeat([[0.3], [1.0], [6.0], [30.0]], 50, axis=0)
+    p, is_new = softmax(logits.astype(np.float32)), np.array([False, False, True, True, True, True])
+    builder = GraphBuilder()
+    builder.add("Identity", add_reliability(builder, builder.weight("p", p), is_new, reliability), name="corrected")
+    session = onnxruntime.InferenceSession(builder.model([("corrected", ["texts", 6])]).SerializeToString())
+    nothing = np.zeros((1, 1), np.int64)
+    (found,) = session.run(None, {"input_ids": nothing, "attention_mask": nothing})
+    assert np.allclose(found, with_reliability(p, is_new, reliability), atol=1e-6)

@@ -12,10 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
 from server import NONSENSE, error, says, says_by, serving
 
-from newfound.intents.namers.asking import PROMPT, ask_for_names, clean_name, prompt_for
+from newfound.intents.asked_names import PROMPT, ask_for_names, clean_name, prompt_for
 from newfound.llm import LanguageModelSettings
 from newfound.llm.asking import LanguageModel
-from newfound.model import Intent
+from newfound.model.types import Intent
 
 INTENTS = [
     Intent("pay_bill", True, 9, ("pay my bill", "how do i pay", "third exemplar")),

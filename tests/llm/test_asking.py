@@ -323,14 +323,6 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(monkeypatch, aske
     assert KEY not in str(caught.value)
 
 
-def test_the_key_of_the_namer_is_used_where_there_is_no_other(monkeypatch, endpoint, asked):
-    monkeypatch.delenv("NEWFOUND_LLM_KEY")
-    asked().model.ask("a", purpose="x")
-    monkeypatch.setenv("NEWFOUND_NAMER_KEY", "other")
-    asked().model.ask("a", purpose="x")
-    assert [request.key for request in endpoint.asked] == [None, "Bearer other"]
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_takes_neither_key_nor_prompt_to_another_host(endpoint, asked, status):
     with serving(says("mine now")) as other:
@@ -412,7 +404,6 @@ def test_without_a_transcript_nothing_more_is_asked(endpoint, asked, monkeypatch
         ({"url": "http://a:b"}, "address"),
         ({"url": "http://host/a b"}, "address"),
         ({"url": "https://me:secret@example.org"}, "environment"),
-        ({"provider": "other"}, "no provider 'other'"),
         ({"budget": -1}, "budget=-1"),
         ({"budget": True}, "budget=True"),
         ({"at_once": 0}, "at_once=0"),

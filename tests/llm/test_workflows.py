@@ -114,7 +114,7 @@ def test_without_the_option_nothing_leaves_the_machine(files, tiny_encoder, monk
     assert result.n_new == 2
 
 
-def test_wrong_settings_are_refused_before_anything_is_read(files, tmp_path, tiny_encoder):
+def test_wrong_settings_are_refused_before_anything_is_read(tmp_path):
     done = command("discover", "missing.csv", "missing.txt", "--out", tmp_path / "x", "--llm", "localhost:8000")
     assert done.returncode == 2
     assert "give the address of an endpoint" in done.stderr
@@ -158,7 +158,7 @@ def test_a_client_of_the_server_cannot_name_an_endpoint(endpoint, saved, tiny_en
         "logs": list(themed.unlabelled().texts),
     }
     with serving_app.client_of(saved, tiny_encoder) as client:
-        for field in ("llm", "namer", "llm_url"):
+        for field in ("llm", "llm_url"):
             for value in (endpoint.url, {"url": endpoint.url}):
                 assert client.post("/v1/discover", json={**body, field: value}).status_code == 422
         refused = client.post("/v1/update", json={"author": "ana", "logs": body["logs"], "llm": {"url": endpoint.url}})

@@ -12,7 +12,7 @@ from newfound.errors import SettingsError
 from newfound.methods.consensus import Consensus
 from newfound.methods.finetuning import epochs_for_steps, steps_of_epoch
 from newfound.methods.kmeans import KMeans
-from newfound.model import load
+from newfound.model.folder import load
 from newfound.training.schedule import AdamWSchedule
 from newfound.workflows.fitting import has_few_labels, settings_of_effort
 

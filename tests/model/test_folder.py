@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import newfound
 from newfound.errors import NewfoundError
-from newfound.model import load as load_unreviewed
 from newfound.model.about import describe
+from newfound.model.folder import load as load_unreviewed
 
 OLD = Path(__file__).parent / "folder-of-version-0.1.0"
 

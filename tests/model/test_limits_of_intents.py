@@ -13,7 +13,7 @@ from commands import newfound as command
 from conftest import themed_corpus
 from newfound.errors import DataError
 from newfound.methods.consensus import Consensus
-from newfound.model import load
+from newfound.model.folder import load
 from newfound.report.page import write_page
 
 OLD = Path(__file__).parent / "folder-of-version-0.1.0"

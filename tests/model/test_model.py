@@ -8,9 +8,9 @@ import pytest
 import torch
 from sklearn.base import clone
 
-import newfound
 from newfound import KMeans, load
 from newfound.errors import DataError, ModelError, SettingsError
+from newfound.model.folder import load as load_unreviewed
 
 FAST = {"pretrain_epochs": 3, "epochs": 4, "batch_size": 64, "device": "cpu"}
 
@@ -243,14 +243,14 @@ def test_vectors_of_a_fine_tuned_model_are_computed_once(tiny_encoder, themed, t
     settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 2, "rounds": 0, "finetune_epochs": 1, "device": "cpu"}
     fitted = Consensus(**settings, tune="layers", logs="novel").fit(themed.texts, themed.labels)
     fitted.save(tmp_path / "m")
-    first = newfound.model.load(tmp_path / "m", encoder=tiny_encoder).utterance_vectors
-    again = newfound.model.load(tmp_path / "m", encoder=tiny_encoder)
+    first = load_unreviewed(tmp_path / "m", encoder=tiny_encoder).utterance_vectors
+    again = load_unreviewed(tmp_path / "m", encoder=tiny_encoder)
+    other = Consensus(**settings, tune="layers", logs="novel", seed=1).fit(themed.texts, themed.labels).model_
 
     def not_again(*arguments):
         raise AssertionError("computed again")
 
     monkeypatch.setattr(IntentModel, "_vectors", not_again)
     assert torch.equal(again.utterance_vectors, first)
-    other = Consensus(**settings, tune="layers", logs="novel", seed=1).fit(themed.texts, themed.labels).model_
     with pytest.raises(AssertionError, match="computed again"):
         _ = other.utterance_vectors  # other weights, other vectors

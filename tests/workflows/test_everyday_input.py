@@ -10,8 +10,8 @@ import pytest
 
 from commands import newfound
 from conftest import THEMES
-from newfound.model import load
 from newfound.model.classifier import IntentModel
+from newfound.model.folder import load
 
 NUMBERS = ["1", "2", "42", "7 8", "!!", "?", "😀", "👍", "😡😡", *map(str, range(100, 120))]
 GERMAN = [f"rechnung {word} bezahlen bitte" for word in "eins zwei drei vier fuenf sechs sieben acht neun".split()]

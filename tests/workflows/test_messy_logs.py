@@ -12,7 +12,7 @@ import pytest
 from commands import newfound
 from newfound.algorithms.metrics import both_protocols
 from newfound.data.demo_corpus import load_demo, off_topic
-from newfound.model import load
+from newfound.model.folder import load
 
 OTHER_LANGUAGES = [
     "Ich möchte mein Geld für die doppelte Zahlung zurück",

@@ -16,7 +16,6 @@ from newfound.algorithms.metrics import compactness
 from newfound.bench.baselines import BASELINES, run_baseline
 from newfound.bench.provenance import commit, hardware, shares_gpu
 from newfound.bench.scoring import Predictor, rounded, score_predictor
-from newfound.bench.studies import FrozenPredictor
 from newfound.bench.timing import measure
 from newfound.bench.variants import VARIANTS, Record
 from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
@@ -29,7 +28,7 @@ from newfound.methods.base import Discoverer
 from newfound.methods.context import Recording, Snapshot
 from newfound.methods.encoding import resolve_tune
 from newfound.methods.registry import method_entry, method_named
-from newfound.model import versions
+from newfound.model.classifier import versions
 from newfound.training.devices import pick_device
 from newfound.training.run import Run
 
@@ -152,7 +151,7 @@ def run_cell(
 def _predictor(method: Discoverer, encoder: Encoder) -> Predictor:
     """Return the fitted model; over a frozen encoder, one that reads its cache, since cells share their texts."""
     model = method.model_
-    return model if model.tune.layers or encoder.cache is None else FrozenPredictor(model, encoder)
+    return model if model.tune.layers else model.with_cache(encoder.cache)
 
 
 def _made(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:

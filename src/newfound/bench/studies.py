@@ -11,17 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
-from newfound.algorithms.metrics import Ids
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.errors import DataError
 from newfound.files import write_atomically
-from newfound.model.arrays import ids_of
-from newfound.model.classifier import IntentModel
 from newfound.paths import feature_cache_dir
 
 Row = dict[str, Any]
@@ -35,28 +30,6 @@ def study_encoder(name: str = "minilm") -> Encoder:
 def frozen_vectors(encoder: Encoder, texts: Sequence[str]) -> Tensor:
     """Return the pooled vectors [n, d] of the frozen encoder; they are read from its cache or stored there."""
     return encoder.features(texts, encoder.tune("heads")).data.flat
-
-
-class FrozenPredictor:
-    """A `Predictor` for a model fitted with tune="heads" that reads the encoder's cache, which a model does not use."""
-
-    def __init__(self, model: IntentModel, encoder: Encoder) -> None:
-        """Wrap a model.
-
-        Args:
-            model: The fitted model.
-            encoder: The encoder it was fitted with.
-        """
-        self._model = model
-        self._encoder = encoder
-
-    def predict_ids(self, texts: Sequence[str]) -> Ids:
-        """Return the most probable intent of each text; -1 for no intent."""
-        return ids_of(self._model.columns.probabilities(texts, frozen_vectors(self._encoder, texts).numpy()))
-
-    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how unlike all intents each text is, from 0 to 1."""
-        return self._model.columns.outliers(frozen_vectors(self._encoder, texts).numpy())
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -9,7 +9,7 @@ from newfound.bench.provenance import hardware
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.registry import method_named
-from newfound.model import versions
+from newfound.model.classifier import versions
 
 
 def measure(

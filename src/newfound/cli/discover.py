@@ -14,7 +14,6 @@ from newfound.cli.options import (
     DeviceOption,
     EffortOption,
     EncoderOption,
-    EngineOptions,
     FileOptions,
     KnownArgument,
     LanguageModelOptions,
@@ -29,7 +28,6 @@ from newfound.cli.options import (
     SeedOption,
     TuneOption,
 )
-from newfound.cli.output import quiet_output
 from newfound.cli.parsing import (
     conflict_policy,
     logs_contain,
@@ -148,7 +146,6 @@ def discover(
     run: RunOptions,
     folder: FolderOptions,
     asking: LanguageModelOptions,
-    engine: EngineOptions,
     out: ModelOutOption,
     logs: LogsArgument = None,
     method: MethodOption = defaults.METHOD,
@@ -190,11 +187,9 @@ def discover(
         with_encoder=folder.with_encoder,
         keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
-        **engine.chosen(),
         **fit.chosen(),
     )
-    with quiet_output(request.engine == "ray"):
-        result = run_workflow(request, reporter=reporter_for_terminal())
+    result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])

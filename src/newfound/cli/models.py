@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -127,21 +126,12 @@ def predict(
 
 
 def _print_predictions(settings: dict[str, Any], format: str) -> None:
-    from newfound.exports.predictions import writer_of
-    from newfound.workflows.prediction import PredictRequest, stream_predictions
+    from newfound.workflows.prediction import PredictRequest
+    from newfound.workflows.writing import write_as_they_arrive
 
     if format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
-    # The file and the model are looked at before the first byte is written.
-    batches = stream_predictions(PredictRequest(**settings), reporter=reporter_for_terminal())
-    first = next(batches, None)
-    top = settings["top"]
-    intents = len(first[0].prediction.top) if first else top  # there may be fewer than were asked for
-    with writing_output():
-        with writer_of(format, sys.stdout.buffer, min(top, intents)) as writer:
-            for batch in chain([] if first is None else [first], batches):
-                writer.write((answer.line, answer.prediction) for answer in batch)
-        sys.stdout.buffer.flush()
+    write_as_they_arrive(PredictRequest(**settings), format, writing_output(), reporter=reporter_for_terminal())
 
 
 def evaluate(

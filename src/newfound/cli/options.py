@@ -110,9 +110,9 @@ ConflictsOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Where the encoder runs."""
+    """Where texts are classified."""
 
-    PANEL: ClassVar = "Where the encoder runs"
+    PANEL: ClassVar = "Where texts are classified"
     engine: Annotated[
         str, typer.Option("--engine", help="local, or ray: on a cluster, or on all cores of this machine.")
     ] = defaults.ENGINE

@@ -7,15 +7,17 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from typing import BinaryIO
 
 from newfound.errors import OutputError
 
 
 @contextmanager
-def writing_output() -> Iterator[None]:
-    """Turn a full disk behind standard output into one error; a reader that has gone is none (`| head`)."""
+def writing_output() -> Iterator[BinaryIO]:
+    """Yield standard output. A full disk behind it becomes one error; a reader that has gone is none (`| head`)."""
     try:
-        yield
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

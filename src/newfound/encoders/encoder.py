@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 
 from newfound import defaults
 from newfound.defaults import Precision
@@ -32,22 +31,22 @@ from newfound.encoders.light import LightEncoder, NotSupported
 from newfound.encoders.onnx.quantize import name_of_int8
 from newfound.encoders.precision import check_precision
 from newfound.encoders.prompts import TokenizerPrompt, add_prompt, prompt_of, write_prompt
-from newfound.encoders.ragged import Batch, Ragged, pack
-from newfound.encoders.ragged import batches_by_length as batches_by_length
+from newfound.encoders.ragged import Ragged
 from newfound.encoders.registry import RELEASES, check_modules, locate
 from newfound.encoders.shards import folder_name
 from newfound.encoders.tail import Features as Features
 from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
 from newfound.encoders.tail import Tune as Tune
-from newfound.encoders.tail import attention_keys, pooled
+from newfound.encoders.tail import pooled, pooling_of
+from newfound.encoders.trunk import run_trunk
 from newfound.errors import EncoderError, NotSplittable, OtherWeights
+from newfound.text import first_line
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
 
 MAX_LENGTH = 128  # tokens of one text; the rest is cut off
-TOKENS_PER_BATCH = {"cpu": 4_096, "cuda": 131_072}
 
 
 class Encoder:
@@ -61,8 +60,6 @@ class Encoder:
         pooling: Pooling | None = None,
         max_length: int = MAX_LENGTH,
         cache: FeatureCache | None = None,
-        precision: Precision = defaults.PRECISION,
-        prompt: TokenizerPrompt | None = None,
     ) -> None:
         """Wrap a loaded model; `load_encoder` does this by name.
 
@@ -72,12 +69,10 @@ class Encoder:
             pooling: Overrides the model's own pooling.
             max_length: Maximum number of tokens of a text; the model may have a lower maximum of its own.
             cache: Where features of the frozen trunk are stored.
-            precision: fp32, or int8 for vectors of the frozen encoder on a CPU.
-            prompt: What the model's tokenizer puts before every text.
         """
         self.name = name
-        self.precision = precision
-        self._prompt = prompt
+        self.precision: Precision = defaults.PRECISION
+        self._prompt: TokenizerPrompt | None = None
         self.graph_problem: str | None = None
         self._kept: GraphSession | None = None
         self._hashed: tuple[list[tuple[int, int]], str] | None = None
@@ -85,9 +80,9 @@ class Encoder:
         self._st = sentence_transformer.eval().requires_grad_(False)
         self.model: Any = next(iter(sentence_transformer)).auto_model
         self.tokenizer: Any = sentence_transformer.tokenizer
-        self.pooling = pooling or _pooling_of(sentence_transformer)
+        self.pooling = pooling or pooling_of(sentence_transformer)
         self.normalize = any(type(module).__name__ == "Normalize" for module in sentence_transformer)
-        self.max_length = min(max_length, self._model_max_length())
+        self.max_length = self._limited(max_length)
         self.depth = int(getattr(self.model.config, "num_hidden_layers", 0))
         self.width = int(self.model.config.hidden_size)
         if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
@@ -114,17 +109,11 @@ class Encoder:
 
     def variant(self, *, pooling: Pooling | None = None, max_length: int = MAX_LENGTH) -> Encoder:
         """Return an encoder with the same weights and another pooling or length; itself if both are the same."""
-        if pooling in (None, self.pooling) and min(max_length, self._model_max_length()) == self.max_length:
+        if pooling in (None, self.pooling) and self._limited(max_length) == self.max_length:
             return self
-        return Encoder(
-            self.name,
-            self._st,
-            pooling=pooling,
-            max_length=max_length,
-            cache=self.cache,
-            precision=self.precision,
-            prompt=self._prompt,
-        )
+        other = Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
+        other.precision, other._prompt = self.precision, self._prompt
+        return other
 
     def with_precision(self, precision: Precision) -> Encoder:
         """Return the same encoder with another precision; itself if it is the same."""
@@ -165,8 +154,8 @@ class Encoder:
             self._kept = session  # so that the next call finds it open
         return session
 
-    def _model_max_length(self) -> int:
-        return int(self._st.max_seq_length or MAX_LENGTH)
+    def _limited(self, max_length: int) -> int:
+        return min(max_length, int(self._st.max_seq_length or MAX_LENGTH))
 
     def weights_hash(self) -> str:
         """Return a SHA-256 of weights, tokenizer and pooling; a saved model can only be loaded with the same hash."""
@@ -176,15 +165,10 @@ class Encoder:
             self._hashed = stamp, hash_of(state, state_of_tokenizer(self.tokenizer), self.pooling, str(self.normalize))
         return self._hashed[1]
 
-    @cached_property
-    def _precision(self) -> str:
-        weights = [t for t in self._st.state_dict().values() if t.is_floating_point()]
-        rounded = all(torch.equal(t.half().to(t.dtype), t) for t in weights)
-        return "float16" if rounded else "float32"
-
     def weights_precision(self) -> str:
         """Return the precision that the weights really have: float16 if rounding to it changes none of them."""
-        return self._precision
+        weights = [t for t in self._st.state_dict().values() if t.is_floating_point()]
+        return "float16" if all(torch.equal(t.half().to(t.dtype), t) for t in weights) else "float32"
 
     @property
     def prompt(self) -> str:
@@ -274,7 +258,10 @@ class Encoder:
                     [tokens.data.row(i).tolist() for i in rows], None if lengths is None else lengths[rows].tolist()
                 )
                 return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
-            return self._run_trunk(self._trunk(tune), tokens, rows, pool=not tune.layers)
+            trunk = self._trunk(tune)
+            assert trunk is not None
+            pool = None if tune.layers else partial(pooled, pooling=self.pooling, normalize=self.normalize)
+            return run_trunk(trunk, tokens, rows, pool)
 
         if self.cache is not None:
             data = self.cache.fetch(self._cache_key(tune), texts, compute)
@@ -303,7 +290,7 @@ class Encoder:
         noisy = []
         for seed in seeds:
             torch.manual_seed(seed)
-            run = self._run_trunk(trunk.train(), tokens, list(range(len(texts))), pool=False, keep_on_device=True)
+            run = run_trunk(trunk.train(), tokens, list(range(len(texts))), keep_on_device=True)
             noisy.append(run.flat.to(features.data.flat.dtype))
         trunk.eval()
         return Features(features.data, features.unpadded_lengths, torch.stack(noisy))
@@ -326,7 +313,8 @@ class Encoder:
         trunk = self._trunk(tune)
         state = self._st.state_dict() if trunk is None else trunk.state_dict()
         pooling = "" if tune.layers else f"{self.pooling}, normalized: {self.normalize}"
-        prompt = [self._st_prompt()] if trunk is None else []  # a known trunk has it in its tokenizer
+        # Where sentence-transformers encodes, it adds the prompt; a known trunk has it in its tokenizer.
+        prompt = [str(self._st.prompts.get(self._st.default_prompt_name) or "")] if trunk is None else []
         return {
             "weights": hash_of(state, state_of_tokenizer(self.tokenizer), *prompt),
             "layer": self.depth - tune.layers,
@@ -336,55 +324,9 @@ class Encoder:
             "dtype": "float32" if self.precision == "fp32" or tune.layers else name_of_int8(),
         }
 
-    def _st_prompt(self) -> str:
-        """Return the prompt that sentence-transformers adds, where it encodes."""
-        return str(self._st.prompts.get(self._st.default_prompt_name) or "")
-
     def vectors_folder(self) -> str:
         """Return the name of the folder in a feature cache that has the vectors of the frozen encoder."""
         return folder_name(self._cache_key(self.tune("heads")))
-
-    @torch.no_grad()
-    def _run_trunk(
-        self, trunk: Stack | None, tokens: Features, rows: list[int], *, pool: bool, keep_on_device: bool = False
-    ) -> Ragged:
-        """Return the hidden states of the given rows, or their pooled vectors if `pool` is set.
-
-        Rows of similar length run together. The result is on the CPU, or in bfloat16 precision on the encoder's device
-        if `keep_on_device` is set.
-        """
-        assert trunk is not None
-        device = self.device if keep_on_device else torch.device("cpu")
-        half_precision = keep_on_device and self.device.type == "cuda"
-        lengths = tokens.data.lengths[rows]
-        ends = (
-            torch.arange(len(rows) + 1) if pool else torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
-        )
-        out = Ragged(torch.empty(int(ends[-1]), self.width, device=device), ends.to(device))
-        on_device = tokens.to(self.device)
-        for batch in batches_by_length(lengths, TOKENS_PER_BATCH[self.device.type]):
-            laid_out = Batch.of(tokens.data.lengths, torch.tensor(rows)[batch], self.device)
-            packing = pack(on_device.data.offsets, laid_out)
-            with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=half_precision):
-                h = trunk(on_device.data.flat[packing.token], packing, attention_keys(on_device, packing))
-            if pool:
-                out.flat[batch.to(device)] = pooled(h, packing, self.pooling, self.normalize).to(device)
-            else:
-                row_start = out.offsets[batch.to(device)][laid_out.order.to(device)]  # [B], by place
-                target = row_start[packing.place.to(device)] + packing.position.to(device)
-                used = packing.used.to(device)
-                out.flat[target[used]] = h.to(device, out.flat.dtype)[used]
-        return out
-
-
-def whole_corpus(lengths: Tensor, device: torch.device) -> list[Batch]:
-    """Return batches of similar length that cover a whole corpus.
-
-    Args:
-        lengths: Token counts of the corpus, on the CPU.
-        device: Where the batches go.
-    """
-    return [Batch.of(lengths, rows, device) for rows in batches_by_length(lengths, TOKENS_PER_BATCH[device.type])]
 
 
 def load_encoder(
@@ -395,7 +337,6 @@ def load_encoder(
     cache: FeatureCache | None = None,
     weights_hash: str | None = None,
     whole: bool = False,
-    precision: Precision = defaults.PRECISION,
     prompt: str | None = None,
 ) -> Encoder:
     """Load a pretrained encoder.
@@ -407,7 +348,6 @@ def load_encoder(
         cache: Where features of the frozen trunk are stored.
         weights_hash: The hash (`Encoder.weights_hash`) that the encoder must have; None accepts any.
         whole: Load it through sentence-transformers in any case.
-        precision: fp32, or int8 for vectors of the frozen encoder on a CPU.
         prompt: What is put before every text; None for the encoder's own prompt, an empty text for none.
 
     Raises:
@@ -418,7 +358,7 @@ def load_encoder(
     check_modules(folder)
     if prompt is None:
         prompt = prompt_of(folder, RELEASES[name].repo if name in RELEASES else name)
-    make = partial(Encoder, name, pooling=pooling, max_length=max_length, cache=cache, precision=precision)
+    make = partial(Encoder, name, pooling=pooling, max_length=max_length, cache=cache)
     if not whole and (weights_hash is not None or (name in RELEASES and RELEASES[name].is_light)):
         with suppress(NotSupported):  # then, and if the hash is another, sentence-transformers loads it
             light = make(LightEncoder.load(folder))
@@ -432,7 +372,7 @@ def load_encoder(
         try:
             st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
         except Exception as error:  # A damaged folder raises different types, depending on the file.
-            raise EncoderError(f"{folder}: cannot be loaded as an encoder ({_first_line(error)})") from None
+            raise EncoderError(f"{folder}: cannot be loaded as an encoder ({first_line(error)})") from None
     encoder = make(st.float())
     if not _is_the_one(encoder, prompt, weights_hash):
         raise OtherWeights(name)
@@ -451,19 +391,3 @@ def _is_the_one(encoder: Encoder, prompt: str, weights_hash: str | None) -> bool
         encoder.add_prompt(prompt)
         return weights_hash is None or encoder.weights_hash() == weights_hash
     return weights_hash is None
-
-
-def _pooling_of(st: Any) -> Pooling:
-    for module in st:
-        if type(module).__name__ == "Pooling":
-            mode = getattr(module, "pooling_mode", None) or module.get_pooling_mode_str()
-            mode = mode if isinstance(mode, str) else "+".join(mode)
-            if mode not in get_args(Pooling):
-                raise EncoderError(f"this encoder pools by {mode!r}; newfound knows mean and cls")
-            return cast(Pooling, mode)
-    return "mean"
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

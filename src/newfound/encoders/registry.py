@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from newfound.errors import EncoderError
+from newfound.text import first_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,9 @@ def _download(repo: str, revision: str | None) -> Path:
     try:
         return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns))
     except Exception as error:  # The hub client raises many unrelated types: offline, 404, gated, disk full.
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise EncoderError(f"encoder {repo!r} is not on this machine and could not be fetched ({reason})") from None
+        raise EncoderError(
+            f"encoder {repo!r} is not on this machine and could not be fetched ({first_line(error)})"
+        ) from None
 
 
 def _verify(weights: Path, expected: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, cast, get_args
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from newfound.encoders.layers import Stack
 from newfound.encoders.ragged import Batch, Packing, Ragged, pack
-from newfound.errors import SettingsError
+from newfound.errors import EncoderError, SettingsError
 
 Pooling = Literal["mean", "cls", "padded-mean"]
 
@@ -146,3 +146,15 @@ def pooled(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Te
     weight = (packing.position == 0).float() if pooling == "cls" else 1 / packing.length[packing.place]
     z = packing.combine(h, weight)
     return F.normalize(z, dim=-1) if normalize else z
+
+
+def pooling_of(sentence_transformer: Any) -> Pooling:
+    """Return the pooling of a loaded SentenceTransformer or `LightEncoder`."""
+    for module in sentence_transformer:
+        if type(module).__name__ == "Pooling":
+            mode = getattr(module, "pooling_mode", None) or module.get_pooling_mode_str()
+            mode = mode if isinstance(mode, str) else "+".join(mode)
+            if mode not in get_args(Pooling):
+                raise EncoderError(f"this encoder pools by {mode!r}; newfound knows mean and cls")
+            return cast(Pooling, mode)
+    return "mean"

@@ -7,14 +7,14 @@ rename, so that a part that is computed twice, because a worker died, is still t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of, not_utf8
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, NewfoundError, OutputError
-from newfound.exports.predictions import COLUMNS, WRITERS, arrow_fields
+from newfound.exports.predictions import COLUMNS, arrow_fields, writer_of
 from newfound.files import file_atomically
 from newfound.version import __version__
 
@@ -127,73 +127,30 @@ class PartPredictor:
             return PartResult(part.number, error=reason, cause="output")
 
     def _written(self, part: Part, predictor: Predictor) -> PartResult:
-        path = self._job.folder / f"part-{part.number:05}.{self._job.format}"
+        job = self._job
+        path = job.folder / f"part-{part.number:05}.{job.format}"
+        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY if job.identify else ())]
         rows = empty = 0
-        with file_atomically(path) as stream:
-            writer = _TableWriter(stream, self._job.format, predictor.top)
-            with writer:
-                for batch in batches_of(part.file, part.start, part.rows, list(self._job.columns)):
-                    answers = predictor(batch.column(self._job.text_column).to_pylist())
-                    writer.write(self._table(batch, part, part.start + rows, answers, predictor.top))
-                    rows += len(batch)
-                    empty += answers["probability"].count(None)
+        with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
+            for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
+                answers = predictor(batch.column(job.text_column).to_pylist())
+                writer.write_table(self._table(batch, part, part.start + rows, answers, names, predictor.top))
+                rows += len(batch)
+                empty += answers["probability"].count(None)
         return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
 
-    def _table(self, batch: Any, part: Part, start: int, answers: dict[str, list[Any]], top: int) -> Any:
+    def _table(
+        self, batch: Any, part: Part, start: int, answers: dict[str, list[Any]], names: list[str], top: int
+    ) -> Any:
         """Return a table (`pyarrow.Table`) of the columns of the input, of where the rows came from, and of answers."""
         import pyarrow as pa
 
-        fields = arrow_fields(top)
-        names = kept_names(batch.schema.names, identify=self._job.identify)
-        kept = [pa.field(name, field.type) for name, field in zip(names, batch.schema, strict=True)]
         columns = list(batch.columns)
         if self._job.identify:
-            kept += [pa.field("file", pa.string()), pa.field("line", pa.int64())]
             columns += [pa.array([part.file.name] * len(batch)), pa.array(range(start + 1, start + 1 + len(batch)))]
+        fields = arrow_fields(top)
         columns += [pa.array(answers[name], type) for name, type in fields]
-        return pa.Table.from_arrays(columns, schema=pa.schema([*kept, *(pa.field(*field) for field in fields)]))
-
-
-class _TableWriter:
-    """Writes tables of one schema to a stream; the file is finished when the block ends without an error."""
-
-    def __init__(self, stream: BinaryIO, format: str, top: int) -> None:
-        self._stream, self._format, self._top = stream, format, top
-        self._writer: Any = None
-
-    def __enter__(self) -> None:
-        pass
-
-    def write(self, table: Any) -> None:
-        if self._format == "parquet":
-            import pyarrow.parquet as pq
-
-            self._writer = self._writer or pq.ParquetWriter(self._stream, table.schema)
-            self._writer.write_table(table)
-            return
-        if self._writer is None:
-            kept = [name for name in table.schema.names if name not in (*COLUMNS, "top")]
-            self._writer = WRITERS[self._format](self._stream, self._top, kept)
-        self._writer.write_rows(_with_times_as_text(table).to_pylist())
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._writer is None:
-            return
-        try:
-            if kind is None:
-                self._writer.close()
-        finally:
-            self._writer.is_open = False  # pyarrow would write the end of a file that is closed already
-
-
-def _with_times_as_text(table: Any) -> Any:
-    """Return a table whose times can be written as text; Python knows no nanoseconds."""
-    import pyarrow as pa
-
-    for i, field in enumerate(table.schema):
-        if pa.types.is_temporal(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
-    return table
+        return pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)])
 
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
@@ -254,20 +211,3 @@ def _remove_unfinished(folder: Path) -> None:
     """Remove the temporary files of `file_atomically` that a killed process could not remove itself."""
     for path in folder.glob(".part-*"):
         path.unlink(missing_ok=True)
-
-
-def as_record(part: Part) -> dict[str, Any]:
-    """Return a part as plain values, which every engine can send."""
-    return {
-        **asdict(part.file),
-        "path": str(part.file.path),
-        "number": part.number,
-        "start": part.start,
-        "range": part.rows,
-    }
-
-
-def from_record(record: dict[str, Any]) -> Part:
-    """Return the part that `as_record` made a record of."""
-    file = ParquetPart(Path(record["path"]), str(record["name"]), int(record["rows"]))
-    return Part(int(record["number"]), file, int(record["start"]), int(record["range"]))

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from newfound import defaults
 from newfound.data.rows import MAX_TEXT_LENGTH
@@ -15,23 +15,12 @@ from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import COLUMNS
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
+from newfound.model.estimator import FittedClassifier
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 
-if TYPE_CHECKING:
-    from newfound.review.columns import ReviewedColumns
-
 MAX_REMEMBERED = 10_000  # predictions of earlier batches, so that texts that come again are not encoded again
 MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and the memory is to stay small
-
-
-class Classifying(Protocol):
-    """What classifies texts: a loaded model, or a stored graph."""
-
-    columns: ReviewedColumns
-
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +85,7 @@ class Predictor:
     A text that was there before, in the same call or not long ago, is not encoded again.
     """
 
-    def __init__(self, model: str | Path | Classifying, settings: PredictorSettings | None = None) -> None:
+    def __init__(self, model: str | Path | FittedClassifier, settings: PredictorSettings | None = None) -> None:
         """Use a model.
 
         Args:
@@ -122,7 +111,7 @@ class Predictor:
     @property
     def top(self) -> int:
         """How many intents a prediction holds: those that were asked for, or all if there are fewer."""
-        return min(self.settings.top, len(self.model.columns.names))
+        return min(self.settings.top, len(self.model.columns.statuses))
 
     def __call__(self, texts: Sequence[str | None]) -> dict[str, list[Any]]:
         """Return one value for each text in the columns `COLUMNS`, and in `top` if it was asked for.

@@ -1,7 +1,7 @@
-"""Work on a Ray cluster: each worker loads its model once, and one that dies is started again.
+"""Predictions on a Ray cluster: each worker loads its model once, and one that dies is started again.
 
-Ray runs what it is given at least once. What is done here may be done twice with the same result: a part's file has a
-name of its own, and vectors are told apart by the number of their batch.
+Ray runs what it is given at least once. A part may be written twice with the same result: its file has a name of its
+own.
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult, as_record, from_record
+from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult
 from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
-
-if TYPE_CHECKING:
-    from newfound.review.reviewed import ReviewedModel
+from newfound.text import first_line
 
 MAX_REPEATS = 3  # of the same work; a text or a file that kills every worker must not do so for ever
 WITHOUT_LIMIT = -1  # for Ray
 SECONDS_TO_CONNECT = 10
-OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; texts and vectors pass through in small pieces
+OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; only numbers of parts pass through it
 
 # Ray writes much about its inner life; a user can ask for it by setting the variables.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -81,7 +79,7 @@ def connected(settings: RaySettings) -> Iterator[None]:
             **(here if address == "local" else {}),
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})", "address") from error
+        raise EngineError(f"no Ray cluster at {address} ({first_line(error)})", "address") from error
     try:
         yield
     finally:
@@ -96,88 +94,64 @@ def _check_reachable(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
     except (OSError, OverflowError) as error:
-        raise EngineError(f"no Ray cluster at {address} ({_first_line(error)})", "address") from None
+        raise EngineError(f"no Ray cluster at {address} ({first_line(error)})", "address") from None
 
 
 class PartWorker:
-    """Writes the predictions of parts; Ray calls it with batches of one record."""
+    """Writes the predictions of parts; Ray calls it with the number of one part."""
 
-    def __init__(self, model: str, job: PartJob) -> None:
+    def __init__(self, model: str, job: PartJob, parts: Sequence[Part]) -> None:
         """Use the model in a folder for a job."""
-        self._predict = PartPredictor(model, job)
+        self._predict, self._parts = PartPredictor(model, job), parts
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         """Write one part and return its result."""
-        part = from_record({name: values[0] for name, values in batch.items()})
-        return {name: [value] for name, value in asdict(self._predict(part)).items()}
+        result = self._predict(self._parts[int(batch["number"][0])])
+        return {name: [value] for name, value in asdict(result).items()}
 
 
-def run_on_ray(
-    model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Part], settings: RaySettings
-) -> Iterator[PartResult]:
-    """Yield the results of parts as the workers of a cluster finish them.
+def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings: RaySettings) -> Iterator[PartResult]:
+    """Yield the results of parts as the workers of a cluster finish them, in any order.
 
     Args:
         model: The model folder. Workers must see it at the same path, as well as the files of the parts.
         job: What is done with each part.
-        parts: The parts.
+        parts: The parts, in the order of their numbers.
         settings: Which cluster works.
-    """
-    if not isinstance(model, str | Path):
-        raise SettingsError("the engine ray needs a model folder, not a loaded model")
-    with connected(settings):
-        device, resources = _resources(settings)
-        job = replace(job, settings=replace(job.settings, device=device))
-        arguments = (str(Path(model).resolve()), job)
-        for row in map_on_ray(PartWorker, arguments, [as_record(part) for part in parts], settings, resources):
-            yield PartResult(**row)
-
-
-def map_on_ray(
-    worker: type,
-    arguments: Sequence[Any],
-    items: Sequence[dict[str, Any]],
-    settings: RaySettings,
-    resources: dict[str, float] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Yield what workers make of items, in any order.
-
-    Args:
-        worker: The class of the workers; called with a batch of one item.
-        arguments: The arguments of its constructor.
-        items: Records of plain values.
-        settings: How many workers there are.
-        resources: What each worker has, as `ray.data` names it.
 
     Raises:
-        EngineError: Workers died again and again at the same item, or failed in a way that is no user's.
+        EngineError: Workers died again and again at the same part, or failed in a way that is no user's.
     """
-    import ray
-    import ray.data
+    with connected(settings):
+        import ray
+        import ray.data
 
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    resources = resources or _resources(settings)[1]
-    size = min(settings.workers or _places(resources), len(items))
-    dataset = ray.data.from_items(list(items), override_num_blocks=len(items)).map_batches(
-        worker,
-        fn_constructor_args=tuple(arguments),
-        batch_size=1,
-        # One at a time, since a worker that dies takes a try from whatever waits for it, too.
-        compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
-        ray_remote_args_fn=_tries,  # the only way to limit them; the warning that it will go names no other
-        **resources,
-    )
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
-    try:
-        yield from dataset.iter_rows()
-    except ray.exceptions.RayActorError as error:
-        raise EngineError(
-            f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work, likely for lack of memory",
-            "fewer_workers",
-        ) from error
-    except ray.exceptions.RayError as error:
-        raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
+        device, resources = _resources(settings)
+        job = replace(job, settings=replace(job.settings, device=device))
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        numbers = [{"number": part.number} for part in parts]
+        dataset = ray.data.from_items(numbers, override_num_blocks=len(parts)).map_batches(
+            PartWorker,
+            fn_constructor_args=(str(Path(model).resolve()), job, tuple(parts)),
+            batch_size=1,
+            # One at a time, since a worker that dies takes a try from whatever waits for it, too.
+            compute=ray.data.ActorPoolStrategy(
+                size=min(settings.workers or _places(resources), len(parts)), max_tasks_in_flight_per_actor=1
+            ),
+            ray_remote_args_fn=_tries,  # the only way to limit them; the warning that it will go names no other
+            **resources,
+        )
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
+        try:
+            for row in dataset.iter_rows():
+                yield PartResult(**row)
+        except ray.exceptions.RayActorError as error:
+            raise EngineError(
+                f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work, likely for lack of memory",
+                "fewer_workers",
+            ) from error
+        except ray.exceptions.RayError as error:
+            raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
 
 
 def _tries() -> dict[str, int]:
@@ -202,10 +176,6 @@ def _places(resources: dict[str, float]) -> int:
     import ray
 
     return max(1, int(ray.cluster_resources().get("GPU" if "num_gpus" in resources else "CPU", 1)))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _last_line(error: Exception) -> str:

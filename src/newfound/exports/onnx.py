@@ -105,7 +105,7 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
     closest = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
     builder.add("Squeeze", closest, axis, name=SIMILARITY)
     taught = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
-    found = _add_reliability(builder, taught, classifier.is_new, classifier.reliability)
+    found = add_reliability(builder, taught, classifier.is_new, classifier.reliability)
     named = builder.add("MatMul", found, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
     products = [COSINES, NAMED]
     for column, prototypes in columns.prototypes.items():
@@ -136,7 +136,7 @@ def _add_has_intent(builder: GraphBuilder, cosines: str, has_content: str, least
     return builder.add("And", has_content, builder.add("GreaterOrEqual", closest, wanted))
 
 
-def _add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
+def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
     """Add `newfound.model.arrays.with_reliability`, step by step."""
     from newfound.model.arrays import KEPT_AHEAD
 

@@ -9,11 +9,12 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from newfound.errors import MissingExtra, SettingsError
 from newfound.model.types import Prediction
@@ -21,19 +22,6 @@ from newfound.model.types import Prediction
 KEPT = ("line", "text")
 COLUMNS = ("intent", "known", "probability", "outlier", "status")
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
-
-
-class PredictionWriter(Protocol):
-    """Writes predictions to a stream."""
-
-    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
-        """Write predictions, each with the line of its text, so that a reader of the stream sees them at once."""
-
-    def close(self) -> None:
-        """Finish the file; the stream stays open."""
-
-    def abandon(self) -> None:
-        """Forget the file; what was not written yet is lost."""
 
 
 def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
@@ -44,41 +32,55 @@ def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
     return values
 
 
-class JsonLines:
-    """One JSON object a line."""
+class PredictionWriter:
+    """Writes predictions to a stream; what was written can be read at once, unless the format has an end."""
 
     def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
-        """Write to a stream; `top` says how many of the most probable intents are written."""
-        self._stream, self._top = stream, top
+        """Write to a stream.
+
+        Args:
+            stream: The stream, which stays open.
+            top: How many of the most probable intents are written.
+            kept: The columns before those of the predictions.
+        """
+        self._stream, self._top, self._kept = stream, top, kept
 
     def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
-        """Write one line for each prediction."""
+        """Write predictions, each with the line of its text."""
         self.write_rows(values_of(line, prediction, top=self._top) for line, prediction in predictions)
+
+    @abstractmethod
+    def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Write rows, which have the kept columns and those of the predictions, in this order."""
+
+    def write_table(self, table: Any) -> None:
+        """Write the rows of a table (`pyarrow.Table`)."""
+        self.write_rows(_with_times_as_text(table).to_pylist())
+
+    def close(self) -> None:
+        """Finish the file; the stream stays open."""
+
+    def abandon(self) -> None:
+        """Forget the file; what was not written yet is lost."""
+
+
+class JsonLines(PredictionWriter):
+    """One JSON object a line."""
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
         """Write one line for each row; what JSON does not know is written as its text, and NaN as null."""
         self._stream.write(b"".join(_json(row).encode() + b"\n" for row in rows))
         self._stream.flush()
 
-    def close(self) -> None:
-        """Do nothing; every line is complete."""
 
-    def abandon(self) -> None:
-        """Do nothing; every line is complete."""
-
-
-class CommaSeparated:
+class CommaSeparated(PredictionWriter):
     """CSV with a header; the most probable intents are columns intent_1, probability_1, intent_2 and so on."""
 
     def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
-        """Write to a stream; `top` says how many of the most probable intents are written."""
-        self._stream, self._top = stream, top
+        """Write the header to a stream; see `PredictionWriter`."""
+        super().__init__(stream, top, kept)
         names = [*kept, *COLUMNS]
         self._write([names + [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]])
-
-    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
-        """Write one row for each prediction."""
-        self.write_rows(values_of(line, prediction, top=self._top) for line, prediction in predictions)
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
         """Write one row for each, with the columns of the header in their order."""
@@ -95,12 +97,6 @@ class CommaSeparated:
         csv.writer(text, lineterminator="\n").writerows(rows)
         self._stream.write(text.getvalue().encode())
         self._stream.flush()
-
-    def close(self) -> None:
-        """Do nothing; every row is complete."""
-
-    def abandon(self) -> None:
-        """Do nothing; every row is complete."""
 
 
 def _cell(value: Any) -> Any:
@@ -125,45 +121,60 @@ def _with_finite_numbers(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class Parquet:
+class Parquet(PredictionWriter):
     """A Parquet file; the most probable intents are a list in the column `top`."""
 
-    def __init__(self, stream: BinaryIO, top: int) -> None:
-        """Write to a stream; `top` says how many of the most probable intents are written.
+    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
+        """Write to a stream; see `PredictionWriter`.
 
         Raises:
             MissingExtra: pyarrow is not installed.
         """
         check_pyarrow()
-        import pyarrow
-        from pyarrow import parquet
-
-        kept = [("line", pyarrow.int64()), ("text", pyarrow.string())]
-        self._schema = pyarrow.schema([*kept, *arrow_fields(top)])
-        self._writer = parquet.ParquetWriter(stream, self._schema)
-        self._table = pyarrow.Table.from_pylist
-        self._top = top
+        super().__init__(stream, top, kept)
+        self._writer: Any = None  # the first table says which columns there are
         self._rows: list[dict[str, Any]] = []
 
-    def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
-        """Collect rows, and write them in groups."""
-        self._rows += [values_of(line, prediction, top=self._top) for line, prediction in predictions]
+    def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Collect rows with a line and a text, and write them in groups."""
+        self._rows += rows
         if len(self._rows) >= ROWS_PER_GROUP:
             self._write_group()
 
     def _write_group(self) -> None:
-        self._writer.write_table(self._table(self._rows, schema=self._schema))
+        import pyarrow
+
+        schema = pyarrow.schema([("line", pyarrow.int64()), ("text", pyarrow.string()), *arrow_fields(self._top)])
+        self.write_table(pyarrow.Table.from_pylist(self._rows, schema=schema))
         self._rows = []
+
+    def write_table(self, table: Any) -> None:
+        """Write the rows of a table, with their types."""
+        from pyarrow import parquet
+
+        self._writer = self._writer or parquet.ParquetWriter(self._stream, table.schema)
+        self._writer.write_table(table)
 
     def close(self) -> None:
         """Write the remaining rows and the end of the file."""
-        if self._rows:
+        if self._rows or self._writer is None:
             self._write_group()
         self._writer.close()
 
     def abandon(self) -> None:
         """Keep pyarrow from writing the end of a file that is closed already."""
-        self._writer.is_open = False
+        if self._writer is not None:
+            self._writer.is_open = False
+
+
+def _with_times_as_text(table: Any) -> Any:
+    """Return a table whose times can be written as text; Python knows no nanoseconds."""
+    import pyarrow
+
+    for i, field in enumerate(table.schema):
+        if pyarrow.types.is_temporal(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pyarrow.string()))
+    return table
 
 
 def arrow_fields(top: int) -> list[tuple[str, Any]]:
@@ -175,17 +186,13 @@ def arrow_fields(top: int) -> list[tuple[str, Any]]:
     return [*zip(COLUMNS, types, strict=True), *([("top", ranked)] if top else [])]
 
 
-WRITERS: dict[str, Callable[..., PredictionWriter]] = {
-    "jsonl": JsonLines,
-    "csv": CommaSeparated,
-    "parquet": Parquet,
-}
+WRITERS: dict[str, type[PredictionWriter]] = {"jsonl": JsonLines, "csv": CommaSeparated, "parquet": Parquet}
 
 
 @contextmanager
-def writer_of(format: str, stream: BinaryIO, top: int) -> Iterator[PredictionWriter]:
+def writer_of(format: str, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> Iterator[PredictionWriter]:
     """Yield a writer to a stream; the file is finished when the block ends without an error."""
-    writer = WRITERS[format](stream, top)
+    writer = WRITERS[format](stream, top, kept)
     try:
         yield writer
         writer.close()

@@ -39,6 +39,11 @@ class ExportFormat:
     folder: str = ""
     names: str = ""
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The names of its files, where the format is a folder on disk."""
+        return DATASET_FILES if self.folder else frozenset()
+
     def content(self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE) -> bytes:
         """Return the exported file's bytes; of a folder, a zip of it."""
         write: Writer = _function(self.home)
@@ -105,40 +110,21 @@ def renamed_intents(format: ExportFormat, corpus: Corpus) -> dict[str, str]:
     return {intent: name for intent, name in names.items() if name != intent}
 
 
-def check_target(format: ExportFormat, path: Path, *, overwrite: bool) -> None:
+def check_target(path: Path, files: Collection[str], *, overwrite: bool) -> None:
     """Check that an export may be written.
 
     Args:
-        format: The format.
         path: Where to write.
+        files: The names of the files of an export that is a folder; none for one that is a file.
         overwrite: Whether an earlier export there may be replaced.
 
     Raises:
         TargetExists: There is something that is not to be replaced, or that is no export of this kind.
     """
-    if path.is_dir() and not (format.folder and {inside.name for inside in path.iterdir()} <= DATASET_FILES):
+    if path.is_dir() and not (files and {inside.name for inside in path.iterdir()} <= set(files)):
         raise TargetExists(path, "is a folder and holds something else", replaceable=False)
-    if format.folder and path.is_file():
+    if files and path.is_file():
         raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
-    if path.exists() and not overwrite:
-        raise TargetExists(path)
-
-
-def check_model_target(path: Path, files: Collection[str], *, overwrite: bool) -> None:
-    """Check that a folder with a classifier may be written.
-
-    Args:
-        path: The folder.
-        files: The names of the files of such a folder.
-        overwrite: Whether an earlier export there may be replaced.
-
-    Raises:
-        TargetExists: There is something that is not to be replaced, or that is no export of this kind.
-    """
-    if path.is_file():
-        raise TargetExists(path, "is a file, and this format is a folder", replaceable=False)
-    if path.is_dir() and not {inside.name for inside in path.iterdir()} <= set(files):
-        raise TargetExists(path, "is a folder and holds something else", replaceable=False)
     if path.exists() and not overwrite:
         raise TargetExists(path)
 
@@ -167,7 +153,7 @@ def write_export(
     """
     chosen = export_format(format, path)
     check_language(language)
-    check_target(chosen, path, overwrite=overwrite)
+    check_target(path, chosen.files, overwrite=overwrite)
     if not chosen.folder:
         write_atomically(path, chosen.content(corpus, name=name, language=language))
         return

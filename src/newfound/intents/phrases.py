@@ -1,8 +1,9 @@
-"""Names of English intents: what people do with what, as they say it.
+"""Names of intents from the words that people say.
 
-A name is made of two or three units (`english.units_of`) that stand close to each other in many utterances of the
-intent and in few of the intents that it is most like: an action and its object (`cancel_booking`), an object and what
-is the matter with it (`card_declined`, `card_not_working`), or words that belong together (`exchange_rate`).
+A name is made of two or three words that stand close to each other in many utterances of the intent and in few of the
+intents that it is most like: mostly an action and its object (`cancel_booking`), an object and what is the matter with
+it (`card_declined`, `card_not_working`), or words that belong together (`exchange_rate`). In English, a word and its
+negation or its particle (`top_up`) count as one word.
 """
 
 from __future__ import annotations
@@ -11,28 +12,84 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from newfound.intents.english import Unit, ing_form, units_of
+from newfound.intents.languages import LanguageWords
+from newfound.text import FILLERS, carries_meaning
 
-MAX_DISTANCE = 5  # words from one unit of a name to the next
+MAX_DISTANCE = 5  # words from one word of a name to the next
 NEIGHBOURS = 4  # intents that a name must tell apart
 MIN_SHARE = 0.06  # of the utterances that must have a pair for it to be a name
 MIN_COUNT = 2
-ACTION_BONUS = 1.5  # a pair that starts with what somebody does
 SHARE_OF_WHOLE_PHRASE = 0.35  # of the utterances with a pair; a third unit that so many have belongs to it
-MIN_SHARE_OF_ACTION = 0.2  # of the utterances with an object; an action that so many have belongs to it
 SHARE_OF_PAIR = 0.1  # of the utterances with its better word; a pair that fewer have says less than the word alone
-NEAR = 1.0  # the weight of the nearest intents in the contrast
 SMOOTHING = 0.02  # share; words that hardly anybody says are no contrast
 CANDIDATES = 10  # phrases of an intent of which the one is taken whose meaning is nearest to its utterances
+NEGATIONS = frozenset(
+    "not cannot cant couldnt unable never isnt arent wasnt dont doesnt didnt hasnt havent hadnt wont".split()
+)
+PARTICLES = frozenset("back down in off on out over up".split())
+MAX_DISTANCE_OF_NEGATION = 3  # words without meaning of their own from a negation to the word that it negates
 Phrase = tuple[str, ...]
 Likeness = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """The cosine of phrases to the utterances of the intents that get a name, [phrases, intents]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A word of an utterance, with its negation or particle.
+
+    Attributes:
+        text: The word; `not_` is before a negated one.
+        position: Which word of the utterance it is.
+    """
+
+    text: str
+    position: int
+
+
+class UnitSplitter:
+    """Splits texts of one language into the words that mean something."""
+
+    def __init__(self, words: LanguageWords, texts: Sequence[str], most: int) -> None:
+        """Learn which words are mostly said with a particle, as `top up`.
+
+        Args:
+            words: Splits texts of the language.
+            texts: The texts to learn from.
+            most: How many words of a text are read.
+        """
+        self._words, self._most = words, most
+        said: Counter[str] = Counter()
+        with_particle: Counter[Phrase] = Counter()
+        for text in texts:
+            row = words.words(text)[:most]
+            said.update(row)
+            with_particle.update(pair for pair in pairwise(row) if pair[1] in PARTICLES and pair[0] not in FILLERS)
+        self._phrasal = {pair for pair, n in with_particle.items() if n >= max(MIN_COUNT, said[pair[0]] / 2)}
+
+    def __call__(self, text: str) -> list[Unit]:
+        """Return the words of a text that mean something, in their order."""
+        said, content = self._words.words(text)[: self._most], set(self._words.content(text))
+        units = []
+        for i, word in enumerate(said):
+            if word not in content or word in NEGATIONS or word.isdigit():
+                continue
+            if tuple(said[i : i + 2]) in self._phrasal:
+                word = f"{word}_{said[i + 1]}"
+            units.append(Unit(f"not_{word}" if _is_negated(said, i) else word, i))
+        return units
+
+
+def _is_negated(words: Sequence[str], position: int) -> bool:
+    for word in reversed(words[max(0, position - MAX_DISTANCE_OF_NEGATION) : position]):
+        if word in NEGATIONS or carries_meaning(word):
+            return word in NEGATIONS
+    return False
 
 
 @dataclass(slots=True)
@@ -41,11 +98,8 @@ class _Counts:
 
     size: int
     units: Counter[str] = field(default_factory=Counter)
-    forms: dict[str, Counter[str]] = field(default_factory=dict)
-    acted: Counter[str] = field(default_factory=Counter)  # units that are said as an action
     pairs: Counter[Phrase] = field(default_factory=Counter)
-    actions: Counter[Phrase] = field(default_factory=Counter)  # pairs that start with an action
-    utterances: list[list[Unit]] = field(default_factory=list)
+    utterances: Sequence[Sequence[Unit]] = ()
 
     def share(self, unit: str) -> float:
         return self.units[unit] / max(1, self.size)
@@ -54,15 +108,14 @@ class _Counts:
 class PhraseNames:
     """Names for some intents, which tell them from one another and from the other intents."""
 
-    def __init__(self, texts: Sequence[Sequence[Sequence[str]]], others: Sequence[Sequence[Sequence[str]]]) -> None:
+    def __init__(self, texts: Sequence[Sequence[Sequence[Unit]]], others: Sequence[Sequence[Sequence[Unit]]]) -> None:
         """Count what is said.
 
         Args:
             texts: The words of each utterance of each intent that gets a name.
             others: The same of further intents.
         """
-        vocabulary = {word for intent in (*texts, *others) for text in intent for word in text}
-        self._counts = [_count(intent, vocabulary) for intent in (*texts, *others)]
+        self._counts = [_count(intent) for intent in (*texts, *others)]
         self._n = len(texts)
         self._neighbours = _neighbours(self._counts, self._n)
         self._total: dict[str, float] = {}  # shares, summed over the intents
@@ -80,7 +133,7 @@ class PhraseNames:
         ranked = [list(dict.fromkeys(self._ranked(i))) for i in range(self._n)]
         if likeness is not None:
             ranked = self._by_meaning(ranked, likeness)
-        names = [self._written(i, phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
+        names = [_written(phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
         # Intents with the same name are told apart by what differs between them, all of them.
         alike: dict[str, list[int]] = {}
         for i, name in enumerate(names):
@@ -99,7 +152,7 @@ class PhraseNames:
 
     def _by_meaning(self, ranked: Sequence[Sequence[Phrase]], likeness: Likeness) -> list[list[Phrase]]:
         """Return the phrases of each intent with the first ones in the order of their meaning's nearness."""
-        words = [[self._written(i, p).replace("_", " ") for p in own[:CANDIDATES]] for i, own in enumerate(ranked)]
+        words = [[_written(p).replace("_", " ") for p in own[:CANDIDATES]] for own in ranked]
         row = {phrase: i for i, phrase in enumerate(dict.fromkeys(phrase for own in words for phrase in own))}
         if not row:
             return [list(own) for own in ranked]
@@ -123,51 +176,45 @@ class PhraseNames:
         frequent = [u for u, n in counts.units.items() if n >= max(MIN_COUNT, MIN_SHARE * counts.size)]
         telling = sorted((u for u in frequent if gain(u) > 0 and u not in ranked[0]), key=lambda u: (-gain(u), u))
         for unit in telling[:3]:
-            name = self._written(i, self._extended(i, ranked[0], unit))
+            name = _written(self._extended(i, ranked[0], unit))
             if name not in used:
                 return name
-        return next((name for phrase in ranked[1:] if (name := self._written(i, phrase)) not in used), None)
-
-    def _weight(self, i: int, unit: str) -> float:
-        """How much a unit says about an intent."""
-        return self._counts[i].share(unit) * self._contrast(i, unit)
+        return next((name for phrase in ranked[1:] if (name := _written(phrase)) not in used), None)
 
     def _contrast(self, i: int, unit: str) -> float:
         """How well a unit tells an intent from its neighbours and from all."""
         share = self._counts[i].share(unit)
         near = max((self._counts[j].share(unit) for j in self._neighbours[i]), default=0.0)
         everywhere = self._total[unit] / len(self._counts)
-        return math.log1p(share / (NEAR * near + everywhere + SMOOTHING))
+        return math.log1p(share / (near + everywhere + SMOOTHING))
 
     def _ranked(self, i: int) -> Iterator[Phrase]:
         """Yield possible names, the best first."""
         counts = self._counts[i]
-        weights = {unit: self._weight(i, unit) for unit in counts.units}
+        weights = {unit: counts.share(unit) * self._contrast(i, unit) for unit in counts.units}
         least = max(MIN_COUNT, MIN_SHARE * counts.size)
         pairs = [pair for pair, n in counts.pairs.items() if n >= least]
 
         def score(pair: Phrase) -> float:
-            n = counts.pairs[pair]
-            bonus = ACTION_BONUS if 2 * counts.actions[pair] >= n else 1.0
-            return math.sqrt(n / counts.size) * (weights[pair[0]] + weights[pair[1]]) * bonus
+            return math.sqrt(counts.pairs[pair] / counts.size) * (weights[pair[0]] + weights[pair[1]])
 
         order = sorted(pairs, key=lambda pair: (-score(pair), pair))
         best_unit = max(weights, key=lambda unit: (weights[unit], unit), default=None)
         if best_unit is not None and counts.units[best_unit] >= least:
             pairs_with_it = max((counts.pairs[pair] for pair in pairs if best_unit in pair), default=0)
             if pairs_with_it < SHARE_OF_PAIR * counts.units[best_unit] and (not order or best_unit in order[0]):
-                yield self._with_action(i, (best_unit,))
+                yield (best_unit,)
         for pair in order:
-            yield self._with_action(i, self._whole(i, pair))
+            yield self._whole(i, pair)
         for unit in sorted(weights, key=lambda unit: (-weights[unit], unit))[:3]:
-            yield self._with_action(i, (unit,))
+            yield (unit,)
 
     def _whole(self, i: int, pair: Phrase) -> Phrase:
         """Return a pair with the third unit that most utterances with the pair have beside it."""
         beside: Counter[Phrase] = Counter()
         n = 0
         for units in self._counts[i].utterances:
-            bases = [unit.base for unit in units]
+            bases = [unit.text for unit in units]
             if pair[0] not in bases or pair[1] not in bases[bases.index(pair[0]) :]:
                 continue
             first = bases.index(pair[0])
@@ -193,47 +240,17 @@ class PhraseNames:
         before = sum(pairs[unit, other] - pairs[other, unit] for other in phrase)
         return (unit, *phrase) if before > 0 else (*phrase, unit)
 
-    def _with_action(self, i: int, phrase: Phrase) -> Phrase:
-        """Return a phrase with what most people do with its object, if it names no action itself."""
-        counts = self._counts[i]
-        if len(phrase) > 2 or any(2 * counts.acted[unit] >= counts.units[unit] for unit in phrase):
-            return phrase
-        shares: dict[str, float] = {}
-        for (verb, unit), n in counts.actions.items():
-            if unit in phrase and verb not in phrase:
-                shares[verb] = max(shares.get(verb, 0.0), n / counts.units[unit])
-        enough = [verb for verb, share in shares.items() if share >= MIN_SHARE_OF_ACTION]
-        if not enough:
-            return phrase
-        return (max(enough, key=lambda verb: (shares[verb] * self._contrast(i, verb), verb)), *phrase)
 
-    def _written(self, i: int, phrase: Phrase) -> str:
-        """Return a phrase as a name: what comes first in its base form, what follows an object as it is said."""
-        return "_".join(self._word(i, unit, first=position == 0) for position, unit in enumerate(phrase))
-
-    def _word(self, i: int, unit: str, *, first: bool) -> str:
-        negation, _, verb = unit.partition("_")
-        if negation == "cannot":
-            return unit
-        said = self._counts[i].forms[unit].most_common(1)[0][0]
-        if negation == "not" and verb:
-            return f"not_{ing_form(verb) if said == verb and '_' not in verb else said}"
-        is_action = first and 2 * self._counts[i].acted[unit] >= self._counts[i].units[unit]
-        return said if not is_action and said.endswith(("ed", "en", "ing", "sent", "paid")) else unit
+def _written(phrase: Phrase) -> str:
+    return "_".join(phrase)
 
 
-def _count(texts: Sequence[Sequence[str]], vocabulary: Collection[str]) -> _Counts:
-    counts = _Counts(len(texts))
-    for words in texts:
-        units = units_of(words, vocabulary)
-        counts.utterances.append(units)
-        counts.units.update({unit.base for unit in units})
-        counts.acted.update({unit.base for unit in units if unit.action})
-        for unit in units:
-            counts.forms.setdefault(unit.base, Counter())[unit.form] += 1
+def _count(texts: Sequence[Sequence[Unit]]) -> _Counts:
+    counts = _Counts(len(texts), utterances=texts)
+    for units in texts:
+        counts.units.update({unit.text for unit in units})
         near = [(a, b) for a, b in combinations(units, 2) if b.position - a.position <= MAX_DISTANCE]
-        counts.pairs.update({(a.base, b.base) for a, b in near if a.base != b.base})
-        counts.actions.update({(a.base, b.base) for a, b in near if a.base != b.base and a.action})
+        counts.pairs.update({(a.text, b.text) for a, b in near if a.text != b.text})
     return counts
 
 

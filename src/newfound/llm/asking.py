@@ -15,7 +15,7 @@ from functools import partial
 from types import TracebackType
 
 from newfound.data.redact import redact
-from newfound.llm.provider import NoAnswer, provider_for
+from newfound.llm.openai import NoAnswer, OpenAIChat
 from newfound.llm.settings import LanguageModelSettings
 from newfound.llm.storing import AnswerCache, Transcript
 from newfound.paths import answer_cache_dir
@@ -77,8 +77,8 @@ class LanguageModel:
         settings.check()
         self.settings = settings
         self._warn, self._sleep, self._key = warn, sleep, settings.key()
-        self._provider = provider_for(settings)
-        source = (self._provider.address, settings.model, settings.answer_tokens)
+        self._endpoint = OpenAIChat(settings)
+        source = (self._endpoint.address, settings.model, settings.answer_tokens)
         self._cache = AnswerCache(answer_cache_dir(), source) if settings.remember else None
         self._transcript = None if settings.transcript is None else Transcript(settings.transcript)
         self.calls = 0
@@ -133,7 +133,7 @@ class LanguageModel:
 
     @property
     def _name(self) -> str:
-        return f"language model at {self._provider.address}"
+        return f"language model at {self._endpoint.address}"
 
     def _outgoing(self, prompt: str) -> str:
         prompt = prompt.encode("utf-8", "replace").decode()  # halves of characters cannot be sent
@@ -169,7 +169,7 @@ class LanguageModel:
         """Send one prompt; runs in a thread of its own."""
         start, answer, problem = time.monotonic(), None, None
         try:
-            answer = self._without_key(_plain(self._provider.complete(prompt))) or None
+            answer = self._without_key(_plain(self._endpoint.complete(prompt))) or None
             if answer is None:
                 raise NoAnswer("its answer is empty")
         except NoAnswer as error:

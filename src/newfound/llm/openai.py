@@ -13,7 +13,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from newfound.llm.provider import NoAnswer
 from newfound.llm.settings import LanguageModelSettings
 
 MAX_REPLY_BYTES = 200_000
@@ -24,8 +23,27 @@ NO_QUOTA = ("insufficient_quota", "billing")
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.S)  # of models that think aloud before they answer
 
 
+class NoAnswer(Exception):
+    """A request that was not answered.
+
+    Attributes:
+        repeat: Whether it may be sent again.
+        wait: Seconds that the endpoint asks to wait before that; None if it does not say.
+        final: Whether every further request would fail too, for instance without a valid key.
+    """
+
+    def __init__(self, reason: str, *, repeat: bool = False, wait: float | None = None, final: bool = False) -> None:
+        """Store the reason, which is part of a line, without the key and without what was asked."""
+        super().__init__(reason)
+        self.repeat, self.wait, self.final = repeat, wait, final
+
+
 class OpenAIChat:
-    """Sends each prompt as the only message of a chat."""
+    """Sends each prompt as the only message of a chat. Several threads may use it at the same time.
+
+    Attributes:
+        address: Where prompts are sent to; it holds no key.
+    """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         """Store the settings, which were checked."""

@@ -9,12 +9,7 @@ from urllib.parse import urlsplit
 
 from newfound.errors import SettingsError
 
-PROVIDERS: dict[str, str] = {
-    "openai": "newfound.llm.openai:OpenAIChat",
-}
-"""Module and class of each provider."""
-
-KEY_VARIABLES = ("NEWFOUND_LLM_KEY", "NEWFOUND_NAMER_KEY")
+KEY_VARIABLE = "NEWFOUND_LLM_KEY"
 BUDGET = 200
 TIMEOUT = 60.0  # seconds
 RETRIES = 2
@@ -34,11 +29,9 @@ class LanguageModelSettings:
         retries: How often a request is repeated if the endpoint is busy, fails or cannot be reached.
         transcript: A file that gets one JSON line for each request: what was asked and what was answered.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers in what is sent.
-        provider: One of `PROVIDERS`.
         remember: Keep answers in the user's cache, so that a repeated run need not ask again.
         at_once: How many requests may be under way at the same time.
         answer_tokens: The longest answer; small models that never stop need a lower limit to answer in time.
-        key_variables: The environment variables that may hold the key; the first that is set counts.
     """
 
     url: str
@@ -48,16 +41,12 @@ class LanguageModelSettings:
     retries: int = RETRIES
     transcript: Path | None = None
     redact: bool = True
-    provider: str = "openai"
     remember: bool = True
     at_once: int = AT_ONCE
     answer_tokens: int = ANSWER_TOKENS
-    key_variables: tuple[str, ...] = KEY_VARIABLES
 
     def check(self) -> None:
         """Raise a `SettingsError` for settings that cannot work."""
-        if self.provider not in PROVIDERS:
-            raise SettingsError(f"no provider {self.provider!r} of language models; one of {', '.join(PROVIDERS)}")
         _check_url(self.url)
         for name, least in (("budget", 0), ("retries", 0), ("at_once", 1), ("answer_tokens", 1)):
             value = getattr(self, name)
@@ -69,13 +58,10 @@ class LanguageModelSettings:
 
     def key(self) -> str:
         """Return the key from the environment; empty if there is none. Errors never repeat it."""
-        for variable in self.key_variables:
-            key = os.environ.get(variable, "").strip()
-            if key and not (key.isascii() and key.isprintable() and " " not in key):
-                raise SettingsError(f"{variable}: the key has characters that cannot be sent; is it complete?")
-            if key:
-                return key
-        return ""
+        key = os.environ.get(KEY_VARIABLE, "").strip()
+        if not (key.isascii() and key.isprintable() and " " not in key):
+            raise SettingsError(f"{KEY_VARIABLE}: the key has characters that cannot be sent; is it complete?")
+        return key
 
 
 def _check_url(url: str) -> None:
@@ -86,7 +72,7 @@ def _check_url(url: str) -> None:
         parts, host = urlsplit(""), None
     if parts.username is not None:
         raise SettingsError(
-            f"language model at {host}: put the key into the environment ({KEY_VARIABLES[0]}), not into the address"
+            f"language model at {host}: put the key into the environment ({KEY_VARIABLE}), not into the address"
         )
     if not host or parts.scheme not in ("http", "https") or not url.isascii() or not url.isprintable() or " " in url:
         raise SettingsError(f"language model {url!r}: give the address of an endpoint, as http://localhost:8000/v1")

@@ -18,10 +18,10 @@ from newfound.intents.description import IntentDescriber
 from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import FitContext
-from newfound.model.arrays import best_of
+from newfound.model.arrays import best_of, with_reliability
 from newfound.model.classifier import IntentModel, stamped
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temperature_of, with_reliability
+from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temperature_of
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.text import is_wordless
 
@@ -50,8 +50,8 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
         taught = (network.classifier(x) / temperature).softmax(1)
         is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
         reliability = _reliability(context, taught, is_new)
-        probabilities = with_reliability(taught, is_new, reliability).cpu()
-    probabilities = probabilities.masked_fill(limits.outside[:, None], 0.0)
+        corrected = with_reliability(taught.float().cpu().numpy(), is_new.cpu().numpy(), reliability)
+    probabilities = torch.from_numpy(corrected).masked_fill(limits.outside[:, None], 0.0)
     identity = context.run.identity
     provenance = {
         **{key: identity[key] for key in ("method", "settings")},

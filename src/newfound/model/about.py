@@ -16,7 +16,7 @@ from typing import Any
 from newfound.errors import ModelError, ModelMissing
 from newfound.files import MODEL_FORMAT
 from newfound.model.types import Intent, Overlap, Utterance
-from newfound.text import has_half_character
+from newfound.text import first_line, has_half_character
 
 FORMAT_VERSION = 1
 ABOUT_FILE, WEIGHTS_FILE, ENCODER_FOLDER = "model.json", "weights.safetensors", "encoder"
@@ -60,7 +60,7 @@ def read_about(folder: Path) -> dict[str, Any]:
             raise ModelError(f"{path}: larger than any model description; this is not a newfound model")
         about = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged(path, reason_of(error)) from None
+        raise damaged(path, first_line(error)[:120]) from None
     if not isinstance(about, dict) or about.get("format") != MODEL_FORMAT:
         raise ModelError(f"{path}: not a description of a newfound model")
     if about.get("version") != FORMAT_VERSION:
@@ -247,10 +247,5 @@ def loading(folder: str | Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ModelError(
-            f"{error.filename or folder}: cannot be read ({error.strerror or reason_of(error)})"
+            f"{error.filename or folder}: cannot be read ({error.strerror or first_line(error)[:120]})"
         ) from error
-
-
-def reason_of(error: Exception) -> str:
-    """Return the first line of an error's message, or its type."""
-    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,49 +38,77 @@ def softmax(logits: Array) -> Array:
     return shares
 
 
-@dataclass(frozen=True, slots=True)
-class Classifier:
+class Columns:
+    """What makes predictions of the vectors of texts: a fitted classifier, or one with review decisions applied."""
+
+    @property
+    @abstractmethod
+    def statuses(self) -> dict[str, Status]:
+        """The status of each intent, by name, in the order of the columns."""
+
+    @abstractmethod
+    def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
+        """Return the probabilities of texts with these vectors [n, d], [n, intents]."""
+
+    @abstractmethod
+    def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each vector is, from 0 to 1, [n]."""
+
+    def classify(self, texts: Sequence[str], vectors: Array, *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
+
+        Args:
+            texts: The texts.
+            vectors: Their embeddings, [n, d].
+            top: How many of the most probable intents each prediction holds.
+        """
+        probabilities, outliers, statuses = self.probabilities(texts, vectors), self.outliers(vectors), self.statuses
+        names = list(statuses)
+        value, best = best_of(probabilities)
+        ranked = ranked_intents(probabilities, names, top)
+        predictions = []
+        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
+            name = names[i] if i < len(names) else None
+            status = None if name is None else statuses[name]
+            outlier = 1.0 if is_blank(text) else o
+            predictions.append(Prediction(text, name, status == "known", rounded(p), outlier, status, r))
+        return predictions
+
+
+class Classifier(Columns):
     """The classifier of a model over the vectors of texts.
 
     Attributes:
         prototypes: One unit vector for each intent, [intents, d].
         temperature: Of the softmax over the cosines.
-        is_new: Which intents are new, and not accepted, [intents].
         reliability: The share of the probability of new intents that stays with them.
         typical: Quantiles of the cosine of labelled training utterances to their intent.
+        is_new: Which intents are new, and not accepted, [intents].
         min_similarity: The least cosine of a text of each intent, [intents]; below it the text belongs to no intent.
         takes_wordless: Which intents a text without words may belong to, [intents].
     """
 
-    prototypes: Array
-    temperature: float
-    is_new: npt.NDArray[np.bool_]
-    reliability: float
-    typical: Sequence[float]
-    min_similarity: Array
-    takes_wordless: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         weight: Array,
         intents: Sequence[Intent],
         *,
         temperature: float,
         reliability: float,
         typical: Sequence[float],
-    ) -> Classifier:
-        """Return the classifier with these weights, [intents, d]."""
-        is_new = np.array([not intent.known and not intent.accepted for intent in intents])
-        return cls(
-            unit(weight.astype(np.float32)),
-            temperature,
-            is_new,
-            reliability,
-            typical,
-            np.array([intent.min_similarity for intent in intents], dtype=np.float32),
-            np.array([intent.takes_wordless for intent in intents], dtype=np.bool_),
-        )
+    ) -> None:
+        """Take the weights, [intents, d], and the description of each intent."""
+        self.prototypes = unit(weight.astype(np.float32))
+        self.temperature, self.reliability, self.typical = temperature, reliability, typical
+        self._statuses = {intent.name: intent.status for intent in intents}
+        self.is_new = np.array([intent.status == "new" for intent in intents], dtype=np.bool_)
+        self.min_similarity = np.array([intent.min_similarity for intent in intents], dtype=np.float32)
+        self.takes_wordless = np.array([intent.takes_wordless for intent in intents], dtype=np.bool_)
+
+    @property
+    def statuses(self) -> dict[str, Status]:
+        """The status of each intent, by name, in the order of the columns."""
+        return self._statuses
 
     def cosines(self, vectors: Array) -> Array:
         """Return the cosines of vectors [n, d] to the intents, [n, intents]."""
@@ -169,35 +197,6 @@ def best_of(probabilities: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     every = np.concatenate([probabilities, no_intent], axis=1)
     best = every.argmax(1)
     return np.take_along_axis(every, best[:, None], axis=1)[:, 0], best
-
-
-def predictions_of(
-    texts: Sequence[str],
-    probabilities: Array,
-    outliers: npt.NDArray[np.float64],
-    statuses: Mapping[str, Status],
-    *,
-    top: int = 0,
-) -> list[Prediction]:
-    """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
-
-    Args:
-        texts: The texts.
-        probabilities: Of the intents, [n, intents].
-        outliers: How unlike all intents each text is, [n].
-        statuses: The status of each intent, in the order of the intents.
-        top: How many of the most probable intents each prediction holds.
-    """
-    names = list(statuses)
-    value, best = best_of(probabilities)
-    ranked = ranked_intents(probabilities, names, top)
-    predictions = []
-    for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
-        name = names[i] if i < len(names) else None
-        status = None if name is None else statuses[name]
-        outlier = 1.0 if is_blank(text) else o
-        predictions.append(Prediction(text, name, status == "known", rounded(p), outlier, status, r))
-    return predictions
 
 
 def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:

@@ -21,21 +21,22 @@ from torch import Tensor
 from newfound.algorithms.ranking import ranked
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, Tune, whole_corpus
+from newfound.encoders.encoder import Encoder, Tune
 from newfound.encoders.hashing import hash_of
 from newfound.encoders.ragged import Ragged
+from newfound.encoders.trunk import whole_corpus
 from newfound.model.arrays import (
     TEXTS_PER_BATCH,
     TEXTS_PER_BATCH_ON_GPU,
+    Array,
     Classifier,
     batches_of,
     best_of,
     ids_of,
-    predictions_of,
 )
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
-from newfound.model.types import Intent, Prediction, Utterance, certainty_of
+from newfound.model.types import Intent, Utterance, certainty_of
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
@@ -83,6 +84,7 @@ class IntentModel(FittedClassifier):
         self.typical = tuple(typical)
         self.reliability = reliability
         self._opened: tuple[GraphSession | None] | None = None
+        self._cache: FeatureCache | None = None
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -237,44 +239,19 @@ class IntentModel(FittedClassifier):
             self.reliability if reliability is None else reliability,
         )
 
-    def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the embeddings [n, d] of texts."""
+    def _encode(self, texts: Sequence[str]) -> Array:
         size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU
-        pieces = [self._vectors(batch).cpu().numpy() for batch in batches_of(texts, size)]
+        pieces = [self._vectors(batch, self._cache).cpu().numpy() for batch in batches_of(texts, size)]
         return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
-
-    def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return probabilities [n, intents], in the order of `intents`; zeros for a text that belongs to no intent."""
-        return self.columns.probabilities(texts, self.transform(texts))
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the position of the most probable intent in `intents` for each text, [n]; -1 for no intent."""
         return ids_of(self.predict_proba(texts))
 
-    def predict(self, texts: Sequence[str]) -> list[str | None]:
-        """Return the name of the most probable intent of each text; None for a text of which nothing can be seen."""
-        return [prediction.intent for prediction in self.classify(texts)]
-
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text, with its probability and its outlier score.
-
-        Args:
-            texts: The texts.
-            top: How many of the most probable intents each prediction holds.
-        """
-        vectors = self.transform(texts)
-        probabilities = self.columns.probabilities(texts, vectors)
-        statuses = {intent.name: intent.status for intent in self.intents}
-        return predictions_of(texts, probabilities, self.columns.outliers(vectors), statuses, top=top)
-
-    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
-        return self.columns.outliers(self.transform(texts))
-
     @cached_property
-    def columns(self) -> Classifier:
+    def columns(self) -> Classifier:  # type: ignore[override]
         """What lies between embeddings and probabilities."""
-        return Classifier.of(
+        return Classifier(
             self.network.classifier.weight.detach().float().cpu().numpy(),
             self.intents,
             temperature=self.temperature,
@@ -321,6 +298,12 @@ class IntentModel(FittedClassifier):
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
         encoder = self.encoder.with_precision(precision)
         return self if encoder is self.encoder else self._with(encoder=encoder)
+
+    def with_cache(self, cache: FeatureCache | None) -> IntentModel:
+        """Return the same model, which keeps what the frozen layers compute of texts; by default nothing is kept."""
+        changed = self._with()
+        changed._cache = cache
+        return changed
 
     def save(
         self,

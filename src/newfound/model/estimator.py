@@ -1,4 +1,4 @@
-"""What scikit-learn expects of a fitted classifier. This module imports scikit-learn only when it is asked for tags."""
+"""What all fitted classifiers share, and what scikit-learn expects of them. This module needs neither it nor torch."""
 
 from __future__ import annotations
 
@@ -10,19 +10,67 @@ import numpy as np
 import numpy.typing as npt
 
 from newfound.data.corpus import Corpus
+from newfound.encoders.shards import StoredVectors
 from newfound.errors import DataError
+from newfound.model.arrays import Array, Columns
+from newfound.model.types import Prediction
 
 Names = npt.NDArray[np.object_]
 
 
 class FittedClassifier:
-    """A classifier over texts that is fitted already: `is_classifier`, `classes_` and `score` as in scikit-learn."""
+    """A classifier over texts that is fitted already, with what scikit-learn expects of one.
+
+    A model makes vectors of texts (`_encode`), and its columns make predictions of the vectors.
+
+    Attributes:
+        columns: What lies between vectors and predictions.
+        stored_vectors: Vectors of texts that were encoded before, which are not encoded again; None if none are.
+    """
 
     _estimator_type = "classifier"  # scikit-learn before version 1.6
+    columns: Columns
+    stored_vectors: StoredVectors | None = None
 
     @abstractmethod
-    def predict(self, texts: Sequence[str]) -> Sequence[str | None]:
-        """Return the intent of each text."""
+    def _encode(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings [n, d] of texts."""
+
+    def transform(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings [n, d] of texts."""
+        if self.stored_vectors is None:
+            return self._encode(texts)
+        vectors = self.stored_vectors.find(texts)
+        missing = [i for i, vector in enumerate(vectors) if vector is None]
+        if len(missing) == len(texts):
+            return self._encode(texts)
+        for i, vector in zip(missing, self._encode([texts[i] for i in missing]), strict=True):
+            vectors[i] = vector
+        return np.stack([vector for vector in vectors if vector is not None])
+
+    def predict_proba(self, texts: Sequence[str]) -> Array:
+        """Return probabilities [n, intents], in the order of `classes_`.
+
+        What a row lacks to 1 is the probability of no intent.
+        """
+        return self.columns.probabilities(texts, self.transform(texts))
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
+        return self.columns.outliers(self.transform(texts))
+
+    def predict(self, texts: Sequence[str]) -> list[str | None]:
+        """Return the name of the most probable intent of each text; None for no intent."""
+        return [prediction.intent for prediction in self.classify(texts)]
+
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text, with its probability and its outlier score.
+
+        Args:
+            texts: The texts.
+            top: How many of the most probable intents each prediction holds.
+        """
+        return self.columns.classify(texts, self.transform(texts), top=top)
 
     def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:
         """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.

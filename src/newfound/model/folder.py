@@ -33,11 +33,11 @@ from newfound.model.about import (
     read_about,
     read_intents,
     read_utterances,
-    reason_of,
 )
 from newfound.model.classifier import IntentModel
 from newfound.model.network import IntentNetwork
 from newfound.model.types import Intent
+from newfound.text import first_line
 
 __all__ = ["describe", "load", "read_utterances", "save"]
 
@@ -135,7 +135,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         typical = sorted(float(value) for value in about.get("typical", ()))
         reliability = float(about.get("reliability", 1.0))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {reason_of(error)}") from None
+        raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {first_line(error)[:120]}") from None
     if not 0 <= tune.layers <= loaded.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     if not 0 < reliability <= 1:
@@ -205,7 +205,7 @@ def _read_weights(folder: Path) -> dict[str, Tensor]:
     try:
         tensors: dict[str, Tensor] = load_file(path)
     except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise damaged(path, reason_of(error)) from None
+        raise damaged(path, first_line(error)[:120]) from None
     return tensors
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
-
-from newfound.model import arrays
 
 MAX_TEMPERATURE = 0.5  # at which hardly any row is sure
 BISECTIONS = 20
@@ -51,15 +48,3 @@ def temperature_of(cosines: Tensor, accuracy: float, temperature: float) -> floa
         is_too_sure = float((cosines / middle).softmax(1).amax(1).mean()) > accuracy
         low, high = (middle, high) if is_too_sure else (low, middle)
     return round(low, 6)
-
-
-def with_reliability(probabilities: Tensor, is_new: Tensor, reliability: float) -> Tensor:
-    """Return `newfound.model.arrays.with_reliability` of tensors.
-
-    Args:
-        probabilities: Of every intent, [n, intents]; they sum to one.
-        is_new: Which intents are new, [intents].
-        reliability: The share that stays.
-    """
-    found = arrays.with_reliability(probabilities.cpu().float().numpy(), is_new.cpu().numpy(), reliability)
-    return torch.from_numpy(found).to(probabilities.device)

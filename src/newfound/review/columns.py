@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from newfound.model.arrays import Array, Classifier, predictions_of, softmax, unit
-from newfound.model.types import Prediction
+from newfound.model.arrays import Array, Classifier, Columns, softmax, unit
+from newfound.model.types import Status
 from newfound.review.state import WHOLE, Review
 
 
-class ReviewedColumns:
+class ReviewedColumns(Columns):
     """Applies a review to what a classifier says.
 
     The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
@@ -55,17 +55,14 @@ class ReviewedColumns:
                 self._assign(named[row], self._most_probable(named[row], self.review.possible_parts[text]))
         return named
 
-    def classify(self, texts: Sequence[str], vectors: Array, *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text.
+    @property
+    def statuses(self) -> dict[str, Status]:
+        """The status of each intent after the review, by name."""
+        return {name: self.review.status(name) for name in self.names}
 
-        Args:
-            texts: The texts.
-            vectors: Their embeddings, [n, d].
-            top: How many of the most probable intents each prediction holds.
-        """
-        named, outliers = self.probabilities(texts, vectors), self.classifier.outliers(vectors)
-        statuses = {name: self.review.status(name) for name in self.names}
-        return predictions_of(texts, named, outliers, statuses, top=top)
+    def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each vector is, from 0 to 1, [n]."""
+        return self.classifier.outliers(vectors)
 
     def names_of_parts(self, column: int) -> Array:
         """Return which intent each part of a split column is, [parts, intents]; a rejected part is none."""

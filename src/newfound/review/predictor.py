@@ -5,9 +5,7 @@ Importing torch and reading the encoder takes most of the time of a short comman
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +13,44 @@ import numpy as np
 
 from newfound.defaults import Precision
 from newfound.encoders.onnx.session import GraphSession, is_available
-from newfound.encoders.onnx.store import GraphKey, find_graph, hash_of_arrays
-from newfound.encoders.tokenizer import LightTokenizer
+from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
+from newfound.encoders.shards import StoredVectors
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_intents
 from newfound.model.arrays import Array, Classifier, batches_of
-from newfound.model.types import Prediction
+from newfound.model.estimator import FittedClassifier
+from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
 
 CLASSIFIER = "classifier.weight"
 
 
-@dataclass(slots=True)
-class StoredPredictor:
-    """Classifies texts as `ReviewedModel` does.
+class StoredPredictor(FittedClassifier):
+    """Classifies texts as `ReviewedModel` does."""
 
-    Attributes:
-        columns: The classifier with the review.
-        transform: Function that returns the embeddings [n, d] of texts.
-        features: The folder of the encoder's vectors in the feature cache; empty if they are not kept there.
-    """
+    def __init__(self, session: GraphSession, stored: StoredGraph, max_length: int) -> None:
+        """Take what makes vectors of texts; `open_stored` adds the columns.
 
-    columns: ReviewedColumns
-    transform: Callable[[Sequence[str]], Array]
-    features: str
+        Args:
+            session: The graph.
+            stored: Where it lies, with its tokenizer.
+            max_length: The largest number of tokens of a text.
+        """
+        self._session, self._tokenizer, self._max_length = session, stored.tokenizer(), max_length
+        self._padded = stored.padded
+        if stored.features:
+            self.stored_vectors = StoredVectors(feature_cache_dir() / stored.features)
 
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text, as `ReviewedColumns.classify` does."""
-        return self.columns.classify(texts, self.transform(texts), top=top)
+    def _encode(self, texts: Sequence[str]) -> Array:
+        pieces = [self._vectors(batch) for batch in batches_of(texts)]
+        return np.concatenate(pieces) if pieces else np.empty((0, self._session.width), np.float32)
+
+    def _vectors(self, texts: Sequence[str]) -> Array:
+        tokens = self._tokenizer(
+            texts, truncation=True, max_length=self._max_length, padding="max_length" if self._padded else False
+        )
+        lengths = [sum(mask) for mask in tokens["attention_mask"]] if self._padded else None
+        return self._session.vectors(tokens["input_ids"], lengths)
 
 
 def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
@@ -81,8 +89,9 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
     if stored is None or not stored.has_tokenizer:
         return None
     try:
-        session, tokenizer = GraphSession(stored.graph, pad_id=stored.pad_id), stored.tokenizer()
-        classifier = Classifier.of(
+        session = GraphSession(stored.graph, pad_id=stored.pad_id)
+        predictor = StoredPredictor(session, stored, described["max_length"])
+        classifier = Classifier(
             weight,
             intents,
             temperature=float(about["temperature"]),
@@ -93,21 +102,8 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
         return None
     if session.width != weight.shape[1] or not _is_sound(classifier):
         return None
-    transform = partial(_transform, session, tokenizer, described["max_length"], stored.padded)
-    columns = ReviewedColumns(classifier, ReviewStore(folder).review(), transform)
-    return StoredPredictor(columns, transform, stored.features)
-
-
-def _transform(
-    session: GraphSession, tokenizer: LightTokenizer, max_length: int, padded: bool, texts: Sequence[str]
-) -> Array:
-    pieces = []
-    for batch in batches_of(texts):
-        padding = "max_length" if padded else False
-        tokens = tokenizer(batch, truncation=True, max_length=max_length, padding=padding)
-        lengths = [sum(mask) for mask in tokens["attention_mask"]] if padded else None
-        pieces.append(session.vectors(tokens["input_ids"], lengths))
-    return np.concatenate(pieces) if pieces else np.empty((0, session.width), np.float32)
+    predictor.columns = ReviewedColumns(classifier, ReviewStore(folder).review(), predictor.transform)
+    return predictor
 
 
 def _read_weights(folder: Path) -> dict[str, Any] | None:

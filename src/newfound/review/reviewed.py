@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -17,11 +15,11 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.arrays import best_of, rounded
+from newfound.model.arrays import Array, best_of, rounded
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
-from newfound.model.types import AssignedUtterance, Intent, Prediction
+from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.columns import ReviewedColumns
 from newfound.review.state import WHOLE, Review
 from newfound.review.store import ReviewStore
@@ -49,7 +47,7 @@ class ReviewedModel(FittedClassifier):
         self.review = review
         self.vectors_of = vectors_of
         encode = model.transform if vectors_of is None else lambda texts: vectors_of(texts).numpy()
-        self.columns = ReviewedColumns(model.columns, review, encode)
+        self.columns: ReviewedColumns = ReviewedColumns(model.columns, review, encode)
         self.names: tuple[str, ...] = self.columns.names
 
     def __repr__(self) -> str:
@@ -95,33 +93,8 @@ class ReviewedModel(FittedClassifier):
         model = self.model.with_precision(precision)
         return self if model is self.model else ReviewedModel(model, self.review)
 
-    def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the embeddings [n, d] of texts."""
+    def _encode(self, texts: Sequence[str]) -> Array:
         return self.model.transform(texts)
-
-    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how unlike all intents each text is, from 0 to 1."""
-        return self.model.outlier_scores(texts)
-
-    def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return probabilities [n, intents], in the order of `names`.
-
-        The difference of a row's sum from 1 is the probability of no intent.
-        """
-        return self.columns.probabilities(texts, self.model.transform(texts))
-
-    def predict(self, texts: Sequence[str]) -> list[str | None]:
-        """Return the name of the most probable intent of each text; None for no intent."""
-        return [prediction.intent for prediction in self.classify(texts)]
-
-    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text, with its probability and its outlier score.
-
-        Args:
-            texts: The texts.
-            top: How many of the most probable intents each prediction holds.
-        """
-        return self.columns.classify(texts, self.model.transform(texts), top=top)
 
     @cached_property
     def assigned(self) -> list[AssignedUtterance]:
@@ -166,9 +139,10 @@ class ReviewedModel(FittedClassifier):
         Args:
             **more: Further arguments of `IntentDescriber`.
         """
-        statuses = {name: self.review.status(name) for name in self.names}
         vectors = self.model.utterance_vectors
-        return IntentDescriber(statuses, self.assigned, vectors, lambda: self.utterance_probabilities, **more)
+        return IntentDescriber(
+            self.columns.statuses, self.assigned, vectors, lambda: self.utterance_probabilities, **more
+        )
 
     @cached_property
     def intents(self) -> tuple[Intent, ...]:

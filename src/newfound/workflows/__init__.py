@@ -34,47 +34,8 @@ _WORKFLOWS = {
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
-_TYPES = {
-    **{request: module for module, request in _WORKFLOWS.values()},
-    "CheckResult": "checking",
-    "DiscoverResult": "discovery",
-    "Evaluation": "evaluation",
-    "ExportResult": "exporting",
-    "PredictionsWritten": "writing",
-    "ReadOptions": "sources",
-    "RefitResult": "refitting",
-    "ResizeResult": "resizing",
-}
-__all__ = [
-    "CheckRequest",
-    "CheckResult",
-    "DiscoverRequest",
-    "DiscoverResult",
-    "EstimateRequest",
-    "EvaluateRequest",
-    "Evaluation",
-    "ExportRequest",
-    "ExportResult",
-    "PredictRequest",
-    "PredictionsWritten",
-    "ReadOptions",
-    "RefitRequest",
-    "RefitResult",
-    "ResizeRequest",
-    "ResizeResult",
-    "UpdateRequest",
-    "WritePredictionsRequest",
-    "check",
-    "discover",
-    "estimate",
-    "evaluate",
-    "export",
-    "predict",
-    "refit",
-    "resize",
-    "update",
-    "write_predictions",
-]
+_MODULE_OF_REQUEST = {request: module for module, request in _WORKFLOWS.values()}
+__all__ = [*_WORKFLOWS, *_MODULE_OF_REQUEST]
 
 
 def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -> Callable[P, Result]:
@@ -94,7 +55,7 @@ def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
 
 if TYPE_CHECKING:
-    from newfound.data.rows import ReadOptions
+    from newfound.data.rows import ReadOptions as ReadOptions
     from newfound.workflows import (
         checking,
         discovery,
@@ -107,16 +68,16 @@ if TYPE_CHECKING:
         updating,
         writing,
     )
-    from newfound.workflows.checking import CheckRequest, CheckResult
-    from newfound.workflows.discovery import DiscoverRequest, DiscoverResult
-    from newfound.workflows.estimation import EstimateRequest
-    from newfound.workflows.evaluation import EvaluateRequest, Evaluation
-    from newfound.workflows.exporting import ExportRequest, ExportResult
-    from newfound.workflows.prediction import PredictRequest
-    from newfound.workflows.refitting import RefitRequest, RefitResult
-    from newfound.workflows.resizing import ResizeRequest, ResizeResult
-    from newfound.workflows.updating import UpdateRequest
-    from newfound.workflows.writing import PredictionsWritten, WritePredictionsRequest
+    from newfound.workflows.checking import CheckRequest as CheckRequest
+    from newfound.workflows.discovery import DiscoverRequest as DiscoverRequest
+    from newfound.workflows.estimation import EstimateRequest as EstimateRequest
+    from newfound.workflows.evaluation import EvaluateRequest as EvaluateRequest
+    from newfound.workflows.exporting import ExportRequest as ExportRequest
+    from newfound.workflows.prediction import PredictRequest as PredictRequest
+    from newfound.workflows.refitting import RefitRequest as RefitRequest
+    from newfound.workflows.resizing import ResizeRequest as ResizeRequest
+    from newfound.workflows.updating import UpdateRequest as UpdateRequest
+    from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
     check = _taking_fields(CheckRequest, checking.check)
     discover = _taking_fields(DiscoverRequest, discovery.discover)
@@ -136,6 +97,6 @@ else:
             module, request = _WORKFLOWS[name]
             home = import_module(f"{__name__}.{module}")
             return _taking_fields(getattr(home, request), getattr(home, name))
-        if name in _TYPES:
-            return getattr(import_module(f"{__name__}.{_TYPES[name]}"), name)
+        if name in _MODULE_OF_REQUEST:
+            return getattr(import_module(f"{__name__}.{_MODULE_OF_REQUEST[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

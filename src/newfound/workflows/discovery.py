@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.defaults import Engine, LogsHold, NoIntent, Precision
-from newfound.engines.ray_data import RaySettings
+from newfound.defaults import LogsHold, NoIntent, Precision
 from newfound.errors import Interrupted, SettingsError
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
@@ -19,9 +18,7 @@ from newfound.model.types import Intent
 from newfound.training.launch import launched
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
-    check_engine,
     check_fit_options,
-    encoder_on,
     fit,
     has_few_labels,
     run_beside,
@@ -77,9 +74,6 @@ class DiscoverRequest(InputOptions):
             the intents' names and keywords are kept.
         settings: More settings of the method, by name.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
-        engine: Where a frozen encoder runs: local is this process, ray a cluster. The rest is computed here.
-        ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
-        workers: How many workers of the cluster load the encoder; None is as many as there is room for.
     """
 
     known: KnownSource | None = None
@@ -101,9 +95,6 @@ class DiscoverRequest(InputOptions):
     keep_utterances: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
     precision: Precision = defaults.PRECISION
-    engine: Engine = defaults.ENGINE
-    ray_address: str | None = None
-    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +142,9 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
             runtime.reporter.note(NO_KNOWN_INTENTS)
         check_n_new(request.n_new, inputs.logs, runtime.reporter)
         settings = _settings(request, runtime, few_labels=has_few_labels(inputs.known))
-        with encoder_on(request.engine, _cluster(request), runtime, str(settings.get("tune", "auto"))) as encoder:
-            method = method_entry(request.method).load()(encoder=encoder, **settings)
-            return _fitted(request, method, inputs, out, llm, runtime.reporter)
+        encoder = runtime.encoder_to_fit(str(settings.get("tune", "auto")))
+        method = method_entry(request.method).load()(encoder=encoder, **settings)
+        return _fitted(request, method, inputs, out, llm, runtime.reporter)
 
 
 def _check(request: DiscoverRequest) -> None:
@@ -163,14 +154,7 @@ def _check(request: DiscoverRequest) -> None:
         raise SettingsError(f"the method {request.method} takes all logs for new; use consensus for mixed logs")
     if request.no_intent != defaults.NO_INTENT and not entry.takes_mixed_logs:
         raise SettingsError(f"the method {request.method} gives every utterance an intent; use consensus instead")
-    check_engine(request.engine, _cluster(request))
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
-    if request.engine == "ray" and request.precision != defaults.PRECISION:
-        raise SettingsError("the engine ray encodes in fp32; leave out the precision, or encode on this machine")
-
-
-def _cluster(request: DiscoverRequest) -> RaySettings:
-    return RaySettings(request.ray_address, request.workers, request.device)
 
 
 def _fitted(
@@ -223,8 +207,6 @@ def _settings(request: DiscoverRequest, runtime: Runtime, *, few_labels: bool) -
         entry.load(), request.effort, request.tune, runtime.device, runtime.reporter, few_labels=few_labels
     )
     settings = {**effort, **request.settings}
-    if request.engine == "ray" and settings.get("tune") in ("layers", "all"):
-        raise SettingsError("the engine ray runs a frozen encoder, and this effort fine-tunes it; use effort quick")
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
     if entry.takes_mixed_logs:

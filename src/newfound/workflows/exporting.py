@@ -16,7 +16,6 @@ from newfound.errors import ModelError, NothingToExport, SettingsError
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
-    check_model_target,
     check_target,
     export_format,
     renamed_intents,
@@ -50,7 +49,6 @@ class ExportRequest:
         to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
         out: The file to write; a folder for datasets and onnx.
         language: The utterances' language code.
-        only_new: The same as only="new".
         encoder: Where the model's encoder lies, if it cannot be found.
         only: "new" leaves out intents that were known before, "accepted" also those that nobody accepted.
         min_probability: Leave out utterances of the logs whose intent is less probable; by default 0.5, and 0 with
@@ -65,7 +63,6 @@ class ExportRequest:
     to: str
     out: str | Path
     language: str = defaults.LANGUAGE
-    only_new: bool = False
     encoder: str | Encoder | None = None
     only: Only | None = None
     min_probability: float | None = None
@@ -165,10 +162,10 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
     format = export_format(request.to, path)
     check_language(request.language)
-    only = checked_only(request.only, request.only_new)
+    only = checked_only(request.only)
     choice = ExportChoice(only, request.min_probability, request.with_guesses)
     choice.check()
-    check_target(format, path, overwrite=request.overwrite)
+    check_target(path, format.files, overwrite=request.overwrite)
     corpus, counts = corpus_to_export(*_assigned(request), choice)
     write_export(
         corpus,
@@ -186,10 +183,10 @@ def _export_model(request: ExportRequest, path: Path) -> ExportResult:
     from newfound.exports.onnx import FILES, check_can_export, write_onnx
 
     check_precision(request.precision)
-    if request.only is not None or request.only_new or request.min_probability or request.with_guesses:
+    if request.only is not None or request.min_probability or request.with_guesses:
         raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
     check_can_export()
-    check_model_target(path, FILES, overwrite=request.overwrite)
+    check_target(path, FILES, overwrite=request.overwrite)
     reviewed = opened(request.model, request.encoder, "cpu")
     try:
         with folder_atomically(path) as folder:

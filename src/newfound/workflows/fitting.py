@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from copy import copy
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from newfound.data.corpus import Corpus
-from newfound.defaults import Engine
-from newfound.engines.ray_data import RaySettings
 from newfound.errors import Interrupted, SettingsError
-from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, pick_device
 from newfound.training.progress import Reporter
-from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
-    from newfound.encoders.encoder import Encoder
     from newfound.llm.asking import LanguageModel
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
@@ -81,36 +74,6 @@ def tell_engine(model: IntentModel, reporter: Reporter) -> None:
     """Tell why torch encoded although ONNX Runtime is installed, where that is so."""
     if model.encoder.graph_problem is not None:
         reporter.note(model.encoder.graph_problem)
-
-
-def check_engine(engine: Engine, cluster: RaySettings) -> None:
-    """Refuse an engine that there is none of, or whose package is not installed."""
-    if engine not in get_args(Engine):
-        raise SettingsError(f"engine={engine!r} is not one of {', '.join(get_args(Engine))}")
-    if engine == "ray":
-        cluster.check()
-
-
-@contextmanager
-def encoder_on(engine: Engine, cluster: RaySettings, runtime: Runtime, tune: str) -> Iterator[str | Encoder]:
-    """Yield the encoder with the user's feature cache; on a cluster, what the cache lacks is computed there.
-
-    Args:
-        engine: Where it runs.
-        cluster: Which cluster.
-        runtime: Which encoder, and in which precision.
-        tune: What trains.
-    """
-    if engine == "local":
-        yield runtime.encoder_to_fit(tune)
-        return
-    from newfound.engines.encoding import ClusterCache
-    from newfound.engines.ray_data import connected
-
-    on_cluster = copy(runtime.loaded_encoder())
-    on_cluster.cache = ClusterCache(feature_cache_dir(), on_cluster, cluster)
-    with connected(cluster):
-        yield on_cluster
 
 
 def settings_of_effort(

@@ -47,6 +47,6 @@ def with_asked_names(model: IntentModel, llm: LanguageModel | None) -> IntentMod
     """
     if llm is None:
         return model
-    from newfound.intents.namers.asking import ask_for_names
+    from newfound.intents.asked_names import ask_for_names
 
     return model.with_names(ask_for_names(model.intents, llm, neighbours=model.similar_intents(SIMILAR_INTENTS)))

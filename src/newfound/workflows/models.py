@@ -10,14 +10,15 @@ from newfound.defaults import Precision
 from newfound.encoders.precision import check_precision
 from newfound.errors import SettingsError
 from newfound.model.about import loading
+from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, is_surely_cpu, pick_device
 from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
-    from newfound.engines.predictor import Classifying
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
+    from newfound.model.estimator import FittedClassifier
     from newfound.review.reviewed import ReviewedModel
 
 ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
@@ -53,7 +54,7 @@ def opened(
 
 def opened_predictor(
     model: ModelSource, encoder: str | Encoder | None, device: str, precision: Precision, reporter: Reporter
-) -> Classifying:
+) -> FittedClassifier:
     """Return what classifies texts with a model; it does without torch where that is possible.
 
     Args:
@@ -71,19 +72,17 @@ def opened_predictor(
 
         stored = open_stored(Path(model), precision)
         if stored is not None:
-            from newfound.engines.stored_vectors import with_stored_vectors
-
-            return with_stored_vectors(stored, stored.features)
+            return stored
     reviewed = opened(model, encoder, device, precision)
     problem = reviewed.model.graph_problem()
     if problem is not None:
         reporter.note(problem)
     is_frozen = not reviewed.model.tune.layers and reviewed.model.network.dense is None
-    if not is_frozen or not isinstance(model, str | Path):  # a loaded model answers at once
-        return reviewed
-    from newfound.engines.stored_vectors import with_stored_vectors
+    if is_frozen and isinstance(model, str | Path):  # a loaded model answers at once
+        from newfound.encoders.shards import StoredVectors
 
-    return with_stored_vectors(reviewed, reviewed.encoder.vectors_folder())
+        reviewed.stored_vectors = StoredVectors(feature_cache_dir() / reviewed.encoder.vectors_folder())
+    return reviewed
 
 
 def _reviewed(model: object) -> ReviewedModel:

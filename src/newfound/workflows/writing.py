@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
@@ -28,7 +28,6 @@ from newfound.files import file_atomically, folder_atomically, to_json
 from newfound.training.devices import check_device
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
-from newfound.workflows.fitting import check_engine
 from newfound.workflows.models import name_of, opened
 from newfound.workflows.prediction import PredictRequest, stream_predictions
 
@@ -56,6 +55,10 @@ class WritePredictionsRequest(PredictRequest):
     engine: Engine = "local"
     ray_address: str | None = None
     workers: int | None = None
+
+    @property
+    def cluster(self) -> RaySettings:
+        return RaySettings(self.ray_address, self.workers, self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,10 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     request.predictor_settings.check()
     check_device(request.device)
     check_precision(request.precision, request.device)
-    check_engine(request.engine, RaySettings(request.ray_address, request.workers, request.device))
+    if request.engine not in get_args(Engine):
+        raise SettingsError(f"engine={request.engine!r} is not one of {', '.join(get_args(Engine))}")
+    if request.engine == "ray":
+        request.cluster.check()
     if not str(request.out):
         raise SettingsError("there is no place for the predictions", "written")
     path = Path(request.out)
@@ -99,15 +105,29 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     if path.is_file() and not request.overwrite:
         raise TargetExists(path)
     _check_is_not_input(request, path)
+    return PredictionsWritten(path, write_as_they_arrive(request, format, _target(path), reporter=reporter))
+
+
+def write_as_they_arrive(
+    request: PredictRequest, format: str, target: AbstractContextManager[BinaryIO], *, reporter: Reporter
+) -> int:
+    """Classify utterances, write each batch of predictions as it is made, and return their number.
+
+    Args:
+        request: What to classify, and with which model.
+        format: jsonl, csv or parquet.
+        target: Opens the stream, once the input and the model were looked at.
+        reporter: Is told what was odd in a file.
+    """
     batches = stream_predictions(request, reporter=reporter)
-    first = next(batches, None)  # the file and the model are looked at before anything is written
+    first = next(batches, None)
     top = min(request.top, len(first[0].prediction.top)) if first else request.top
     rows = 0
-    with writing_to(path), _target(path) as stream, writer_of(format, stream, top) as writer:
+    with target as stream, writer_of(format, stream, top) as writer:
         for batch in chain([] if first is None else [first], batches):
             writer.write((answer.line, answer.prediction) for answer in batch)
             rows += len(batch)
-    return PredictionsWritten(path, rows)
+    return rows
 
 
 @contextmanager
@@ -123,12 +143,9 @@ def writing_to(path: str | Path) -> Iterator[None]:
 @contextmanager
 def _target(path: Path) -> Iterator[BinaryIO]:
     """Yield the file to write; a device or a named pipe cannot be replaced, and is written to as it is."""
-    if path.exists() and not path.is_file():
-        with path.open("wb") as stream:
-            yield stream
-    else:
-        with file_atomically(path) as stream:
-            yield stream
+    is_device = path.exists() and not path.is_file()
+    with writing_to(path), path.open("wb") if is_device else file_atomically(path) as stream:
+        yield stream
 
 
 def _is_folder(request: WritePredictionsRequest) -> bool:
@@ -299,9 +316,7 @@ def _run(
 
 def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) -> Generator[PartResult, None, None]:
     if request.engine == "ray":
-        yield from run_on_ray(
-            _folder_of(request), job, parts, RaySettings(request.ray_address, request.workers, request.device)
-        )
+        yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
     else:
         model = opened(request.model, request.encoder, request.device, request.precision)
         yield from run_here(model, job, parts)

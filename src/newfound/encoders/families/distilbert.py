@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from newfound.encoders.families import bert
 from newfound.encoders.families.base import Family, LayerParts
 
 
@@ -34,9 +35,4 @@ def layers_of(model: Any) -> nn.ModuleList:
     return layers
 
 
-def first_position(config: Any) -> int:
-    """Return the position id of the first token."""
-    return 0
-
-
-DISTILBERT = Family(layer_parts, layers_of, first_position)
+DISTILBERT = Family(layer_parts, layers_of, bert.first_position)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from newfound.encoders.families import bert
 from newfound.encoders.families.base import Family, LayerParts, RelativeBias
 
 MAX_DISTANCE = 128  # tokens; larger distances share the last bucket
@@ -30,12 +31,6 @@ def layer_parts(layer: Any) -> LayerParts:
         out_dropout=attention.dropout.p,
         feed_dropout=output.dropout.p,
     )
-
-
-def layers_of(model: Any) -> nn.ModuleList:
-    """Return the layers of an MPNet model."""
-    layers: nn.ModuleList = model.encoder.layer
-    return layers
 
 
 def first_position(config: Any) -> int:
@@ -72,4 +67,4 @@ def relative_bias(embedding: nn.Embedding, length: int) -> Tensor:
     return bias.permute(2, 0, 1)[None]
 
 
-MPNET = Family(layer_parts, layers_of, first_position, RelativeBias(distance_embedding, relative_bias))
+MPNET = Family(layer_parts, bert.layers_of, first_position, RelativeBias(distance_embedding, relative_bias))

@@ -17,6 +17,7 @@ from newfound.encoders.onnx.session import GraphSession, Vectors
 from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays, save_graph
 from newfound.encoders.tail import Tail
 from newfound.errors import EncoderError
+from newfound.text import first_line
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -82,7 +83,7 @@ def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     except EncoderError:
         raise
     except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
-        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: {_first_line(error)}") from error
+        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: {first_line(error)}") from error
     backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
     tokenizer = None if backend is None else str(backend.to_str())
     padded = encoder.pooling == "padded-mean"
@@ -109,10 +110,6 @@ def _made(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: boo
             raise EncoderError(f"the int8 graph cannot be made: {error.strerror or error}") from None
         session = GraphSession(graph, pad_id=pad_id)
     return graph, session
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def source_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSource:

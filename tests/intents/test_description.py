@@ -1,0 +1,71 @@
+"""`IntentDescriber` on six utterances of three intents, by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from newfound.intents.description import IntentDescriber
+from newfound.model.types import AssignedUtterance, Overlap
+
+STATUSES = {"pay": "known", "leak": "accepted", "move": "new"}
+UTTERANCES = [
+    AssignedUtterance("pay my bill", "pay", True, 1.0),
+    AssignedUtterance("pay the bill", "pay", False, 0.5, count=3),
+    AssignedUtterance("a water leak", "leak", False, 0.9),
+    AssignedUtterance("leak of water", "leak", False, 0.7),
+    AssignedUtterance("moving house", "move", False, 0.6),
+    AssignedUtterance("hello", None, False, 0.4),
+]
+VECTORS = torch.tensor([[1.0, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0, 0.8, 0.6], [0, 0, 1], [0.5, 0.5, 0.5]])
+# Rows of the nearest neighbours: of "leak", one of four is of another intent; the row of no intent does not count.
+NEIGHBOURS = torch.tensor([[1, 5], [0, 5], [3, 3], [2, 4], [3, 3], [0, 1]])
+PROBABILITIES = torch.tensor(
+    [[0.9, 0.1, 0], [0.5, 0.4, 0.1], [0, 0.9, 0.1], [0, 0.7, 0.3], [0.1, 0.3, 0.6], [0.4, 0.3, 0.3]]
+)
+
+
+@pytest.fixture
+def describer():
+    layout = [(0.1, 0.1), (0.3, 0.1), (0.5, 0.9), (0.7, 0.7), (0.9, 0.2), (0.0, 0.0)]
+    return IntentDescriber(
+        STATUSES, UTTERANCES, VECTORS, lambda: PROBABILITIES, neighbours=lambda: NEIGHBOURS, layout=layout
+    )
+
+
+def test_what_an_intent_is_like(describer):
+    pay, leak, move = describer.describe_all()
+    assert [(i.name, i.status, i.size, i.labelled) for i in (pay, leak, move)] == [
+        ("pay", "known", 4, 1),
+        ("leak", "accepted", 2, 0),
+        ("move", "new", 1, 0),
+    ]
+    assert [i.certainty for i in (pay, leak, move)] == [0.5, 0.8, 0.6], "labelled utterances do not count"
+    assert set(leak.keywords) == {"water", "leak"}
+    assert set(leak.exemplars) == {"a water leak", "leak of water"}
+    assert leak.border == ("leak of water", "a water leak"), "the one that is nearest to another intent first"
+    assert leak.overlaps == (Overlap("move", 0.25),)
+    assert pay.overlaps == ()
+    assert leak.position in [(0.5, 0.7), (0.5, 0.9), (0.7, 0.7)]
+    # 3 x 0.5, 0.9, 0.7, 0.6 and 0.4 of seven utterances in the logs
+    assert describer.expected_error == pytest.approx(1 - 4.1 / 7, abs=1e-4)
+
+
+def test_a_summary_leaves_out_what_takes_long(describer):
+    summary = describer.summary(1)
+    assert (summary.name, summary.size, summary.certainty, summary.exemplars, summary.overlaps) == (
+        *("leak", 2, 0.8),
+        *((), ()),
+    )
+
+
+def test_an_intent_without_utterances_is_described_as_empty():
+    empty = IntentDescriber({"pay": "known", "gone": "new"}, UTTERANCES[:2], VECTORS[:2], lambda: PROBABILITIES[:2, :2])
+    gone = empty.describe(1)
+    assert (gone.size, gone.exemplars, gone.border, gone.certainty, gone.position) == (0, (), (), 1.0, None)
+
+
+def test_neighbours_are_computed_where_none_are_given():
+    described = IntentDescriber(STATUSES, UTTERANCES, VECTORS, lambda: PROBABILITIES).describe_all()
+    assert [intent.name for intent in described] == list(STATUSES)
+    assert all(0 <= overlap.share <= 1 for intent in described for overlap in intent.overlaps)
