@@ -88,7 +88,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 return CountsOut(left_out=error.left_out)
             return CountsOut(intents=len(corpus.intents), utterances=len(corpus), **fields_of(kinds))
 
-        formats = [ExportOut(name=name, title=f.title, suffix=f.suffix) for name, f in EXPORTS.items()]
+        formats = [ExportOut(name=name, title=f.title, about=f.about, suffix=f.suffix) for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
         default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
         return Exports(formats=formats, default=default, accepted=accepted, all=every)

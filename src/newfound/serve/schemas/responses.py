@@ -184,7 +184,8 @@ class JobState(BaseModel):
     folder: str | None = Field(
         default=None, description="The name of the folder that was written, beside the served one"
     )
-    steps: list[str] = Field(default=[], description="The titles of all steps, if they are known in advance")
+    steps: list[str] = Field(default=[], description="All steps, if they are known in advance")
+    step_titles: dict[str, str] = Field(default={}, description="What these steps do, in words")
     seconds: float = Field(default=0.0, description="How long it has run")
     changes: ChangesOut | None = Field(default=None, description="What a refit changed")
     warnings: list[str] = Field(default=[], description="What went wrong without ending the job, in its order")
@@ -195,6 +196,7 @@ class ExportOut(BaseModel):
 
     name: str
     title: str
+    about: str = Field(description="What the platform or the reader gets")
     suffix: str
 
 

@@ -21,6 +21,7 @@ from newfound.review.views import (
     ReviewState,
 )
 from newfound.review.words import in_words
+from newfound.serve.schemas.limits import Limits
 from newfound.serve.schemas.responses import IntentOut, JobState, Predicted, fields_of
 
 
@@ -85,6 +86,7 @@ class StateOut(BaseModel):
     intents: list[ListedIntentOut]
     progress: ProgressOut
     refit: JobState
+    limits: Limits = Limits()
 
     @classmethod
     def of(cls, state: ReviewState, job: JobState, *, model: str, name: str) -> Self:
