@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from browsing import answer_dialog, decisions, names, open_intent, said
+from browsing import answer_dialog, decisions, names, open_intent, row_of, said
 from serving import QUIET, server_of
 
 from conftest import HOSTILE
@@ -332,3 +332,47 @@ PALE = """() => {
   return [...document.querySelectorAll('body *')].filter(e => e.checkVisibility() && !e.disabled && hasText(e))
     .filter(e => contrast(e) < 4.5).map(e => contrast(e).toFixed(2) + ' ' + e.outerHTML.slice(0, 80));
 }"""
+
+
+def test_another_language_is_one_more_object(page):
+    """`?lang=` chooses it, a language that is not there is English, and the document says which it is."""
+
+    def add_a_language(route):
+        source = route.fetch().text()
+        english = "const LANGUAGES = { en: english };"
+        assert english in source
+        other = '{ ...english, "queue.title": "À vérifier", utterances: { one: "{n} énoncé", other: "{n} énoncés" } }'
+        route.fulfill(
+            content_type="text/javascript",
+            body=source.replace(english, f"const LANGUAGES = {{ en: english, fr: {other} }};"),
+        )
+
+    page.route("**/static/strings.js", add_a_language)
+    address = page.url.split("#")[0]
+    for query, language, title, count in (
+        ("?lang=fr", "fr", "À vérifier", "énoncés"),
+        ("?lang=xx", "en", "Queue", "utterances"),
+        ("", "en", "Queue", "utterances"),
+    ):
+        page.goto(f"{address}{query}#map")
+        page.reload()
+        page.wait_for_selector(f"main .quiet:has-text('{count}')")
+        assert page.locator("html").get_attribute("lang") == language
+        assert page.locator("nav a").nth(1).inner_text() == title
+
+
+def test_thresholds_are_those_of_the_server(page):
+    def with_other_limits(route):
+        answer = route.fetch()
+        state = answer.json()
+        state["limits"] |= {"low_certainty": 1.1, "max_texts_to_classify": 2}
+        route.fulfill(response=answer, json=state)
+
+    page.route("**/v1/review/state", with_other_limits)
+    page.reload()
+    for name in names(page):
+        row_of(page, name).get_by_text("unsure").wait_for()
+    page.click("nav a:has-text('Try it')")
+    page.fill("#try-text", "one\ntwo\nthree")
+    page.click("button:has-text('Classify')")
+    said(page, "At most 2 sentences at a time.")

@@ -195,6 +195,9 @@ def test_exports_are_named_counted_and_can_be_of_accepted_intents_only(page, tmp
     said(page, f"Accepted {first}")
     to_view(page, "export")
     page.wait_for_selector("a:has-text('Azure conversational language understanding')")
+    formats = page.evaluate("() => fetch('/v1/export').then((answer) => answer.json())")["formats"]
+    about = [f"{f['title']}{f['about']} ({f['suffix']})" for f in formats if f["about"]]
+    assert page.locator(".download").all_text_contents() == about, "every format says what it is"
     counts = page.locator("fieldset label").all_text_contents()
     kinds = r"\d+ utterances: \d+ labelled by people, \d+ in accepted intents"
     assert re.fullmatch(rf" Labelled and accepted 4 intents, {kinds}, 0 guesses", counts[0]), counts
@@ -287,6 +290,8 @@ def test_a_refit_reports_each_of_its_steps(saved, tiny_encoder, tmp_path):
         job = client.get("/v1/jobs").json()
     assert job["status"] == "done", job
     assert job["steps"] == ["encoding", "training", "comparing", "writing"]
+    assert list(job["step_titles"]) == job["steps"]
+    assert all(title[0].isupper() for title in job["step_titles"].values()), "the page shows them"
     assert job["seconds"] > 0
 
 
