@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo check test test-portable lint docs site clean
+.PHONY: demo check test test-portable lint page docs site clean
 .DEFAULT_GOAL := test
 
 # torch goes in first, at the pinned version: any other order may pull a build with several GB of CUDA packages.
@@ -15,11 +15,15 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/newfound demo --out newfound-demo --force
 
-lint: $(VENV)/.installed
+lint: $(VENV)/.installed page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The scripts of the review page and the report: prettier, eslint and tsc. Without npm this says so and is skipped.
+page:
+	tools/page/check.sh
 
 # For the edit-and-test loop: without what is slow by construction, as commands, servers, browsers, Ray, the real encoder.
 check: lint

@@ -38,9 +38,9 @@ def test_the_page_shows_every_intent_and_needs_nothing_from_outside(reviewed, tm
 def test_utterances_are_data(reviewed, tmp_path):
     write_page(reviewed, tmp_path / "page.html", title="bot")
     page = (tmp_path / "page.html").read_text()
-    assert page.count("<script>") == page.count("</script>") == 1
+    assert page.count("<script") == page.count("</script>") == 2, "the data and the code"
     assert "<img" not in page
-    points = json.loads(re.search(r"const points = (.*);", page).group(1))
+    points = json.loads(re.search(r'<script id="data" type="application/json">(.*)</script>', page).group(1))["points"]
     assert HOSTILE in {point[3] for point in points}
     assert all(0 <= point[0] <= 1 and 0 <= point[1] <= 1 for point in points)
 

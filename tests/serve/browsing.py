@@ -14,6 +14,16 @@ def open_intent(page, name):
     page.wait_for_selector(f"h2:has-text('{name}')")
 
 
+def row_of(page, name):
+    """The line of an intent in the list."""
+    return page.locator("tr", has=page.locator("a.name").get_by_text(name, exact=True))
+
+
+def section(page, title):
+    """A part of the page that has a title."""
+    return page.get_by_role("region", name=title)
+
+
 def said(page, text):
     page.wait_for_selector(f"#said:has-text('{text}')")
 

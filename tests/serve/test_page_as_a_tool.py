@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 
-from browsing import answer_dialog, decisions, names, open_intent, said, to_view
+from browsing import answer_dialog, decisions, names, open_intent, row_of, said, section, to_view
 from serving import server_of
 
 pytest_plugins = ["browsing_fixtures"]
@@ -107,7 +107,7 @@ def test_any_step_of_the_history_can_be_undone(page):
 
 
 def test_the_first_visit_says_what_to_do_once(page):
-    welcome = page.locator("#welcome")
+    welcome = section(page, "Welcome")
     assert len(re.findall(r"[.?!](?:\s|$)", welcome.locator("p").inner_text())) == 3
     assert page.locator("main .main").count() == 1, "one button is highlighted"
     welcome.locator(".main").click()
@@ -115,7 +115,7 @@ def test_the_first_visit_says_what_to_do_once(page):
     page.reload()
     to_view(page, "intents")
     page.wait_for_selector("h2:has-text('Known intents')")
-    assert page.locator("#welcome").count() == 0
+    assert section(page, "Welcome").count() == 0
 
 
 def test_terms_are_explained_in_place(page):
@@ -135,12 +135,13 @@ def test_a_name_that_does_not_exist_is_asked_about(page):
     answer_dialog(page, second[:-1])  # a slip of the finger
     page.wait_for_selector("#ask-problem:has-text('There is no intent')")
     assert decisions(page) == [], "Enter alone makes no intent"
-    assert page.locator("#ask-choices button").first.get_attribute("data-name") == second, "the nearest comes first"
-    page.locator(f"#ask-choices button[data-name='{second}']").click()
+    nearest = page.locator("#ask-choices button").first
+    assert nearest.inner_text().split()[0] == second, "the nearest comes first"
+    nearest.click()
     said(page, f"Moved to {second}")
     page.locator("ul.utterances li button").first.click()
     answer_dialog(page, "entirely_new")
-    page.click("#ask-create")
+    page.click("button:has-text('Make the new intent')")
     said(page, "Made entirely_new")
     assert [entry["arguments"].get("create") for entry in decisions(page)] == [None, True]
     to_view(page, "queue")
@@ -154,7 +155,7 @@ def test_a_name_that_does_not_exist_is_asked_about(page):
 
 def test_the_list_shows_examples_beside_accept(page):
     first, _ = names(page)
-    row = page.locator(f"tr[data-intent='{first}']")
+    row = row_of(page, first)
     page.wait_for_selector(f"button[aria-label='Accept {first}']:enabled")
     shown = row.locator(".examples li").all_text_contents()
     asked = page.evaluate("(name) => fetch('/v1/review/intent?name=' + name).then((a) => a.json())", first)
@@ -186,7 +187,7 @@ def test_the_list_filters_sorts_and_handles_several(page):
     page.select_option("#show", "accepted")
     for name in (first, second):
         page.check(f"input[aria-label='Select {name}']")
-    page.click("#bulk button:has-text('Merge …')")
+    page.click(".selection button:has-text('Merge …')")
     answer_dialog(page, second)
     said(page, f"Merged 1 intent into {second}")
     assert page.locator("table").first.locator("a.name").all_text_contents() == [second]
@@ -223,20 +224,20 @@ def test_comments_are_kept_with_an_intent(page):
     assert page.locator(".comment .lines").inner_text() == "Is this <b>one</b> intent?\nAsk Bo."
     assert page.locator("#comment").input_value() == ""
     to_view(page, "intents")
-    page.wait_for_selector(f"tr[data-intent='{first}'] .badge:has-text('1 comment')")
+    row_of(page, first).get_by_text("1 comment").wait_for()
 
 
 def test_several_sentences_at_once(page):
     to_view(page, "try")
     page.fill("#try-text", "pay the bill\n\nbrown water leak\nsolar power back")
     page.click("button:has-text('Classify')")
-    page.wait_for_selector("#tried-all")
-    rows = page.locator("#tried-all tbody tr:visible")
+    page.wait_for_selector("h3:has-text('3 sentences')")
+    rows = page.locator("tbody tr:visible")
     assert rows.count() == 3
     intents = [row.locator("a.name").text_content() for row in rows.all()]
     page.click("button[aria-label='Why “pay the bill”?']")
     page.wait_for_selector("h3:has-text('Nearest utterances')")
-    assert page.locator("#tried a.name").text_content() == intents[0]
+    assert page.locator(".big a.name").text_content() == intents[0]
 
 
 def test_two_reviewers_see_each_other_and_keep_what_they_typed(page, browser):
@@ -249,8 +250,8 @@ def test_two_reviewers_see_each_other_and_keep_what_they_typed(page, browser):
     said(other, f"Accepted {first}")
     page.click(f"button[aria-label='Accept {second}']")
     said(page, f"Accepted {second}")  # it is about another intent, so it is no conflict
-    page.wait_for_selector(f"tr[data-intent='{first}'] .tag.accepted")
-    other.wait_for_selector(f"tr[data-intent='{second}'] .tag.accepted")  # without a reload
+    row_of(page, first).get_by_text("accepted", exact=True).wait_for()
+    row_of(other, second).get_by_text("accepted", exact=True).wait_for()  # without a reload
     said(other, f"Ana accepted {second}.")
 
     page.click("#undo")
@@ -268,12 +269,14 @@ def test_two_reviewers_see_each_other_and_keep_what_they_typed(page, browser):
     page.keyboard.press("Escape")
 
     open_intent(page, second)
-    page.locator("#split input").first.fill("my part")
+    section(page, "A possible split").locator("input").first.fill("my part")
     open_intent(other, second)
     other.click("button.main:has-text('Accept')")
     said(other, f"Accepted {second}")
     page.wait_for_selector(f"#said:has-text('Bo accepted {second}')")
-    assert page.locator("#split input").first.input_value() == "my part", "news do not take away what was typed"
+    assert section(page, "A possible split").locator("input").first.input_value() == "my part", (
+        "news do not take away what was typed"
+    )
     other.context.close()
 
 

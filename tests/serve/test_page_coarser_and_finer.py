@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from browsing import decisions, said, to_view
+from browsing import decisions, said, section, to_view
 from serving import client_of, server_of
 
 from newfound.methods.kmeans import KMeans
@@ -79,18 +79,18 @@ def test_by_keyboard_on_the_page(resizing_page):
     page.wait_for_selector("#resize:not([disabled])")
     before = new_intents(page)
     assert len(before) == 5
-    card = page.locator(".resize")
+    card = section(page, "Coarser or finer")
     assert "about 5, between 2 and 9 in nine of ten cases" in card.inner_text()
     assert card.locator(".badge.warn").inner_text() == "unsure"
     page.focus("#resize")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector(".chosen:has-text('3 new intents, 2 fewer than now')")
-    page.wait_for_selector("#apply-resize:not([disabled])")
-    assert page.locator("#resize-preview [data-kind=merge]").count() >= 1
+    page.wait_for_selector("button:has-text('Apply'):enabled")
+    assert card.locator("li .headline:has-text('Merge into')").count() >= 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert decisions(page) == [], "a preview records nothing"
-    page.focus("#apply-resize")
+    page.focus("button:has-text('Apply')")
     page.keyboard.press("Enter")
     said(page, "3 new intents now")
     page.wait_for_selector("h2:has-text('New intents (3)')")
@@ -101,9 +101,9 @@ def test_by_keyboard_on_the_page(resizing_page):
     assert sorted(new_intents(page)) == sorted(before)
     page.wait_for_selector("#finer:not([disabled])")
     page.click("#finer")
-    page.wait_for_selector("#resize-preview [data-kind=split]")
+    card.locator("li .headline:has-text('Split')").first.wait_for()
     page.click("text=Leave it as it is")
-    page.wait_for_selector("#resize-preview:empty", state="attached")
+    card.locator("li .headline").first.wait_for(state="detached")
     assert all(entry["undone_by"] for entry in decisions(page))
 
 
@@ -111,13 +111,13 @@ def test_a_preview_that_is_out_of_date_is_refused_on_the_page(resizing_page):
     page = resizing_page
     page.wait_for_selector("#coarser:not([disabled])")
     page.click("#coarser")
-    page.wait_for_selector("#apply-resize:not([disabled])")
+    page.wait_for_selector("button:has-text('Apply'):enabled")
     page.route("**/v1/review/news*", lambda route: route.abort())  # what the other person does is not seen
     body = {"author": "Bo", "version": 0, "decisions": [{"accept": new_intents(page)[0]}]}
     answer = page.request.post(page.url.split("#")[0] + "v1/review/decisions", data=body)
     assert answer.ok, answer.text()
-    page.click("#apply-resize")
+    page.click("button:has-text('Apply')")
     said(page, "Bo accepted")
     to_view(page, "history")
-    page.wait_for_selector("tr[data-kind=accept]")
+    page.wait_for_selector("td:has-text('accepted')")
     assert [entry["kind"] for entry in decisions(page)] == ["accept"]

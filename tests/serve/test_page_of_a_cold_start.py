@@ -46,8 +46,7 @@ def test_every_view_works_and_accepted_intents_are_known_after_a_refit(page):
     assert len(decisions(page)) == 2
     to_view(page, "export")
     page.click("#refit")
-    page.wait_for_selector("#changes", timeout=300_000)
-    page.click("#serve-result")
+    page.click("button:has-text('Serve model-refit-')", timeout=300_000)
     page.wait_for_selector("p:has-text('This server now serves model-refit-')")
     to_view(page, "intents")
     page.wait_for_selector("h2:has-text('Known intents (1)')")

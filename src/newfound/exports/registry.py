@@ -27,6 +27,7 @@ class ExportFormat:
 
     Attributes:
         title: What the platform is called.
+        about: What the platform or the reader gets, as the page says it.
         home: Module and function that makes the file's bytes.
         suffix: Of the file.
         folder: Module and function that makes the files of a folder, where the format is a folder on disk.
@@ -34,6 +35,7 @@ class ExportFormat:
     """
 
     title: str
+    about: str
     home: str
     suffix: str
     folder: str = ""
@@ -52,23 +54,41 @@ class ExportFormat:
 
 EXPORTS: dict[str, ExportFormat] = {
     "rasa": ExportFormat(
-        "Rasa", "newfound.exports.rasa:to_rasa", ".yml", names="newfound.exports.rasa:names_without_slash"
+        "Rasa",
+        "NLU training data",
+        "newfound.exports.rasa:to_rasa",
+        ".yml",
+        names="newfound.exports.rasa:names_without_slash",
     ),
-    "dialogflow-es": ExportFormat("Dialogflow ES", "newfound.exports.dialogflow:to_dialogflow_es", ".zip"),
-    "dialogflow-cx": ExportFormat("Dialogflow CX", "newfound.exports.dialogflow:to_dialogflow_cx", ".json"),
-    "clu": ExportFormat("Azure conversational language understanding", "newfound.exports.clu:to_clu", ".json"),
-    "botpress": ExportFormat("Botpress", "newfound.exports.botpress:to_botpress", ".json"),
-    "csv": ExportFormat("CSV", "newfound.exports.tables:to_csv", ".csv"),
-    "csv-safe": ExportFormat("CSV for spreadsheets", "newfound.exports.tables:to_csv_safe", ".csv"),
-    "jsonl": ExportFormat("JSON lines", "newfound.exports.tables:to_jsonl", ".jsonl"),
-    "parquet": ExportFormat("Parquet", "newfound.exports.tables:to_parquet", ".parquet"),
+    "dialogflow-es": ExportFormat(
+        "Dialogflow ES", "an agent, for “Import from zip”", "newfound.exports.dialogflow:to_dialogflow_es", ".zip"
+    ),
+    "dialogflow-cx": ExportFormat(
+        "Dialogflow CX", "Intent resources of the v3 API", "newfound.exports.dialogflow:to_dialogflow_cx", ".json"
+    ),
+    "clu": ExportFormat(
+        "Azure conversational language understanding", "a project to import", "newfound.exports.clu:to_clu", ".json"
+    ),
+    "botpress": ExportFormat("Botpress", "intents of its NLU", "newfound.exports.botpress:to_botpress", ".json"),
+    "csv": ExportFormat("CSV", "a table of text and label", "newfound.exports.tables:to_csv", ".csv"),
+    "csv-safe": ExportFormat(
+        "CSV for spreadsheets",
+        "the same for Excel and the like: no cell can run as a formula",
+        "newfound.exports.tables:to_csv_safe",
+        ".csv",
+    ),
+    "jsonl": ExportFormat("JSON lines", "one object per line", "newfound.exports.tables:to_jsonl", ".jsonl"),
+    "parquet": ExportFormat("Parquet", "a table for data tools", "newfound.exports.tables:to_parquet", ".parquet"),
     "datasets": ExportFormat(
         "Hugging Face datasets",
+        "a folder for load_dataset",
         "newfound.exports.datasets:to_datasets",
         ".zip",
         folder="newfound.exports.datasets:dataset_files",
     ),
-    "label-studio": ExportFormat("Label Studio", "newfound.exports.label_studio:to_label_studio", ".json"),
+    "label-studio": ExportFormat(
+        "Label Studio", "tasks to import", "newfound.exports.label_studio:to_label_studio", ".json"
+    ),
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
 """Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""

@@ -23,7 +23,7 @@ from newfound.model.types import AssignedUtterance
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shortened
 
-SHARED_SCRIPTS = ("format.js", "palette.js", "scatter.js")
+SCRIPTS = ("shared/format.js", "shared/palette.js", "shared/scatter.js", "report.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
 MAX_EXAMPLE_LENGTH = 60  # characters
 
@@ -45,13 +45,15 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
         title=title,
         cards=intents,
         statuses={intent.name: intent.status for intent in intents},
-        points=_points(reviewed, seed),
-        names=list(reviewed.names),
-        numbers=[reviewed.review.numbers[name] for name in reviewed.names],
-        known=sorted(reviewed.review.known),
+        data={
+            "points": _points(reviewed, seed),
+            "names": list(reviewed.names),
+            "numbers": [reviewed.review.numbers[name] for name in reviewed.names],
+            "known": sorted(reviewed.review.known),
+        },
         about=_about(reviewed, utterances),
         min_overlap=MIN_OVERLAP_TO_SUGGEST,
-        scripts=_shared_scripts(),
+        scripts=_scripts(),
     )
     write_atomically(path, page.encode())
 
@@ -89,11 +91,11 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     ]
 
 
-def _shared_scripts() -> str:
-    """Return the scripts that the report shares with the review page, as one script instead of modules."""
-    folder = resources.files("newfound.report").joinpath("shared")
-    sources = [folder.joinpath(name).read_text("utf-8") for name in SHARED_SCRIPTS]
-    return "\n".join(re.sub(r"^export ", "", source, flags=re.MULTILINE) for source in sources)
+def _scripts() -> str:
+    """Return the report's modules, some of which the review page has as well, as one script without modules."""
+    folder = resources.files("newfound.report")
+    sources = (folder.joinpath(name).read_text("utf-8") for name in SCRIPTS)
+    return re.sub(r"^(export |import [^;]*;$)", "", "\n".join(sources), flags=re.MULTILINE)
 
 
 def _render(**content: Any) -> str:

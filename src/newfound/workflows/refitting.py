@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from newfound.review.reviewed import ReviewedModel
 
 COMPARING, WRITING = "comparing", "writing"
-STEPS_OF_A_REFIT = ("encoding", "training", COMPARING, WRITING)
+STEPS_OF_A_REFIT = {
+    "encoding": "Read the vectors",
+    "training": "Train",
+    COMPARING: "Compare with the model so far",
+    WRITING: "Write the model",
+}
 MAX_EXAMPLES_OF_MOVES = 20
 
 

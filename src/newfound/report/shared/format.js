@@ -1,5 +1,6 @@
 // How numbers are written, on the review page and in the report. `newfound.text.percent` follows the same rule.
 
+/** @param {number | null | undefined} share */
 export function percent(share) {
   if (share === null || share === undefined) return "–";
   const hundredths = Math.floor(share * 10000 + 0.5); // of a percent, so that the rest is exact
@@ -8,5 +9,5 @@ export function percent(share) {
   return `${Math.floor((hundredths + 50) / 100)} %`;
 }
 
-export const count = (number) => number.toLocaleString("en");
-export const plural = (number, noun, nouns = noun + "s") => `${count(number)} ${number === 1 ? noun : nouns}`;
+/** @param {number} number */
+export const count = (number) => number.toLocaleString(document.documentElement.lang);

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from newfound.errors import ConflictError, NewfoundError
@@ -47,7 +48,9 @@ class BackgroundJobs:
         seconds = (self._ended or time.monotonic()) - self._started if self._started else 0.0
         return replace(self._state, seconds=round(seconds, 1))
 
-    def start(self, kind: Kind, model: Path, work: Work, *, author: str, steps: Sequence[str] = ()) -> JobState:
+    def start(
+        self, kind: Kind, model: Path, work: Work, *, author: str, steps: Mapping[str, str] = MappingProxyType({})
+    ) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
         Args:
@@ -55,7 +58,7 @@ class BackgroundJobs:
             model: The served model; the result is written into a folder beside it.
             work: The workflow, which takes `out` and returns what it changed, or None.
             author: Who asked for it.
-            steps: The titles of its steps, in their order, if they are known in advance.
+            steps: Its steps in their order, with what they do in words, if they are known in advance.
 
         Raises:
             ConflictError: If a job is running already.
@@ -65,7 +68,9 @@ class BackgroundJobs:
         check_replaceable(out, False)  # before the training, which may take an hour
         if self._state.status == "running":
             raise ConflictError(f"{self._state.author} has started a job already; wait for it")
-        self._state = JobState(kind=kind, status="running", author=author, step="starting", steps=steps)
+        self._state = JobState(
+            kind=kind, status="running", author=author, step="starting", steps=tuple(steps), step_titles=dict(steps)
+        )
         self._started, self._ended, self.result = time.monotonic(), 0.0, None
         self._place = out.parent
         self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))

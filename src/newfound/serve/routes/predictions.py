@@ -79,7 +79,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
                 return ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
             return ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
 
-        formats = [ExportFormat(name, f.title, f.suffix) for name, f in EXPORTS.items()]
+        formats = [ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
         default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
         return Exports(formats, default, accepted, every)

@@ -15,6 +15,7 @@ from newfound.review.entries import Entry, events
 from newfound.review.queries import ReviewView
 from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing
 from newfound.serve.routes.authors import author_of
+from newfound.serve.schemas.limits import MAX_UTTERANCES_IN_A_REQUEST
 from newfound.serve.schemas.requests import (
     MAX_NEW_INTENTS,
     DecisionKind,
@@ -122,7 +123,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/review/utterances", tags=["review"])
     async def utterances(
-        id: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Query(max_length=500)],
+        id: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Query(max_length=MAX_UTTERANCES_IN_A_REQUEST)],
     ) -> Page:
         """Return utterances by their numbers."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from newfound.model.types import Prediction
 from newfound.review.views import ConfusedPair, IntentDetails, QueueItem, ReviewState, ShownIntent
+from newfound.serve.schemas.limits import Limits
 from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.evaluation import Confusion, NoIntentScores
 from newfound.workflows.exporting import ExportCounts
@@ -36,7 +37,8 @@ class JobState:
 
     Attributes:
         folder: The name of the folder that was written, beside the served one.
-        steps: The titles of all steps, if they are known in advance.
+        steps: All steps, if they are known in advance.
+        step_titles: What these steps do, in words.
         seconds: How long it has run.
         changes: What a refit changed.
         warnings: What went wrong without ending the job, in its order.
@@ -51,6 +53,7 @@ class JobState:
     message: str = ""
     folder: str | None = None
     steps: Sequence[str] = ()
+    step_titles: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     changes: RefitChanges | None = None
     warnings: Sequence[str] = ()
@@ -66,10 +69,15 @@ class ExportSummary(ExportCounts):
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A format to export to."""
+    """A format to export to.
+
+    Attributes:
+        about: What the platform or the reader gets.
+    """
 
     name: str
     title: str
+    about: str
     suffix: str
 
 
@@ -110,11 +118,13 @@ class ServedState(ReviewState):
         model: Identifies the served model; send it with a decision.
         name: The name of its folder.
         refit: The last job.
+        limits: What the page must know of the server's limits and thresholds.
     """
 
     model: str
     name: str
     refit: JobState
+    limits: Limits = field(default_factory=Limits)
 
 
 class FromAttributes(BaseModel):

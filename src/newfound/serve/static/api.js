@@ -1,20 +1,33 @@
 // Requests to the server.
 import { el } from "./dom.js";
+import { t } from "./strings.js";
 
-let csrf = document.querySelector("meta[name=csrf]").content;
+/** What the server refused, with the status of its answer; 0 if there was none. */
+export class Refusal extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status
+   */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
 
+/** @param {Document} page */
+const secretIn = (page) => /** @type {HTMLMetaElement | null} */ (page.querySelector("meta[name=csrf]"))?.content;
+let csrf = secretIn(document);
+
+/**
+ * @param {string} path
+ * @param {object} [body]
+ */
 async function send(path, body) {
-  const options = body === undefined ? {} : {
-    method: "POST",
-    headers: { "content-type": "application/json", "x-csrf-token": csrf },
-    body: JSON.stringify(body),
-  };
+  const headers = { "content-type": "application/json", "x-csrf-token": csrf ?? "" };
   try {
-    return await fetch(path, options);
+    return await fetch(path, body && { method: "POST", headers, body: JSON.stringify(body) });
   } catch {
-    const error = new Error("The server does not answer. Is it still running?");
-    error.status = 0;
-    throw error;
+    throw new Refusal(t("error.noServer"), 0);
   }
 }
 
@@ -22,30 +35,49 @@ async function send(path, body) {
 async function renewSecret() {
   const response = await send("/");
   if (!response.ok || new URL(response.url).pathname !== "/") return false;
-  const found = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("meta[name=csrf]");
-  const isNew = Boolean(found) && found.content !== csrf;
-  if (isNew) csrf = found.content;
+  const renewed = secretIn(new DOMParser().parseFromString(await response.text(), "text/html"));
+  const isNew = renewed !== undefined && renewed !== csrf;
+  if (isNew) csrf = renewed;
   return isNew;
 }
 
+/**
+ * @param {string} path
+ * @param {object} [body] Sent with POST; without it, the request is a GET.
+ * @returns {Promise<any>}
+ */
 export async function api(path, body) {
   let response = await send(path, body);
-  if (response.status === 403 && body !== undefined && await renewSecret()) response = await send(path, body);
+  if (response.status === 403 && body !== undefined && (await renewSecret())) response = await send(path, body);
   if (response.ok) return response.json();
-  let detail = response.statusText;
-  try {
-    const found = (await response.json()).detail;
-    detail = typeof found === "string" ? found : found.map((f) => f.what).join("; ");
-  } catch { /* no JSON: the status says it */ }
-  const error = new Error(response.status === 401 ? "You are logged out." : sentence(detail));
-  error.status = response.status;
-  throw error;
+  throw new Refusal(
+    response.status === 401 ? t("error.loggedOut") : sentence(await detailOf(response)),
+    response.status,
+  );
 }
 
-const sentence = (text) => text ? text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".") : "";
+/** @param {Response} response */
+async function detailOf(response) {
+  try {
+    const { detail } = await response.json();
+    return typeof detail === "string" ? detail : detail.map((/** @type {{ what: string }} */ d) => d.what).join("; ");
+  } catch {
+    return response.statusText; // no JSON: the status says it
+  }
+}
 
-// What to show of an error. After a restart the server does not know the login any more; the link leads back here.
-export const problem = (error) => [error.message, error.status === 401 && [" ", el("a", { href: "/login", onclick: rememberPlace }, "Log in again")]];
+/** @param {string} text */
+const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".") : "");
+
+/**
+ * What to show of an error. After a restart the server does not know the login any more; the link leads back here.
+ * @param {any} error
+ * @returns {Child[]}
+ */
+export const problem = (error) => [
+  error.message,
+  error.status === 401 && [" ", el("a", { href: "/login", onclick: rememberPlace }, t("login.again"))],
+];
 
 export function rememberPlace() {
   sessionStorage.setItem("newfound-place", location.hash);

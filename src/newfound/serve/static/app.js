@@ -7,6 +7,7 @@ import { leaveView, notice, say } from "./messages.js";
 import { term } from "./parts.js";
 import { addView, arrived, current, show } from "./router.js";
 import { hasDrafts, known, mayBe, refresh } from "./store.js";
+import { fillTexts, t } from "./strings.js";
 import { exportView } from "./view-export.js";
 import { historyView } from "./view-history.js";
 import { intentView } from "./view-intent.js";
@@ -38,54 +39,75 @@ let failures = 0;
 
 async function hearNews() {
   if (document.hidden || isBusy() || !known.state) return;
+  /** @type {News} */
   let news;
   try {
     news = await api("/v1/review/news?since=" + known.state.version);
   } catch (error) {
     failures += 1;
-    if (error.status === 401 || failures > 1) notice(problem(error));
+    if (/** @type {any} */ (error).status === 401 || failures > 1) notice(problem(error));
     return;
   }
-  if (failures) { failures = 0; notice(); }
+  if (failures) notice();
+  failures = 0;
   if (isBusy()) return;
   if (news.model !== known.state.model) {
-    if (isOpen() || hasDrafts()) notice(`Another model is served now: ${news.name}. `, button("Load it", () => location.reload()));
-    else location.reload();
+    if (!isOpen() && !hasDrafts()) location.reload();
+    else
+      notice(
+        t("news.otherModel", { name: news.name }),
+        " ",
+        button(t("news.load"), () => location.reload()),
+      );
     return;
   }
   if (news.version === known.state.version) return;
   await refresh();
   const others = news.events.filter((e) => !mayBe(e.author));
-  if (others.length) known.othersDecidedAt = performance.now();
-  if (others.length) say([`${others.at(-1).words}.`, others.length > 1 && ` (${others.length} changes)`]);
+  const last = others.at(-1);
+  if (last) {
+    known.othersDecidedAt = performance.now();
+    say([`${last.words}.`, others.length > 1 && ` ${t("news.changes", { n: others.length })}`]);
+  }
   await followNews();
 }
 
 let isBehind = false; // whether news came while a dialog was open
 async function followNews() {
-  if (isOpen() || isBusy()) { isBehind = true; return; }
-  isBehind = false;
+  isBehind = isOpen() || isBusy();
+  if (isBehind) return;
   const wants = current.onNews ? await current.onNews() : true;
   if (wants && !isOpen() && !isBusy()) await show();
 }
-byId("ask").addEventListener("close", () => { if (isBehind) followNews(); });
+byId("ask").addEventListener("close", () => isBehind && followNews());
 
 async function keepListening() {
   try {
     await hearNews();
-  } catch { /* the next round tells */ }
+  } catch {
+    // the next round tells
+  }
   setTimeout(keepListening, MILLISECONDS_BETWEEN_NEWS);
 }
 
 // ---------------------------------------------------------------- keys and navigation
 
 byId("undo").addEventListener("click", () => undo());
-byId("logout")?.addEventListener("click", () => attempt(async () => { await api("/logout", {}); location.assign("/login"); }));
+byId("logout")?.addEventListener("click", () =>
+  attempt(async () => {
+    await api("/logout", {});
+    location.assign("/login");
+  }),
+);
 document.addEventListener("keydown", (event) => {
   if (event.repeat && !event.key.startsWith("Arrow")) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isOpen()) return;
-  if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
-  if (event.key === "/") { event.preventDefault(); byId("search").focus(); return; }
+  if (event.target instanceof Element && event.target.matches("input, select, textarea")) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    byId("search").focus();
+    return;
+  }
   const mustWait = isBusy() && current.waitingKeys?.has(event.key);
   if (!mustWait && !current.keys?.[event.key]) return;
   event.preventDefault();
@@ -99,9 +121,10 @@ addEventListener("hashchange", () => {
   show({ navigated: true });
 });
 
-fill(byId("term-error"), term("expected error"));
+fillTexts();
 const place = sessionStorage.getItem("newfound-place");
 sessionStorage.removeItem("newfound-place");
 if (place && !location.hash) history.replaceState(null, "", place);
 for (const a of document.querySelectorAll("a[href='/login']")) a.addEventListener("click", rememberPlace);
+fill(byId("term-error"), term("expectedError"));
 show({ navigated: true }).then(() => setTimeout(keepListening, MILLISECONDS_BETWEEN_NEWS));

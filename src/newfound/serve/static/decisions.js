@@ -3,24 +3,38 @@ import { api, problem } from "./api.js";
 import { byId } from "./dom.js";
 import { say } from "./messages.js";
 import { current, go, show } from "./router.js";
-import { known, refresh, who } from "./store.js";
+import { refresh, state, who } from "./store.js";
+import { t } from "./strings.js";
+
+/** @typedef {Record<string, object>} Decision */
 
 let busy = false; // whether a decision is under way
 let handlingKeys = false;
+/** @type {{ key: string, early: boolean }[]} */
 const waitingKeys = []; // keys that were pressed while a decision was under way, in their order
 
+/**
+ * @param {string[]} texts
+ * @param {string | null} to
+ * @param {boolean} [create]
+ * @returns {Decision}
+ */
 export const move = (texts, to, create) => ({ move: create ? { texts, to, create: true } : { texts, to } });
 export const isBusy = () => busy || handlingKeys;
-export const dropKeys = () => { waitingKeys.length = 0; };
+export const dropKeys = () => {
+  waitingKeys.length = 0;
+};
 
+/** @param {() => unknown} action */
 export async function attempt(action) {
   try {
     await action();
-  } catch (error) {
+  } catch (caught) {
+    const error = /** @type {any} */ (caught);
     dropKeys(); // they were meant for what came after a success
     if (error.status === 409) {
       await catchUp();
-      say(`Not done: ${error.message} This page now shows the latest state.`, { bad: true });
+      say(t("error.conflict", { why: error.message }), { bad: true });
     } else say(problem(error), { bad: true });
   }
 }
@@ -29,10 +43,16 @@ async function catchUp() {
   try {
     await refresh();
     await show();
-  } catch { /* the next request says what is wrong */ }
+  } catch {
+    // the next request says what is wrong
+  }
 }
 
-export async function once(action) { // a second click does not repeat a decision that is under way
+/**
+ * A second click does not repeat a decision that is under way.
+ * @param {() => unknown} action
+ */
+export async function once(action) {
   if (busy) return;
   busy = true;
   try {
@@ -43,14 +63,18 @@ export async function once(action) { // a second click does not repeat a decisio
   handleKeys();
 }
 
-export async function handleKeys(key) { // one after the other, each for what is then shown
+/**
+ * Keys are handled one after the other, each for what is then shown.
+ * @param {string} [key]
+ */
+export async function handleKeys(key) {
   if (key !== undefined) waitingKeys.push({ key, early: isBusy() });
   if (handlingKeys || busy) return;
   handlingKeys = true;
   try {
-    while (waitingKeys.length) {
-      const next = waitingKeys.shift();
-      if (next.early && current.onlySeen?.has(next.key)) dropKeys(); // nobody does this without having seen it
+    for (let next = waitingKeys.shift(); next; next = waitingKeys.shift()) {
+      // Nobody does this without having seen it.
+      if (next.early && current.onlySeen?.has(next.key)) dropKeys();
       else await current.keys?.[next.key]?.();
     }
   } finally {
@@ -58,27 +82,42 @@ export async function handleKeys(key) { // one after the other, each for what is
   }
 }
 
-// A decision is judged by what its reviewer saw: in the view, or when a dialog was opened. News that arrive meanwhile, and
-// that a view with a selection or a draft does not show yet, must not hide a conflict.
+// A decision is judged by what its reviewer saw: in the view, or when a dialog was opened. News that arrive meanwhile,
+// and that a view with a selection or a draft does not show yet, must not hide a conflict.
+/** @type {Seen | null} */
 let seenByDialog = null;
-const latest = () => ({ version: known.state.version, model: known.state.model });
+const latest = () => ({ version: state().version, model: state().model });
 const seenNow = () => seenByDialog ?? current.seen ?? latest();
-export const keepSeen = () => { seenByDialog = current.seen ?? latest(); };
-export const forgetSeen = () => { seenByDialog = null; };
+export const keepSeen = () => {
+  seenByDialog = current.seen ?? latest();
+};
+export const forgetSeen = () => {
+  seenByDialog = null;
+};
 function haveSeenLatest() {
   current.seen = latest();
   if (seenByDialog) seenByDialog = latest();
 }
 
-// Record decisions, or throw. `decide` and the dialogs use it.
+/**
+ * Record decisions, or throw. `decide` and the dialogs use it.
+ * @param {Decision[]} decisions
+ */
 export const record = (decisions) => recordAt("/v1/review/decisions", { decisions });
+
+/**
+ * @param {string} path
+ * @param {object} body
+ * @returns {Promise<Entry[]>}
+ */
 export async function recordAt(path, body) {
   try {
     const answer = await api(path, { author: who(), ...seenNow(), ...body });
     await refresh();
     return answer.entries;
   } catch (error) {
-    if (error.status === 409) { // so that the next attempt is about what there is now
+    // So that the next attempt is about what there is now.
+    if (/** @type {any} */ (error).status === 409) {
       await refresh();
       haveSeenLatest();
     }
@@ -86,13 +125,26 @@ export async function recordAt(path, body) {
   }
 }
 
+/**
+ * Say what was done, with a way to undo it, in the same view or in the next.
+ * @param {string} message
+ * @param {Entry[]} entries
+ * @param {string} [next]
+ */
 export async function settle(message, entries, next) {
   const leaves = next !== undefined && location.hash !== next;
-  if (leaves) go(next); else await show();
-  say(message, { undo: () => undo(entries.at(-1).id, true), forNextView: leaves });
+  if (leaves) go(next);
+  else await show();
+  say(message, { undo: () => undo(entries.at(-1)?.id, true), forNextView: leaves });
   byId("view").focus({ preventScroll: true });
 }
 
+/**
+ * @param {Decision[]} decisions
+ * @param {string} message
+ * @param {string} [next] Address of the view to go to.
+ * @returns {Promise<boolean>} Whether they were recorded.
+ */
 export async function decide(decisions, message, next) {
   let isDone = false;
   await once(async () => {
@@ -103,13 +155,23 @@ export async function decide(decisions, message, next) {
   return isDone;
 }
 
-// Without an id: one's own last step. A step is all that was recorded together.
+/** @param {string[]} texts */
+export const moveToNone = (texts) => decide([move(texts, null)], t("said.noneNow", { n: texts.length }));
+
+/** @param {string} intent */
+export const accept = (intent) => decide([{ accept: { intent } }], t("said.accepted", { name: intent }));
+
+/**
+ * Undo a decision; without an id, one's own last step. A step is all that was recorded together.
+ * @param {number | null} [id]
+ */
 export async function undo(id = null, step = false) {
   await once(async () => {
-    const { version, model } = known.state;
-    const { undone, entries } = await api("/v1/review/undo", { author: who(), version, model, id, step });
+    const answer = await api("/v1/review/undo", { author: who(), ...latest(), id, step });
     await refresh();
     await show();
-    say(entries.length > 1 ? `Undone: ${entries.length} decisions.` : `Undone: ${undone.author} ${undone.words}.`);
+    const { undone, entries } = answer;
+    if (entries.length > 1) say(t("said.undoneSeveral", { n: entries.length }));
+    else say(t("said.undone", { who: undone.author, what: undone.words }));
   });
 }

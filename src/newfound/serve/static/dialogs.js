@@ -1,24 +1,88 @@
 // Questions to the reviewer. A dialog stays open, with what was typed, until its answer is accepted or it is cancelled.
 import { problem } from "./api.js";
-import { dropKeys, forgetSeen, keepSeen, record, settle } from "./decisions.js";
+import { dropKeys, forgetSeen, keepSeen, move, record, settle } from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
-import { plural } from "./format.js";
 import { say } from "./messages.js";
-import { dot, tag } from "./parts.js";
-import { intents, isIntent, who } from "./store.js";
 import { nearest } from "./names.js";
+import { dot, tag } from "./parts.js";
+import { intentNamed, intents, isIntent, who } from "./store.js";
+import { rich, t } from "./strings.js";
 
-const dialog = byId("ask"), input = byId("ask-value");
-const MAX_QUOTES = 8, MAX_CHOICES = 6;
+const dialog = byId("ask");
+const input = byId("ask-value");
+const MAX_QUOTES = 8;
+const MAX_CHOICES = 6;
+const MAX_CORRECTIONS = 3;
 
-// submit(value) resolves when it is done; if it throws, the dialog shows the error. It may return false to stay open.
-export function ask({ title, label, value = "", quotes = [], note = "", ok = "OK", hasInput = true, onInput = null, submit }) {
-  try { who(); } catch (error) { say(error.message, { bad: true }); return Promise.resolve(false); }
+/** @typedef {void | boolean | Promise<void | boolean>} Submitted Resolves when it is done; false: stay open. */
+/**
+ * @typedef {object} Question
+ * @property {string} title
+ * @property {string} [label]
+ * @property {string} [value]
+ * @property {string[]} [quotes]
+ * @property {string} [note]
+ * @property {string} [ok]
+ * @property {boolean} [hasInput]
+ * @property {(typed: string) => void} [onInput]
+ * @property {(value: string) => Submitted} submit If it throws, the dialog shows the error.
+ */
+
+/**
+ * What a click on a choice does with its name.
+ * @type {(name: string) => unknown}
+ */
+let choose = () => {};
+
+/**
+ * @param {Question} question
+ * @returns {Promise<void>} Resolves when the dialog is closed.
+ */
+export async function ask(question) {
+  const { hasInput = true, onInput, submit } = question;
+  try {
+    who();
+  } catch (error) {
+    say(/** @type {Error} */ (error).message, { bad: true });
+    return;
+  }
   dropKeys(); // what was typed after the key that opened the dialog was meant for the dialog
+  fillDialog(question);
+  input.oninput = () => {
+    fill(byId("ask-problem"));
+    onInput?.(input.value.trim());
+  };
+  let isSending = false;
+  const send = async (/** @type {string} */ given) => {
+    if (isSending || (hasInput && !given)) return;
+    isSending = true;
+    await closeAfter(() => submit(given));
+    isSending = false;
+  };
+  choose = send;
+  byId("ask-form").onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    send(input.value.trim());
+  };
+  byId("ask-cancel").onclick = () => dialog.close();
+  keepSeen();
+  dialog.showModal();
+  onInput?.(input.value.trim());
+  if (hasInput) input.select();
+  else byId("ask-ok").focus();
+  await new Promise((resolve) => {
+    dialog.onclose = resolve;
+  });
+  forgetSeen();
+}
+
+/** @param {Question} question */
+function fillDialog({ title, label = "", value = "", quotes = [], note = "", ok = t("ok"), hasInput = true }) {
   byId("ask-title").textContent = title;
-  byId("ask-label").textContent = label || "";
-  fill(byId("ask-quotes"), quotes.slice(0, MAX_QUOTES).map((q) => el("li", {}, q)),
-    quotes.length > MAX_QUOTES && el("li", { class: "quiet" }, `and ${quotes.length - MAX_QUOTES} more`));
+  byId("ask-label").textContent = label;
+  const rest = quotes.length - MAX_QUOTES;
+  const shown = quotes.slice(0, MAX_QUOTES).map((quote) => el("li", quote));
+  fill(byId("ask-quotes"), shown, rest > 0 && el("li", { class: "quiet" }, t("dialog.andMore", { count: rest })));
   byId("ask-quotes").hidden = !quotes.length;
   byId("ask-note").textContent = note;
   byId("ask-ok").textContent = ok;
@@ -27,113 +91,123 @@ export function ask({ title, label, value = "", quotes = [], note = "", ok = "OK
   fill(byId("ask-choices"));
   fill(byId("ask-problem"));
   input.value = value;
-  input.oninput = () => { fill(byId("ask-problem")); onInput?.(input.value.trim()); };
-  return new Promise((resolve) => {
-    let isDone = false, isSending = false;
-    const send = async (given) => {
-      if (isSending || (hasInput && !given)) return;
-      isSending = true;
-      try {
-        if (await submit(given) !== false) { isDone = true; dialog.close(); }
-      } catch (error) {
-        fill(byId("ask-problem"), problem(error));
-      } finally {
-        isSending = false;
-      }
-    };
-    ask.send = send;
-    byId("ask-form").onsubmit = (event) => { event.preventDefault(); send(input.value.trim()); };
-    byId("ask-cancel").onclick = () => dialog.close();
-    dialog.onclose = () => { forgetSeen(); resolve(isDone); };
-    keepSeen();
-    dialog.showModal();
-    onInput?.(input.value.trim());
-    if (hasInput) input.select(); else byId("ask-ok").focus();
-  });
+}
+
+/**
+ * Close the dialog unless an action fails or returns false.
+ * @param {() => Submitted} action
+ */
+async function closeAfter(action) {
+  try {
+    if ((await action()) !== false) dialog.close();
+  } catch (error) {
+    fill(byId("ask-problem"), problem(error));
+  }
 }
 
 export const isOpen = () => dialog.open;
 
-function choices(items) {
+/** @param {Child} items */
+function showChoices(items) {
   const list = byId("ask-choices");
   fill(list, items);
-  list.onkeydown = (event) => {
+  list.onkeydown = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const buttons = [...list.querySelectorAll("button")], at = buttons.indexOf(document.activeElement);
+    const buttons = [...list.querySelectorAll("button")];
     if (!step) return;
     event.preventDefault();
-    (buttons[at + step] || input).focus();
+    (buttons[buttons.indexOf(document.activeElement) + step] || input).focus();
   };
-  input.onkeydown = (event) => {
+  input.onkeydown = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "ArrowDown") return;
     event.preventDefault();
     list.querySelector("button")?.focus();
   };
 }
 
-const choice = (i) => button([dot(i.name), " ", i.name, " ", tag(i.status), " ", quiet(plural(i.size, "utterance"))], () => ask.send(i.name), { class: "choice", "data-name": i.name });
+/** @param {Intent} i */
+const choice = (i) =>
+  button(
+    [dot(i.name), " ", i.name, " ", tag(i.status), " ", quiet(t("utterances", { n: i.size }))],
+    () => choose(i.name),
+    { class: "choice" },
+  );
 
-// Ask for an intent. A name that does not exist is never made without a second, explicit answer.
-export function askIntent({ title, label = "To which intent?", quotes, except = [], value = "", mayCreate = true, note = "", submit }) {
+/**
+ * Ask for an intent. A name that does not exist is never made without a second, explicit answer.
+ * @param {Omit<Question, "submit"> & {
+ *   except?: string[], mayCreate?: boolean, submit: (name: string, create: boolean) => Submitted }} question
+ */
+export function askIntent({ except = [], mayCreate = true, submit, ...question }) {
   const others = () => intents().filter((i) => !except.includes(i.name));
+  const create = (/** @type {string} */ name) =>
+    button(rich("dialog.create", { name: el("strong", name) }), () => closeAfter(() => submit(name, true)), {
+      class: "choice",
+    });
   return ask({
-    title, label, quotes, value, note,
-    onInput: (typed) => { byId("ask-ok").hidden = false; choices(nearest(typed, others(), MAX_CHOICES).map(choice)); },
-    submit: async (name) => {
+    label: t("dialog.toWhich"),
+    ...question,
+    onInput: (typed) => {
+      byId("ask-ok").hidden = false;
+      showChoices(nearest(typed, others(), MAX_CHOICES).map(choice));
+    },
+    submit: (name) => {
       if (isIntent(name) && !except.includes(name)) return submit(name, false);
-      const close = nearest(name, others(), 3);
-      fill(byId("ask-problem"), except.includes(name) ? "It is there already." : `There is no intent “${name}”. Did you mean one of these?`);
-      choices([close.map(choice), mayCreate && !isIntent(name) && button(["Make the new intent ", el("strong", {}, name)], () => make(name), { class: "choice", id: "ask-create" })]);
+      fill(byId("ask-problem"), except.includes(name) ? t("dialog.isThere") : t("dialog.noSuchIntent", { name }));
+      const close = nearest(name, others(), MAX_CORRECTIONS).map(choice);
+      showChoices([close, mayCreate && !isIntent(name) && create(name)]);
       byId("ask-ok").hidden = true;
       byId("ask-choices").querySelector("button")?.focus();
       return false;
     },
   });
-  async function make(name) {
-    try {
-      if (await submit(name, true) !== false) dialog.close();
-    } catch (error) {
-      fill(byId("ask-problem"), problem(error));
-    }
-  }
 }
 
-export async function askAndMove(texts, { after, except = [] } = {}) {
-  await askIntent({
-    title: texts.length === 1 ? "Move the utterance" : `Move ${plural(texts.length, "utterance")}`,
+/** @typedef {{ after?: () => void, except?: string[] }} MoveOptions `after` runs when the move was recorded. */
+
+/**
+ * @param {string[]} texts
+ * @param {string} to
+ * @param {boolean} create
+ * @param {MoveOptions} options
+ */
+async function put(texts, to, create, { after }) {
+  const entries = await record([move(texts, to, create)]);
+  after?.();
+  await settle(t(create ? "said.made" : "said.moved", { name: to }), entries);
+}
+
+/**
+ * @param {string[]} texts
+ * @param {MoveOptions} [options]
+ */
+export const askAndMove = (texts, options = {}) =>
+  askIntent({
+    title: t("dialog.move", { n: texts.length }),
     quotes: texts,
-    except,
-    submit: async (to, create) => {
-      const entries = await record([{ move: create ? { texts, to, create: true } : { texts, to } }]);
-      after?.();
-      await settle(create ? `Made ${to}.` : `Moved to ${to}.`, entries);
+    except: options.except,
+    submit: (to, create) => put(texts, to, create, options),
+  });
+
+/**
+ * @param {string[]} texts
+ * @param {MoveOptions} [options]
+ */
+export const askAndMake = (texts, options = {}) =>
+  ask({
+    title: t("dialog.make", { n: texts.length }),
+    label: t("dialog.itsName"),
+    quotes: texts,
+    ok: t("dialog.makeIt"),
+    submit: (name) => {
+      const present = intentNamed(name);
+      if (!present) return put(texts, name, true, options);
+      fill(byId("ask-problem"), t("dialog.nameIsTaken", { name }));
+      showChoices(choice(present));
+      choose = () => closeAfter(() => put(texts, name, false, options));
+      return false;
     },
   });
-}
 
-export async function askAndMake(texts, { after } = {}) {
-  await ask({
-    title: texts.length === 1 ? "A new intent" : `A new intent of ${plural(texts.length, "utterance")}`,
-    label: "Its name",
-    quotes: texts,
-    ok: "Make it",
-    submit: async (name) => {
-      if (isIntent(name)) {
-        fill(byId("ask-problem"), `There is an intent ${name} already. Choose it below to move there, or another name.`);
-        choices([choice(intents().find((i) => i.name === name))]);
-        ask.send = async () => {
-          try { await put(name, false); dialog.close(); } catch (error) { fill(byId("ask-problem"), problem(error)); }
-        };
-        return false;
-      }
-      return put(name, true);
-    },
-  });
-  async function put(to, create) {
-    const entries = await record([{ move: create ? { texts, to, create: true } : { texts, to } }]);
-    after?.();
-    await settle(create ? `Made ${to}.` : `Moved to ${to}.`, entries);
-  }
-}
-
-export const confirm = (title, quotes, ok, submit, note = "") => ask({ title, quotes, ok, note, hasInput: false, submit });
+/** @param {Question} question */
+export const confirm = (question) => ask({ ...question, hasInput: false });

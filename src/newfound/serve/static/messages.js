@@ -2,17 +2,23 @@
 import { byId, fill } from "./dom.js";
 
 const SECONDS_OF_A_MESSAGE = 8;
-let timer = null, isForNextView = false;
+/** @type {number | undefined} */
+let timer;
+let isForNextView = false;
 
+/**
+ * @param {Child} message
+ * @param {{ bad?: boolean, undo?: (() => unknown) | null, forNextView?: boolean }} [options]
+ */
 export function say(message, { bad = false, undo = null, forNextView = false } = {}) {
   clearTimeout(timer);
   isForNextView = forNextView;
-  const toast = byId("toast"), takeBack = byId("undo-said");
+  const [toast, takeBack] = [byId("toast"), byId("undo-said")];
   fill(byId("said"), message);
   byId("said").className = bad ? "bad" : "";
   takeBack.hidden = !undo;
   takeBack.onclick = undo;
-  toast.hidden = !message || message.length === 0;
+  toast.hidden = !message;
   if (!bad) timer = setTimeout(hush, 1000 * SECONDS_OF_A_MESSAGE); // a problem stays until it is closed or out of date
 }
 
@@ -22,12 +28,17 @@ export function hush() {
   byId("toast").hidden = true;
 }
 
-export function leaveView() { // what was said about the view that is left is out of date
+// What was said about the view that is left is out of date.
+export function leaveView() {
   if (!isForNextView) hush();
   isForNextView = false;
 }
 
-export function notice(...content) { // at the top of the page, until it is no longer true
+/**
+ * Show something at the top of the page, until it is no longer true.
+ * @param {Child[]} content
+ */
+export function notice(...content) {
   const bar = byId("notice");
   fill(bar, ...content);
   bar.hidden = !content.length;

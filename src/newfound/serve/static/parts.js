@@ -1,66 +1,199 @@
 // Parts that several views are made of.
-import { button, el, fill, quiet } from "./dom.js";
+import { attempt, moveToNone } from "./decisions.js";
+import { button, el, fill, quiet, quietLine } from "./dom.js";
 import { percent } from "./format.js";
 import { address } from "./router.js";
-import { colourOf } from "./store.js";
+import { colourOf, limits } from "./store.js";
+import { t } from "./strings.js";
 
-const TERMS = {
-  certainty: "The mean probability that the model gives to the intent’s utterances from the logs. Low means that many of them might belong elsewhere. It is the model’s own estimate.",
-  "expected error": "The share of the logs whose intent is probably wrong, by the model’s own probabilities. What a person checked counts as right, so it falls as you review.",
-  separation: "How clearly an intent falls into two parts: the silhouette coefficient, from −1 to 1. Above 0.2 they are clearly apart; near 0 they run into each other.",
-  agreement: "The share of an utterance’s ten most similar utterances that have the same intent.",
-};
+const MIN_SHARES = { mid: 0.7, high: 0.85 }; // of a meter's colours
 let terms = 0;
 
-export function term(word, shown = word) { // a word that explains itself on hover, focus or touch
+/** @typedef {"certainty" | "expectedError" | "separation" | "agreement"} Term */
+
+/**
+ * A word that explains itself on hover, focus or touch.
+ * @param {Term} word
+ */
+export function term(word, shown = t(`term.${word}`)) {
   const id = `term-${++terms}`;
-  return el("span", { class: "term" }, el("button", { type: "button", class: "word", "aria-describedby": id }, shown), el("span", { class: "tip", role: "tooltip", id }, TERMS[word]));
+  const meaning =
+    word === "separation" ? t("meaning.separation", { min: limits().min_separation }) : t(`meaning.${word}`);
+  return el("span", { class: "term" }, [
+    el("button", { type: "button", class: "word", "aria-describedby": id }, shown),
+    el("span", { class: "tip", role: "tooltip", id }, meaning),
+  ]);
 }
 
-export const tag = (status) => el("span", { class: `tag ${status}` }, status);
+/** @param {Status} status */
+export const tag = (status) => el("span", { class: `tag ${status}` }, t(`status.${status}`));
+/** @param {Child[]} children */
+export const warning = (...children) => el("span", { class: "badge warn" }, children);
+/** @param {string} name */
 export const intentLink = (name) => el("a", { href: address("intent", name), class: "name" }, name);
-export function dot(name) {
+
+/** @param {string} colour */
+export function spot(colour) {
   const node = el("span", { class: "dot", "aria-hidden": "true" });
-  node.style.background = colourOf(name);
+  node.style.background = colour;
   return node;
 }
-export const named = (name) => name === null ? quiet("no intent") : [dot(name), " ", intentLink(name)];
+/** @param {string} name */
+export const dot = (name) => spot(colourOf(name));
+/**
+ * @param {string | null} name
+ * @returns {Child}
+ */
+export const named = (name) => (name === null ? quiet(t("noIntent")) : [dot(name), " ", intentLink(name)]);
 
-export function meter(share, label) { // a bar and its number
-  const inner = el("span", { class: share < 0.7 ? "low" : share < 0.85 ? "mid" : "high" });
+/**
+ * A bar and its number.
+ * @param {number} share
+ * @param {string} label
+ */
+export function meter(share, label) {
+  const level = share < MIN_SHARES.mid ? "low" : share < MIN_SHARES.high ? "mid" : "high";
+  const inner = el("span", { class: level });
   inner.style.width = `${Math.round(100 * share)}%`;
-  return el("span", { class: "meter", title: label }, el("span", { class: "track", "aria-hidden": "true" }, inner), el("span", { class: "value" }, percent(share)));
+  return el("span", { class: "meter", title: label }, [
+    el("span", { class: "track", "aria-hidden": "true" }, inner),
+    el("span", { class: "value" }, percent(share)),
+  ]);
 }
 
-export function ago(at) { // when, in words; the exact time is its title
-  const moment = new Date(at), seconds = (Date.now() - moment) / 1000;
-  if (Number.isNaN(seconds)) return el("span", {}, at);
+/**
+ * When something happened, in words; the exact time is its title.
+ * @param {string} at
+ */
+export function ago(at) {
+  const seconds = (Date.now() - Date.parse(at)) / 1000;
+  if (Number.isNaN(seconds)) return el("span", at);
+  const title = t("time.exact", { time: at.slice(0, 19).replace("T", " ") });
+  return el("time", { datetime: at, title }, timeInWords(new Date(at), seconds));
+}
+
+/**
+ * @param {Date} moment
+ * @param {number} seconds
+ */
+function timeInWords(moment, seconds) {
+  if (seconds < 60) return t("time.now");
+  if (seconds < 3600) return t("time.minutes", { n: Math.floor(seconds / 60) });
+  const language = document.documentElement.lang;
   const clock = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
-  const words = seconds < 60 ? "just now" : seconds < 3600 ? `${Math.floor(seconds / 60)} min ago`
-    : days === 0 ? `today at ${clock}` : days === 1 ? `yesterday at ${clock}`
-      : `${moment.toLocaleDateString([], { day: "numeric", month: "long", year: "numeric" })} at ${clock}`;
-  return el("time", { datetime: at, title: `${at.slice(0, 19).replace("T", " ")} UTC` }, words);
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(moment).setHours(0, 0, 0, 0)) / 86_400_000);
+  if (days === 0) return t("time.today", { clock });
+  if (days === 1) return t("time.yesterday", { clock });
+  const day = moment.toLocaleDateString(language, { day: "numeric", month: "long", year: "numeric" });
+  return t("time.day", { day, clock });
 }
 
-// A list of utterances that can be moved one by one or together.
-export function utteranceList(items, { withIntent = true, selection = new Set(), onMove, onMake = null, onNone = null, empty = "Nothing here." }) {
+/**
+ * @typedef {object} ListOptions
+ * @property {boolean} [withIntent]
+ * @property {Set<string>} [selection] The selected texts.
+ * @property {(texts: string[]) => unknown} onMove
+ * @property {(texts: string[]) => unknown} [onMake]
+ * @property {boolean} [mayLeave] Whether they can be put into no intent.
+ * @property {string} [empty]
+ */
+
+/**
+ * A list of utterances that can be moved one by one or together.
+ * @param {Utterance[]} items
+ * @param {ListOptions} options
+ */
+export function utteranceList(items, options) {
+  const { withIntent = true, selection = new Set(), onMove, onMake, mayLeave, empty = t("nothingHere") } = options;
+  if (!items.length) return [quietLine(empty)];
   const bar = el("div", { class: "selection", hidden: true });
   const texts = () => items.filter((u) => selection.has(u.text)).map((u) => u.text);
   function update() {
-    const n = texts().length;
-    bar.hidden = n === 0;
-    if (n) fill(bar, el("strong", {}, `${n} selected`), button("Move …", () => onMove(texts())), onMake && button("New intent …", () => onMake(texts())),
-      onNone && button("No intent", () => onNone(texts())), button("Clear", () => { selection.clear(); for (const b of list.querySelectorAll("input")) b.checked = false; update(); }, { class: "plain" }));
+    const chosen = texts();
+    bar.hidden = chosen.length === 0;
+    if (bar.hidden) return;
+    fill(bar, [
+      el("strong", t("selected", { count: chosen.length })),
+      button(t("move…"), () => onMove(chosen)),
+      onMake && button(t("newIntent…"), () => onMake(chosen)),
+      mayLeave && button(t("noIntentButton"), async () => (await moveToNone(chosen)) && selection.clear()),
+      button(t("clear"), clear, { class: "plain" }),
+    ]);
   }
-  const row = (u) => {
-    const box = el("input", { type: "checkbox", "aria-label": `Select “${u.text}”`, onchange: () => { if (box.checked) selection.add(u.text); else selection.delete(u.text); update(); } });
-    box.checked = selection.has(u.text);
-    return el("li", {}, box, el("span", { class: "text" }, u.text, u.count > 1 && quiet(` ×${u.count}`)),
-      el("span", { class: "facts" }, withIntent && named(u.intent), " ", quiet(u.checked ? "checked" : u.labelled ? "labelled" : percent(u.probability))),
-      button("Move", () => onMove([u.text]), { "aria-label": `Move “${u.text}”`, class: "small" }));
+  function clear() {
+    selection.clear();
+    for (const box of list.querySelectorAll("input")) box.checked = false;
+    update();
+  }
+  const item = (/** @type {Utterance} */ u) => {
+    const box = selectionBox(selection, u.text, t("select.quoted", { text: u.text }), update);
+    const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : percent(u.probability);
+    return el("li", [
+      box,
+      el("span", { class: "text" }, [u.text, u.count > 1 && quiet(` ×${u.count}`)]),
+      el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
+      button(t("move"), () => onMove([u.text]), { "aria-label": t("move.quoted", { text: u.text }), class: "small" }),
+    ]);
   };
-  const list = el("ul", { class: "plain utterances" }, items.map(row));
+  const list = el("ul", { class: "plain utterances" }, items.map(item));
   update();
-  return items.length ? [bar, list] : el("p", { class: "quiet" }, empty);
+  return [bar, list];
+}
+
+/**
+ * The first utterances of many, and a button that fetches more.
+ * @param {UtterancePage} page
+ * @param {(start: number) => Promise<UtterancePage>} fetchPage
+ * @param {ListOptions} options
+ */
+export function pagedUtterances(page, fetchPage, options) {
+  const list = el("div", utteranceList(page.utterances, options));
+  let shown = page.utterances.length;
+  const showMore = () =>
+    attempt(async () => {
+      const next = await fetchPage(shown);
+      shown += next.utterances.length;
+      list.append(...utteranceList(next.utterances, options));
+      if (shown >= next.total) more.remove();
+    });
+  const more = button(t("showMore"), showMore);
+  return [list, shown < page.total && more];
+}
+
+/**
+ * A box that puts a value into a selection.
+ * @param {Set<string>} selection
+ * @param {string} value
+ * @param {string} label
+ * @param {() => void} onChange
+ */
+export function selectionBox(selection, value, label, onChange) {
+  const box = el("input", { type: "checkbox", "aria-label": label });
+  box.checked = selection.has(value);
+  box.addEventListener("change", () => {
+    if (box.checked) selection.add(value);
+    else selection.delete(value);
+    onChange();
+  });
+  return box;
+}
+
+/**
+ * A list to choose one value from, with its label.
+ * @template {string} V
+ * @param {string} id
+ * @param {string} label
+ * @param {Record<V, string>} options Their texts.
+ * @param {V} value
+ * @param {(value: V) => void} onChange
+ */
+export function selectControl(id, label, options, value, onChange) {
+  const entries = /** @type {[V, string][]} */ (Object.entries(options));
+  const select = el(
+    "select",
+    { id },
+    entries.map(([key, text]) => el("option", { value: key, selected: key === value }, text)),
+  );
+  select.addEventListener("change", () => onChange(/** @type {V} */ (select.value)));
+  return el("label", { class: "control" }, [label, " ", select]);
 }

@@ -1,37 +1,55 @@
 // Coarser and finer: a slider over the number of new intents, with a preview of what is merged or split.
 import { api, problem } from "./api.js";
 import { once, recordAt, settle } from "./decisions.js";
-import { button, el, fill, quiet } from "./dom.js";
-import { count, plural } from "./format.js";
-import { dot } from "./parts.js";
-import { known } from "./store.js";
+import { bullets, button, el, fill, quiet, row } from "./dom.js";
+import { count } from "./format.js";
+import { dot, warning } from "./parts.js";
+import { state } from "./store.js";
+import { t } from "./strings.js";
 
 const MILLISECONDS_BEFORE_ASKING = 150; // while the slider moves
 const MAX_CHANGES_SHOWN = 8;
+/** @type {number | null} */
 let wanted = null; // the number that was chosen; it stays when the view is drawn again
-let previews = new Map(), previewsOf = null; // of one version, by number
+/** @type {Map<number | null, Resizing>} */
+let previews = new Map(); // of one version, by number
+let previewsOf = "";
 
+/** @param {number | null} n */
 async function preview(n) {
-  const version = `${known.state.model} ${known.state.version}`;
-  if (previewsOf !== version) { previews = new Map(); previewsOf = version; }
-  if (!previews.has(n)) previews.set(n, await api("/v1/review/resize" + (n === null ? "" : `?to=${n}`)));
-  return previews.get(n);
+  const version = `${state().model} ${state().version}`;
+  if (previewsOf !== version) previews = new Map();
+  previewsOf = version;
+  const kept = previews.get(n);
+  if (kept) return kept;
+  /** @type {Resizing} */
+  const made = await api("/v1/review/resize" + (n === null ? "" : `?to=${n}`));
+  previews.set(n, made);
+  return made;
 }
 
 export function resizeCard() {
-  const present = known.state.progress.new;
+  const present = state().progress.new;
   if (present < 2) return null;
-  const slider = el("input", { id: "resize", type: "range", min: 1, max: present, value: present, step: 1, disabled: true, "aria-label": "Number of new intents" });
+  const range = { min: 1, max: present, value: present, step: 1, disabled: true };
+  const slider = el("input", { id: "resize", type: "range", ...range, "aria-label": t("resize.number") });
   const number = el("output", { for: "resize", class: "chosen" });
-  const estimate = el("p", { class: "quiet" }), changes = el("div", { id: "resize-preview" });
-  const step = (by) => () => { slider.value = Number(slider.value) + by; moved(); };
-  const coarser = button("Coarser", step(-1), { id: "coarser", disabled: true, title: "One new intent fewer" });
-  const finer = button("Finer", step(1), { id: "finer", disabled: true, title: "One new intent more" });
-  let timer = null;
+  const estimate = el("p", { class: "quiet" });
+  const changes = el("div");
+  const step = (/** @type {number} */ by) => () => {
+    slider.value = String(Number(slider.value) + by);
+    moved();
+  };
+  const coarser = button(t("resize.coarser"), step(-1), { id: "coarser", disabled: true, title: t("resize.fewer") });
+  const finer = button(t("resize.finer"), step(1), { id: "finer", disabled: true, title: t("resize.more") });
+  /** @type {number | undefined} */
+  let timer;
 
   function label() {
-    const n = Number(slider.value), more = n - present;
-    const words = more ? `${plural(n, "new intent")}, ${Math.abs(more)} ${more > 0 ? "more" : "fewer"} than now` : `${plural(n, "new intent")} now`;
+    const n = Number(slider.value);
+    const difference = Math.abs(n - present);
+    const key = n === present ? "resize.now" : n > present ? "resize.moreThanNow" : "resize.fewerThanNow";
+    const words = t(key, { n, difference });
     number.textContent = words;
     slider.setAttribute("aria-valuetext", words);
     coarser.disabled = slider.disabled || n <= Number(slider.min);
@@ -43,64 +61,105 @@ export function resizeCard() {
     label();
     clearTimeout(timer);
     for (const b of changes.querySelectorAll("button")) b.disabled = true; // they are about another number
-    if (wanted === null) fill(changes); else timer = setTimeout(draw, MILLISECONDS_BEFORE_ASKING);
+    if (wanted === null) fill(changes);
+    else timer = setTimeout(draw, MILLISECONDS_BEFORE_ASKING);
   }
   async function draw() {
     const n = wanted;
     if (n === null) return;
     try {
-      const found = await preview(n);
-      if (n === wanted && slider.isConnected) fill(changes, shown(found));
+      const resizing = await preview(n);
+      if (n === wanted && slider.isConnected) fill(changes, shown(resizing, leave));
     } catch (error) {
       if (n === wanted) fill(changes, el("p", { class: "bad", role: "alert" }, problem(error)));
     }
   }
-  function shown(found) {
-    const apply = () => once(async () => {
-      const entries = await recordAt("/v1/review/resize", { to: found.n_new, version: found.version });
-      wanted = null;
-      await settle(`${plural(found.n_new, "new intent")} now: ${summary(found)}.`, entries);
-    });
-    const rows = found.changes.map(changeRow), rest = rows.slice(MAX_CHANGES_SHOWN);
-    const leave = () => { slider.value = present; moved(); slider.focus(); };
-    return [el("p", {}, `${sentence(summary(found))}. Accepted and known intents are neither merged nor split, and nothing is trained.`),
-      el("div", { class: "row" }, button("Apply", apply, { id: "apply-resize", class: "main" }), button("Leave it as it is", leave, { class: "plain" })),
-      el("ul", { class: "plain changes" }, rows.slice(0, MAX_CHANGES_SHOWN)),
-      rest.length > 0 && el("details", {}, el("summary", {}, `${rest.length} more`), el("ul", { class: "plain changes" }, rest))];
+  function leave() {
+    slider.value = String(present);
+    moved();
+    slider.focus();
+  }
+  /** @param {Resizing} resizing */
+  function begin({ fewest, most, estimate: estimated }) {
+    slider.min = String(fewest);
+    slider.max = String(most);
+    slider.disabled = fewest === most;
+    if (wanted !== null) wanted = Math.max(fewest, Math.min(most, wanted));
+    slider.value = String(wanted ?? present);
+    fill(estimate, estimateLine(estimated));
+    moved();
   }
 
   slider.addEventListener("input", moved);
   label();
-  preview(null).then((found) => {
-    slider.min = found.fewest;
-    slider.max = found.most;
-    slider.disabled = found.fewest === found.most;
-    if (wanted !== null) wanted = Math.max(found.fewest, Math.min(found.most, wanted));
-    slider.value = wanted ?? present;
-    fill(estimate, estimated(found));
-    moved();
-  }, (error) => fill(estimate, problem(error)));
-  return el("section", { class: "card resize", "aria-label": "Coarser or finer" },
-    el("div", { class: "scale" }, coarser, slider, finer, number), estimate, changes);
+  preview(null).then(begin, (error) => fill(estimate, problem(error)));
+  return el("section", { class: "card resize", "aria-label": t("resize.title") }, [
+    el("div", { class: "scale" }, [coarser, slider, finer, number]),
+    estimate,
+    changes,
+  ]);
 }
 
-function estimated({ estimate }) {
-  const remedy = "Too fine or too coarse? Move the slider to see what would be merged or split.";
-  if (!estimate) return remedy;
+/**
+ * What would be merged or split, with the button that does it.
+ * @param {Resizing} resizing
+ * @param {() => void} leave
+ */
+function shown(resizing, leave) {
+  const { n_new: n, version } = resizing;
+  const apply = () =>
+    once(async () => {
+      const entries = await recordAt("/v1/review/resize", { to: n, version });
+      wanted = null;
+      await settle(t("resize.done", { n, summary: summary(resizing) }), entries);
+    });
+  const rows = resizing.changes.map(changeRow);
+  const rest = rows.slice(MAX_CHANGES_SHOWN);
+  return [
+    el("p", t("resize.wouldDo", { summary: sentence(summary(resizing)) })),
+    row(button(t("resize.apply"), apply, { class: "main" }), button(t("resize.leave"), leave, { class: "plain" })),
+    el("ul", { class: "plain changes" }, rows.slice(0, MAX_CHANGES_SHOWN)),
+    rest.length > 0 &&
+      el("details", [
+        el("summary", t("resize.rest", { count: rest.length })),
+        el("ul", { class: "plain changes" }, rest),
+      ]),
+  ];
+}
+
+/** @param {Resizing["estimate"]} estimate */
+function estimateLine(estimate) {
+  if (!estimate) return t("resize.remedy");
   const { n_new: n, low, high, is_unsure: unsure } = estimate;
-  return [`Estimated: about ${n}, between ${low} and ${high} in nine of ten cases. `, unsure && [el("span", { class: "badge warn" }, "unsure"), " "], remedy];
+  return [
+    t("resize.estimate", { count: n, low, high }),
+    " ",
+    unsure && [warning(t("unsure")), " "],
+    t("resize.remedy"),
+  ];
 }
 
-function summary(found) {
-  const merges = found.changes.filter((c) => c.kind === "merge"), splits = found.changes.filter((c) => c.kind === "split");
-  const merged = merges.reduce((sum, c) => sum + c.before.length, 0), parts = splits.reduce((sum, c) => sum + c.after.length, 0);
-  return merges.length ? `${plural(merged, "intent")} are merged into ${merges.length}` : `${plural(splits.length, "intent is", "intents are")} split into ${parts}`;
+/** @param {Resizing} resizing */
+function summary({ changes }) {
+  const of = (/** @type {string} */ kind) => changes.filter((c) => c.kind === kind);
+  const [merges, splits] = [of("merge"), of("split")];
+  if (!merges.length) {
+    return t("resize.split", { n: splits.length, into: splits.reduce((sum, c) => sum + c.after.length, 0) });
+  }
+  return t("resize.merged", { n: merges.reduce((sum, c) => sum + c.before.length, 0), into: merges.length });
 }
 
+/** @param {string} text */
 const sentence = (text) => text[0].toUpperCase() + text.slice(1);
 
+/** @param {ResizeChange} change */
 function changeRow({ kind, before, after }) {
-  const isMerge = kind === "merge", [many, one] = isMerge ? [before, after[0]] : [after, before[0]];
-  const part = (p) => el("li", {}, el("strong", {}, p.name), quiet(` ${count(p.size)}`), el("ul", { class: "examples" }, p.utterances.map((t) => el("li", {}, t))));
-  return el("li", { "data-kind": kind }, el("div", { class: "headline" }, isMerge ? "Merge into " : "Split ", dot(one.name), one.name, quiet(count(one.size))), el("ul", { class: "parts" }, many.map(part)));
+  const [many, one] = kind === "merge" ? [before, after[0]] : [after, before[0]];
+  const part = (/** @type {Part} */ p) =>
+    el("li", [el("strong", p.name), quiet(` ${count(p.size)}`), bullets(p.utterances, { class: "examples" })]);
+  const verb = t(kind === "merge" ? "resize.mergeInto" : "resize.splitUp");
+  return el("li", [
+    el("div", { class: "headline" }, [`${verb} `, dot(one.name), one.name, quiet(count(one.size))]),
+    el("ul", { class: "parts" }, many.map(part)),
+  ]);
 }

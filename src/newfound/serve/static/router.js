@@ -1,59 +1,105 @@
-// Which view is shown. A view is a function that returns { content, keys, title, onNews }.
+// Which view is shown. A view is a function that gets the parts of the address and returns a `View`.
 import { problem } from "./api.js";
-import { button, byId, el, fill } from "./dom.js";
-import { known, refresh } from "./store.js";
+import { button, byId, el, fill, quietLine } from "./dom.js";
+import { known, refresh, state } from "./store.js";
+import { t } from "./strings.js";
 
+const MILLISECONDS_UNTIL_LOADING_IS_SAID = 400;
+const FROM_THE_TOP = ["intent", "pair"]; // views that are not scrolled to where they were left
+
+/** @typedef {(...parts: string[]) => Promise<View>} MakeView */
+/** @type {Map<string, { make: MakeView, tab: string }>} */
 const views = new Map();
 const places = new Map(); // how far each list was scrolled, by its address
 const view = byId("view");
 const title = document.title;
 let drawn = 0; // the number of the latest rendering: slower, older ones are dropped
+/** @type {View} */
 export let current = {};
 
+/**
+ * @param {string} name
+ * @param {MakeView} make
+ * @param {string} [tab] Name of the view in the navigation that it belongs to.
+ */
 export const addView = (name, make, tab = name) => views.set(name, { make, tab });
+/** @param {string[]} parts */
 export const address = (...parts) => "#" + parts.map(encodeURIComponent).join("/");
-export const go = (hash) => { location.hash = hash; };
+/** @param {string} hash */
+export const go = (hash) => {
+  location.hash = hash;
+};
 
 export async function show({ navigated = false } = {}) {
   const [name, ...parts] = (location.hash.slice(1) || "intents").split("/").map(decode);
-  const { make, tab } = views.get(name) || views.get("intents");
+  const entry = views.get(name) ?? views.get("intents");
+  if (!entry) return;
   const mine = ++drawn;
   if (navigated) current = {};
-  for (const a of document.querySelectorAll("nav a")) {
-    if (a.hash === "#" + tab) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
-  }
-  const slow = setTimeout(() => { if (mine === drawn) fill(view, el("p", { class: "quiet" }, "Loading …")); }, 400);
+  markTab(entry.tab);
+  const slow = setTimeout(() => {
+    if (mine === drawn) fill(view, quietLine(t("loading")));
+  }, MILLISECONDS_UNTIL_LOADING_IS_SAID);
   try {
     if (known.state === null) await refresh();
-    const seen = { version: known.state.version, model: known.state.model }; // what is drawn is at least as new
-    const made = await make(...parts);
+    const seen = { version: state().version, model: state().model }; // what is drawn is at least as new
+    const made = await entry.make(...parts);
     if (mine !== drawn) return;
-    made.seen = seen;
-    const scrolled = scrollY, focused = document.activeElement?.id;
-    current = made;
-    fill(view, made.content);
-    document.title = made.title ? `${made.title} · ${title}` : title;
-    if (navigated) {
-      scrollTo(0, name === "intent" || name === "pair" ? 0 : places.get(location.hash) || 0);
-      view.focus({ preventScroll: true });
-      made.onShown?.();
-    } else {
-      scrollTo(0, scrolled);
-      if (focused && document.activeElement?.id !== focused) byId(focused)?.focus({ preventScroll: true });
-    }
+    current = { ...made, seen };
+    draw(name, made, navigated);
   } catch (error) {
     if (mine !== drawn) return;
     current = {};
-    fill(view, el("p", { class: "bad", role: "alert" }, problem(error)), button("Try again", () => { known.state = null; show(); }));
+    fill(view, el("p", { class: "bad", role: "alert" }, problem(error)), button(t("tryAgain"), startOver));
   } finally {
     clearTimeout(slow);
   }
 }
 
+function startOver() {
+  known.state = null;
+  show();
+}
+
+/** @param {string} tab */
+function markTab(tab) {
+  for (const a of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"))) {
+    if (a.hash === "#" + tab) a.setAttribute("aria-current", "page");
+    else a.removeAttribute("aria-current");
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {View} made
+ * @param {boolean} navigated
+ */
+function draw(name, made, navigated) {
+  const scrolled = scrollY;
+  const focused = document.activeElement?.id;
+  fill(view, made.content);
+  document.title = made.title ? `${made.title} · ${title}` : title;
+  if (navigated) {
+    scrollTo(0, FROM_THE_TOP.includes(name) ? 0 : places.get(location.hash) || 0);
+    view.focus({ preventScroll: true });
+    made.onShown?.();
+  } else {
+    scrollTo(0, scrolled);
+    if (focused && document.activeElement?.id !== focused) byId(focused)?.focus({ preventScroll: true });
+  }
+}
+
+/** @param {string} part */
 function decode(part) {
-  try { return decodeURIComponent(part); } catch { return part; }
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 let here = location.hash;
 addEventListener("scroll", () => places.set(here, scrollY), { passive: true });
-export function arrived() { here = location.hash; }
+export function arrived() {
+  here = location.hash;
+}

@@ -1,57 +1,81 @@
 // What the page knows of the review, and what the reviewer has typed but not sent.
 import { api } from "./api.js";
 import { byId } from "./dom.js";
-import { percent, plural } from "./format.js";
+import { percent } from "./format.js";
 import { intentColour } from "./palette.js";
+import { t } from "./strings.js";
 
 const author = byId("author"); // null if the token says who the reviewer is
-export const known = { state: null, details: new Map(), detailsVersion: null, othersDecidedAt: -Infinity };
+export const known = {
+  /** @type {State | null} */ state: null,
+  /** @type {Map<string, Details>} */ details: new Map(),
+  /** @type {number | null} */ detailsVersion: null,
+  othersDecidedAt: -Infinity,
+};
+
+/** The state of the review, for code that runs once it is loaded. */
+export const state = () => /** @type {State} */ (known.state);
 
 export async function refresh() {
-  const state = await api("/v1/review/state");
-  if (known.state && state.model !== known.state.model) return; // another model: the news lead to a page of its own
-  known.state = state;
-  const { accepted, new: total, checked, expected_error: error } = known.state.progress;
+  /** @type {State} */
+  const latest = await api("/v1/review/state");
+  if (known.state && latest.model !== known.state.model) return; // another model: the news lead to a page of its own
+  known.state = latest;
+  const { accepted, new: n, checked, expected_error: error } = latest.progress;
   byId("progress").hidden = false;
-  byId("bar").value = total ? accepted / total : 1;
-  byId("progress-text").textContent = `${accepted} of ${plural(total, "new intent")} accepted · ${plural(checked, "utterance")} checked`;
+  byId("bar").value = n ? accepted / n : 1;
+  byId("progress-text").textContent =
+    `${t("progress.accepted", { accepted, n })} · ${t("progress.checked", { n: checked })}`;
   byId("expected-error").textContent = percent(error);
 }
 
-export async function loadDetails() { // examples and proposals, once for each version
-  if (known.detailsVersion === known.state.version) return;
+// Examples and proposals, once for each version.
+export async function loadDetails() {
+  if (known.detailsVersion === state().version) return;
+  /** @type {{ version: number, intents: Details[] }} */
   const answer = await api("/v1/review/details");
   known.details = new Map(answer.intents.map((i) => [i.name, i]));
   known.detailsVersion = answer.version;
 }
 
-export const intents = () => known.state.intents;
+export const limits = () => state().limits;
+export const intents = () => state().intents;
+/** @param {string} name */
 export const intentNamed = (name) => intents().find((i) => i.name === name);
+/** @param {string} name */
 export const isIntent = (name) => Boolean(intentNamed(name));
+/** @param {string} name */
 export const colourOf = (name) => {
   const intent = intentNamed(name);
   return intentColour(intent ? intent.number : 0, !intent || intent.status === "known");
 };
 
 export function who() {
-  if (!author) return byId("person").textContent;
-  const name = author.value.trim();
+  const name = mine();
   if (name) return name;
   author.focus();
-  throw new Error("Say who you are first: fill in “Reviewing as”.");
+  throw new Error(t("error.nobody"));
 }
-export const mine = () => author ? author.value.trim() : byId("person").textContent;
+/** @returns {string} */
+export const mine = () => (author ? author.value.trim() : byId("person").textContent);
+/** @param {string} name */
 export const mayBe = (name) => mine() === name;
 
 // ---------------------------------------------------------------- drafts: what was typed survives a refusal
 
 const drafts = new Map();
 
+/**
+ * @template {HTMLInputElement | HTMLTextAreaElement} T
+ * @param {string} key
+ * @param {T} input
+ */
 export function draft(key, input) {
   if (drafts.has(key)) input.value = drafts.get(key);
-  input.addEventListener("input", () => { if (input.value) drafts.set(key, input.value); else drafts.delete(key); });
+  input.addEventListener("input", () => (input.value ? drafts.set(key, input.value) : drafts.delete(key)));
   return input;
 }
+/** @param {string} prefix */
 export function forgetDrafts(prefix) {
   for (const key of [...drafts.keys()]) if (key.startsWith(prefix)) drafts.delete(key);
 }

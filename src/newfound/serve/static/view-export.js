@@ -1,109 +1,210 @@
 // Downloads for bot platforms, and the refit: its progress, what it changed, and serving its result.
 import { api, problem } from "./api.js";
 import { attempt } from "./decisions.js";
-import { button, el, fill } from "./dom.js";
-import { percent, plural } from "./format.js";
+import { bullets, button, el, fill, heading, quietLine, row, table } from "./dom.js";
+import { percent } from "./format.js";
 import { term } from "./parts.js";
-import { who } from "./store.js";
+import { limits, who } from "./store.js";
+import { rich, t } from "./strings.js";
 
-const ABOUT = {
-  rasa: "NLU training data", "dialogflow-es": "an agent, for “Import from zip”", "dialogflow-cx": "Intent resources of the v3 API", clu: "a project to import",
-  botpress: "intents of its NLU", csv: "a table of text and label", "csv-safe": "the same for Excel and the like: no cell can run as a formula", jsonl: "one object per line", parquet: "a table for data tools", datasets: "a folder for load_dataset",
-};
-const STEPS = { encoding: "Read the vectors", training: "Train", comparing: "Compare with the model so far", writing: "Write the model" };
-const chosen = { which: "default", language: "en" };
+const MAX_LANGUAGE_LENGTH = 20;
+const MILLISECONDS_BETWEEN_LOOKS = 400; // at a running job
+const chosen = { which: /** @type {ExportChoice} */ ("default"), language: "en" };
+/** @type {Record<ExportChoice, Record<string, string>>} */
 const QUERIES = { default: {}, accepted: { only: "accepted" }, all: { with_guesses: "true" } };
-const countsOf = (c) => `${plural(c.intents, "intent")}, ${plural(c.utterances, "utterance")}: ${c.labelled.toLocaleString("en")} labelled by people, ${c.accepted.toLocaleString("en")} in accepted intents, ${plural(c.guesses, "guess", "guesses")}`;
 
 export async function exportView() {
+  /** @type {Exports} */
   const answer = await api("/v1/export");
-  return { title: "Export & refit", onNews: () => false, content: [downloads(answer), refit()] };
+  return { title: t("export.title"), onNews: () => false, content: [downloads(answer), refit()] };
 }
 
+/** @param {Exports} exports */
 function downloads({ formats, ...counts }) {
-  const links = formats.map((f) => el("a", { class: "download", download: true, id: "export-" + f.name }, el("strong", {}, f.title), el("span", { class: "quiet" }, `${ABOUT[f.name] || f.name} (${f.suffix})`)));
-  const language = el("input", { id: "language", size: 6, maxlength: 20, pattern: "[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value: chosen.language, autocapitalize: "off" });
+  const links = formats.map((f) =>
+    el("a", { class: "download", download: true }, [
+      el("strong", f.title),
+      el("span", { class: "quiet" }, `${f.about || f.name} (${f.suffix})`),
+    ]),
+  );
+  const language = el("input", {
+    id: "language",
+    size: 6,
+    maxlength: MAX_LANGUAGE_LENGTH,
+    pattern: limits().language_pattern,
+    value: chosen.language,
+    autocapitalize: "off",
+  });
   const wrong = el("span", { class: "bad", role: "alert" });
   function update() {
     const isValid = language.validity.valid && language.value.trim() !== "";
     if (isValid) chosen.language = language.value.trim();
-    wrong.textContent = isValid ? "" : "A language code, for instance en or pt-br.";
+    wrong.textContent = isValid ? "" : t("export.badLanguage");
     const query = new URLSearchParams({ language: chosen.language, ...QUERIES[chosen.which] });
     const isEmpty = counts[chosen.which].utterances === 0;
-    formats.forEach((f, k) => isEmpty ? links[k].removeAttribute("href") : links[k].setAttribute("href", `/v1/export/${f.name}?${query}`));
+    formats.forEach((f, k) => {
+      if (isEmpty) links[k].removeAttribute("href");
+      else links[k].href = `/v1/export/${f.name}?${query}`;
+    });
   }
-  const option = (which, label) => {
-    const radio = el("input", { type: "radio", name: "which", id: `only-${which}`, value: which, disabled: counts[which].utterances === 0, onchange: () => { chosen.which = which; update(); } });
+  const option = (/** @type {ExportChoice} */ which) => {
+    const disabled = counts[which].utterances === 0;
+    const radio = el("input", { type: "radio", name: "which", value: which, disabled });
     radio.checked = chosen.which === which;
-    return el("label", { class: "option" }, radio, " ", el("strong", {}, label), ` ${countsOf(counts[which])}`);
+    radio.addEventListener("change", () => {
+      chosen.which = which;
+      update();
+    });
+    return el("label", { class: "option" }, [
+      [radio, " ", el("strong", t(`export.${which}`))],
+      ` ${countsInWords(counts[which])}`,
+    ]);
   };
-  const { left_out: guesses, new_intents: undecided } = counts.default;
   language.addEventListener("input", update);
   update();
-  return [el("h2", {}, "Export"), el("p", {}, "What people labelled, and what the model put into accepted intents. The rest are guesses of the model."),
-    el("fieldset", {}, el("legend", {}, "Which utterances"), option("default", "Labelled and accepted"), option("accepted", "Accepted new intents only"), option("all", "With the guesses of the model")),
-    guesses > 0 && el("p", { class: "quiet", id: "left-out" }, `${plural(guesses, "guess", "guesses")} would be left out${undecided ? `; ${plural(undecided, "new intent is", "new intents are")} not accepted yet` : ""}.`),
-    el("p", { class: "row" }, el("label", { for: "language" }, "Language of the utterances"), language, wrong),
-    el("div", { class: "downloads" }, links)];
+  return [
+    el("h2", t("export.heading")),
+    el("p", t("export.help")),
+    el("fieldset", [el("legend", t("export.which")), option("default"), option("accepted"), option("all")]),
+    leftOut(counts.default),
+    el("p", { class: "row" }, [el("label", { for: "language" }, t("export.language")), language, wrong]),
+    el("div", { class: "downloads" }, links),
+  ];
+}
+
+/** @param {ExportCounts} c */
+const countsInWords = (c) =>
+  t("export.counts", {
+    intents: t("intents", { n: c.intents }),
+    utterances: t("utterances", { n: c.utterances }),
+    labelled: c.labelled,
+    accepted: c.accepted,
+    guesses: t("export.guesses", { n: c.guesses }),
+  });
+
+/** @param {ExportCounts} counts */
+function leftOut({ left_out: n, new_intents: undecided }) {
+  if (!n) return null;
+  const guesses = t("export.guesses", { n });
+  return quietLine(
+    undecided ? t("export.leftOutAndUndecided", { n: undecided, guesses }) : t("export.leftOut", { guesses }),
+  );
 }
 
 function refit() {
-  const box = el("div", { id: "job", "aria-live": "polite" });
-  const start = button("Refit", () => attempt(async () => { draw(await api("/v1/review/refit", { author: who() })); follow(); }), { class: "main", id: "refit" });
+  const box = el("div", { "aria-live": "polite" });
+  const begin = () =>
+    attempt(async () => {
+      draw(await api("/v1/review/refit", { author: who() }));
+      follow();
+    });
+  const start = button(t("refit.start"), begin, { class: "main", id: "refit" });
   const cancel = () => attempt(async () => draw(await api("/v1/jobs/cancel", { author: who() })));
   async function follow() {
     try {
+      /** @type {[Job, News]} */
       const [job, news] = await Promise.all([api("/v1/jobs"), api("/v1/review/news?since=0")]);
       draw(job, news);
-      if (job.status === "running") setTimeout(() => { if (box.isConnected) follow(); }, 400);
+      if (job.status === "running") setTimeout(() => box.isConnected && follow(), MILLISECONDS_BETWEEN_LOOKS);
     } catch (error) {
       fill(box, el("p", { class: "bad" }, problem(error)));
     }
   }
+  /**
+   * @param {Job} job
+   * @param {News} [news]
+   */
   function draw(job, news) {
     start.disabled = job.status === "running";
-    fill(box, job.status === "running" && [running(job), el("div", { class: "row" }, button("Cancel", cancel, { id: "cancel-job" }))],
-      job.status === "failed" && el("p", { class: "bad" }, `It failed: ${job.message}`), job.status === "cancelled" && el("p", {}, job.message),
-      job.status === "done" && [el("p", {}, el("strong", {}, job.message), ` It took ${job.seconds < 10 ? job.seconds.toFixed(1) : Math.round(job.seconds)} s.`), job.changes && changes(job.changes)],
-      warnings(job), serving(job, news));
+    const parts = {
+      idle: () => null,
+      running: () => [progress(job), row(button(t("cancel"), cancel))],
+      failed: () => el("p", { class: "bad" }, t("refit.failed", { why: job.message })),
+      cancelled: () => el("p", job.message),
+      done: () => [el("p", doneLine(job)), job.changes && changes(job.changes)],
+    };
+    fill(
+      box,
+      parts[job.status](),
+      job.warnings.length > 0 && bullets(job.warnings, { class: "bad", "aria-label": t("refit.warnings") }),
+      serving(job, news),
+    );
   }
   queueMicrotask(follow);
-  return [el("h2", {}, "Refit"), el("p", {}, "Train a classifier on your decisions, into a folder beside the model. The model itself stays as it is. Accepted intents are known to the new one."),
-    el("div", { class: "row" }, start), box];
+  return [el("h2", t("refit.heading")), el("p", t("refit.help")), row(start), box];
 }
 
-function running(job) {
-  const at = job.steps.indexOf(job.step);
-  const share = job.total ? job.done / job.total : 0;
-  const line = (step, k) => el("li", { class: k < at ? "done" : k === at ? "now" : "" }, STEPS[step] || step,
-    k === at && [" ", el("progress", { max: 1, value: share, "aria-label": STEPS[step] || step }), ` ${job.done.toLocaleString("en")} of ${job.total.toLocaleString("en")}`]);
-  const steps = job.steps.length ? el("ol", { class: "steps" }, job.steps.map(line)) : el("p", {}, `${job.step} ${job.done} of ${job.total}`);
-  return [el("p", { class: "quiet" }, `Started by ${job.author}, ${Math.round(job.seconds)} s ago.`), steps];
-}
-
-function warnings(job) {
-  return job.warnings.length > 0 && el("ul", { id: "warnings", class: "bad" }, job.warnings.map((warning) => el("li", {}, warning)));
-}
-
-function changes(c) {
-  const fact = (label, value) => [el("dt", {}, label), el("dd", {}, value)];
-  return el("div", { class: "card", id: "changes" }, el("h3", {}, "What changed"),
-    el("dl", {}, fact("Intents", `${c.intents_before} before, ${c.intents_after} now`),
-      c.now_known.length > 0 && fact("Known now", c.now_known.join(", ")), c.gone.length > 0 && fact("Gone, for want of utterances", c.gone.join(", ")),
-      fact(term("expected error", "Expected error"), `${percent(c.expected_error_before)} before, ${percent(c.expected_error_after)} now`),
-      c.reclustered > 0 && fact("Followed your moves", `${plural(c.reclustered, "similar utterance", "similar utterances")}, before the training`),
-      fact("Moved utterances", `${c.moved} of ${c.utterances.toLocaleString("en")}`)),
-    c.examples.length > 0 && el("details", {}, el("summary", {}, c.moved > c.examples.length ? `The first ${c.examples.length} of them` : "Which ones"),
-      el("table", {}, el("thead", {}, el("tr", {}, ["Utterance", "Before", "Now"].map((t) => el("th", {}, t)))), el("tbody", {}, c.examples.map((m) => el("tr", {}, el("td", {}, m.text), el("td", {}, m.before ?? "no intent"), el("td", {}, m.after ?? "no intent")))))));
-}
-
-function serving(job, news) {
-  const serve = (which) => attempt(async () => {
-    await api("/v1/review/serve", { author: who(), which });
-    location.reload();
+/** @param {Job} job */
+const doneLine = ({ message, seconds }) =>
+  rich("refit.done", {
+    message: el("strong", message),
+    seconds: seconds < 10 ? seconds.toFixed(1) : Math.round(seconds),
   });
+
+/** @param {Job} job */
+function progress(job) {
+  const at = job.steps.indexOf(job.step);
+  const bar = (/** @type {string} */ title) =>
+    el("progress", { max: 1, value: job.total ? job.done / job.total : 0, "aria-label": title });
+  const line = (/** @type {string} */ step, /** @type {number} */ k) => {
+    const title = job.step_titles[step] ?? step;
+    return el("li", { class: k < at ? "done" : k === at ? "now" : "" }, [
+      title,
+      k === at && [" ", bar(title), ` ${t("refit.doneOf", { done: job.done, total: job.total })}`],
+    ]);
+  };
+  const { step, done, total } = job;
+  return [
+    quietLine(t("refit.started", { who: job.author, seconds: Math.round(job.seconds) })),
+    job.steps.length
+      ? el("ol", { class: "steps" }, job.steps.map(line))
+      : el("p", `${step} ${t("refit.doneOf", { done, total })}`),
+  ];
+}
+
+/** @param {Changes} c */
+function changes(c) {
+  const fact = (/** @type {Child} */ label, /** @type {string} */ value) => [el("dt", label), el("dd", value)];
+  const error = { before: percent(c.expected_error_before), now: percent(c.expected_error_after) };
+  return el("section", { class: "card", "aria-label": t("changes.title") }, [
+    el("h3", t("changes.title")),
+    el("dl", [
+      fact(t("changes.intents"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
+      c.now_known.length > 0 && fact(t("changes.known"), c.now_known.join(", ")),
+      c.gone.length > 0 && fact(t("changes.gone"), c.gone.join(", ")),
+      fact(term("expectedError", t("changes.expectedError")), t("changes.beforeAndNow", error)),
+      c.reclustered > 0 && fact(t("changes.followed"), t("changes.followers", { n: c.reclustered })),
+      fact(t("changes.moved"), t("refit.doneOf", { done: c.moved, total: c.utterances })),
+    ]),
+    c.examples.length > 0 && movedExamples(c),
+  ]);
+}
+
+/** @param {Changes} c */
+function movedExamples({ examples, moved }) {
+  const headings = [heading(t("changes.utterance")), heading(t("changes.before")), heading(t("changes.now"))];
+  const rows = examples.map(({ text, before, after }) =>
+    el("tr", [el("td", text), el("td", before ?? t("noIntent")), el("td", after ?? t("noIntent"))]),
+  );
+  const title = moved > examples.length ? t("changes.first", { count: examples.length }) : t("changes.which");
+  return el("details", [el("summary", title), table({}, headings, rows)]);
+}
+
+/**
+ * @param {Job} job
+ * @param {News} [news]
+ */
+function serving(job, news) {
+  const serve = (/** @type {string} */ which) =>
+    attempt(async () => {
+      await api("/v1/review/serve", { author: who(), which });
+      location.reload();
+    });
   const isServed = news && job.folder === news.name;
-  return el("div", { class: "row" }, job.status === "done" && job.folder && !isServed && button(`Serve ${job.folder}`, () => serve("result"), { class: "main", id: "serve-result" }),
-    isServed && el("p", {}, "This server now serves ", el("strong", {}, news.name), ". Name that folder when you start it the next time."),
-    news?.can_go_back && button("Serve the earlier model again", () => serve("earlier"), { id: "serve-earlier" }));
+  const canServe = job.status === "done" && job.folder && !isServed;
+  return row(
+    canServe && button(t("refit.serve", { name: job.folder ?? "" }), () => serve("result"), { class: "main" }),
+    isServed && el("p", rich("refit.served", { name: el("strong", news.name) })),
+    news?.can_go_back && button(t("refit.serveEarlier"), () => serve("earlier")),
+  );
 }

@@ -1,96 +1,246 @@
 // One intent: what it is, what it may be confused with, what people said about it, and all its utterances.
 import { api } from "./api.js";
-import { attempt, decide, record, settle } from "./decisions.js";
+import { accept, attempt, decide, record, settle } from "./decisions.js";
 import { ask, askAndMake, askAndMove, askIntent } from "./dialogs.js";
-import { button, el, quiet } from "./dom.js";
-import { percent, plural } from "./format.js";
+import { bullets, button, byId, el, kbd, quiet, quietLine, row } from "./dom.js";
+import { percent } from "./format.js";
 import { say } from "./messages.js";
-import { ago, dot, intentLink, meter, tag, term, utteranceList } from "./parts.js";
+import { ago, dot, intentLink, meter, pagedUtterances, tag, term } from "./parts.js";
 import { address, go } from "./router.js";
-import { draft, forgetDrafts, hasDrafts } from "./store.js";
+import { draft, forgetDrafts, hasDrafts, limits } from "./store.js";
+import { rich, t } from "./strings.js";
 import { order } from "./view-intents.js";
 
-let selection = new Set(), selectionOf = null; // texts
+const MAX_QUOTES = 3;
+const MAX_UTTERANCES_OF_A_PART = 5;
+/** @type {Set<string>} */
+let selection = new Set(); // texts
+/** @type {string | null} */
+let selectionOf = null;
 
+/** @param {string} name */
 export async function intentView(name) {
-  if (selectionOf !== name) { selection = new Set(); selectionOf = name; }
-  const i = await api("/v1/review/intent?name=" + encodeURIComponent(name));
-  const isNew = i.status !== "known";
-  const all = order(), at = all.indexOf(name);
-  const next = at >= 0 ? all[at + 1] : all[0], previous = all[at - 1];
-  const accept = () => decide([{ accept: { intent: name } }], `Accepted ${name}.`);
-  const rename = () => ask({
-    title: "Rename the intent", label: "New name", value: name, quotes: i.exemplars.slice(0, 3), ok: "Rename",
-    submit: async (to) => { if (to !== name) await settle(`Renamed to ${to}.`, await record([{ rename: { intent: name, to } }]), address("intent", to)); },
+  if (selectionOf !== name) selection = new Set();
+  selectionOf = name;
+  const path = "/v1/review/intent?name=" + encodeURIComponent(name);
+  /** @type {IntentPage} */
+  const i = await api(path);
+  const all = order();
+  const at = all.indexOf(name);
+  const [previous, next] = at >= 0 ? [all[at - 1], all[at + 1]] : [undefined, all[0]];
+  const steps = (/** @type {Child} */ between) =>
+    el("div", { class: "row between" }, [
+      el("a", { href: "#intents" }, t("intent.all")),
+      el("span", { class: "row" }, [
+        previous && stepLink(t("intent.previous"), previous, "k"),
+        between,
+        next && stepLink(t("intent.next"), next, "j"),
+      ]),
+    ]);
+  const clear = () => selection.clear();
+  const utterances = pagedUtterances(i, (start) => api(`${path}&start=${start}`), {
+    withIntent: false,
+    selection,
+    onMove: (texts) => askAndMove(texts, { except: [name], after: clear }),
+    onMake: (texts) => askAndMake(texts, { after: clear }),
+    mayLeave: true,
   });
-  const mergeInto = async (into) => settle(`Merged into ${into}.`, await record([{ merge: { intents: [name], into } }]), address("intent", into));
-  const merge = () => askIntent({ title: `Merge ${name}`, label: "Into which intent?", quotes: i.exemplars.slice(0, 3), except: [name], mayCreate: false, value: i.merges.length ? i.merges[0].name : "", submit: mergeInto });
-  const step = (label, target, key) => target && el("a", { href: address("intent", target), class: "button", title: `${target} (key ${key})` }, label);
-  const head = el("div", { class: "row between" }, el("a", { href: "#intents" }, "← All intents"),
-    el("span", { class: "row" }, step("‹ Previous", previous, "k"), at >= 0 && quiet(`${at + 1} of ${all.length}`), step("Next ›", next, "j")));
-  const actions = el("div", { class: "row actions" },
-    i.status === "new" && button([el("kbd", {}, "a"), " Accept"], accept, { class: "main" }),
-    button("Rename", rename), isNew && button("Merge into …", merge),
-    isNew && button("Reject", () => decide([{ reject: { intent: name } }], `Rejected ${name}: its utterances are of no intent.`, next ? address("intent", next) : "#intents")),
-    el("a", { href: address("map", name) }, "Show on the map"));
-  const texts = (title, some) => some.length > 0 && el("div", { class: "card" }, el("h3", {}, title), el("ul", {}, some.map((t) => el("li", {}, t))));
-  const merges = i.merges.map((m) => el("div", { class: "card" },
-    el("p", {}, isNew ? "May be the same as " : "Overlaps with ", dot(m.name), " ", intentLink(m.name), " ", tag(m.status), `: ${percent(m.overlap)} of its utterances’ neighbours are there.`),
-    el("ul", {}, m.evidence.map(([a, b]) => el("li", {}, `“${a}”`, quiet(" next to "), `“${b}”`))),
-    el("div", { class: "row" }, el("a", { href: address("pair", name, m.name), class: "button" }, "Side by side"),
-      isNew && button(`Merge into ${m.name}`, () => attempt(() => mergeInto(m.name))))));
-  const list = el("div", {}, rows(i.utterances));
-  let shown = i.utterances.length;
-  const more = shown < i.total && button("Show more", () => attempt(async () => {
-    const page = await api(`/v1/review/intent?name=${encodeURIComponent(name)}&start=${shown}`);
-    shown += page.utterances.length;
-    list.append(...rows(page.utterances));
-    if (shown >= i.total) more.remove();
-  }));
-  function rows(some) {
-    return [utteranceList(some, { withIntent: false, selection, onMove: (t) => askAndMove(t, { except: [name], after: () => selection.clear() }), onMake: (t) => askAndMake(t, { after: () => selection.clear() }),
-      onNone: (t) => decide([{ move: { texts: t, to: null } }], `${plural(t.length, "utterance")} of no intent now.`).then(() => selection.clear()) })].flat();
-  }
-  const keys = { j: () => next && go(address("intent", next)), k: () => previous && go(address("intent", previous)) };
-  if (i.status === "new") keys.a = accept;
   return {
-    title: name, keys,
+    title: name,
+    keys: {
+      j: () => next && go(address("intent", next)),
+      k: () => previous && go(address("intent", previous)),
+      ...(i.status === "new" && { a: () => accept(name) }),
+    },
     onNews: () => !hasDrafts() && !selection.size, // what was typed or selected stays
-    content: [head, el("h2", { class: "title" }, dot(name), " ", name, " ", tag(i.status)),
-      el("p", { class: "meta" }, plural(i.size, "utterance"), " · ", term("certainty"), " ", meter(i.certainty, "certainty"), " · ", quiet(i.keywords.join(", "))),
-      actions,
-      el("div", { class: "columns" }, texts("Central utterances", i.exemplars), texts("Border cases", i.border)),
+    content: [
+      steps(at >= 0 && quiet(t("intent.position", { at: at + 1, count: all.length }))),
+      el("h2", { class: "title" }, [dot(name), " ", name, " ", tag(i.status)]),
+      summary(i),
+      actions(name, i, next),
+      el("div", { class: "columns" }, [texts(t("intent.central"), i.exemplars), texts(t("intent.border"), i.border)]),
       comments(name, i.comments, i.n_comments),
-      merges.length > 0 && [el("h3", {}, "Near intents"), merges],
-      i.split && [el("h3", {}, "A possible split"), split(name, i.split)],
-      el("h3", {}, `All ${plural(i.total, "utterance")}, the least certain first`), list, more,
-      el("div", { class: "row between" }, el("a", { href: "#intents" }, "← All intents"), el("span", { class: "row" }, step("‹ Previous", previous, "k"), step("Next ›", next, "j")))],
+      i.merges.length > 0 && [el("h3", t("intent.near")), i.merges.map((near) => nearIntent(name, i, near))],
+      i.split && [el("h3", t("intent.split")), split(name, i.split)],
+      el("h3", t("intent.utterances", { n: i.total })),
+      utterances,
+      steps(null),
+    ],
   };
 }
 
-function split(name, proposal) {
-  const inputs = proposal.parts.map((p, k) => draft(`split/${name}/${k}`, el("input", { value: p.name, maxlength: 200, id: `part-${k}`, "aria-label": `Name of the part with “${p.utterances[0]}”` })));
-  return el("div", { class: "card", id: "split" },
-    el("p", {}, proposal.separation >= 0.2 ? "It falls into two parts that are clearly apart" : "These would be its two parts, but they are hardly apart",
-      " (", term("separation"), ` ${proposal.separation}).`),
-    el("div", { class: "columns" }, proposal.parts.map((p, k) => el("div", {}, el("div", { class: "row" }, inputs[k], quiet(plural(p.size, "utterance"))),
-      el("ul", {}, p.utterances.slice(0, 5).map((t) => el("li", {}, t)))))),
-    button("Split like this", async () => {
-      const names = inputs.map((input) => input.value.trim());
-      if (!names[0] || !names[1] || names[0] === names[1]) { say("A split needs two different names.", { bad: true }); return; }
-      const into = Object.fromEntries(proposal.parts.map((p, k) => [names[k], p.utterances]));
-      if (await decide([{ split: { intent: name, into } }], `Split into ${names.join(" and ")}.`, "#intents")) forgetDrafts(`split/${name}/`);
-    }));
+/**
+ * @param {string} label
+ * @param {string} target
+ * @param {string} key
+ */
+const stepLink = (label, target, key) =>
+  el(
+    "a",
+    { href: address("intent", target), class: "button", title: t("intent.stepTo", { name: target, key }) },
+    label,
+  );
+
+/** @param {IntentPage} i */
+const summary = (i) =>
+  el("p", { class: "meta" }, [
+    [t("utterances", { n: i.size }), " · "],
+    [term("certainty"), " ", meter(i.certainty, t("term.certainty")), " · "],
+    quiet(i.keywords.join(", ")),
+  ]);
+
+/**
+ * @param {string} name
+ * @param {string} into
+ */
+const mergeInto = async (name, into) =>
+  settle(
+    t("said.mergedInto", { name: into }),
+    await record([{ merge: { intents: [name], into } }]),
+    address("intent", into),
+  );
+
+/**
+ * @param {string} name
+ * @param {IntentPage} i
+ * @param {string} [next]
+ */
+function actions(name, i, next) {
+  const isNew = i.status !== "known";
+  const quotes = i.exemplars.slice(0, MAX_QUOTES);
+  const rename = () =>
+    ask({
+      title: t("intent.renameTitle"),
+      label: t("intent.newName"),
+      value: name,
+      quotes,
+      ok: t("intent.rename"),
+      submit: async (to) => {
+        if (to === name) return;
+        const entries = await record([{ rename: { intent: name, to } }]);
+        await settle(t("said.renamed", { name: to }), entries, address("intent", to));
+      },
+    });
+  const merge = () =>
+    askIntent({
+      title: t("intent.mergeTitle", { name }),
+      label: t("intent.intoWhich"),
+      quotes,
+      except: [name],
+      mayCreate: false,
+      value: i.merges.length ? i.merges[0].name : "",
+      submit: (into) => mergeInto(name, into),
+    });
+  const reject = () =>
+    decide([{ reject: { intent: name } }], t("said.rejected", { name }), next ? address("intent", next) : "#intents");
+  return el("div", { class: "row actions" }, [
+    i.status === "new" && button([kbd("a"), " ", t("accept")], () => accept(name), { class: "main" }),
+    button(t("intent.rename"), rename),
+    isNew && button(t("mergeInto…"), merge),
+    isNew && button(t("intent.reject"), reject),
+    el("a", { href: address("map", name) }, t("intent.onMap")),
+  ]);
 }
 
+/**
+ * @param {string} title
+ * @param {string[]} some
+ */
+const texts = (title, some) => some.length > 0 && el("div", { class: "card" }, [el("h3", title), bullets(some)]);
+
+/**
+ * @param {string} name
+ * @param {IntentPage} i
+ * @param {IntentPage["merges"][number]} near
+ */
+function nearIntent(name, i, near) {
+  const isNew = i.status !== "known";
+  const link = [dot(near.name), " ", intentLink(near.name), " ", tag(near.status)];
+  const sentence = rich(isNew ? "intent.maybeSame" : "intent.overlaps", { link, share: percent(near.overlap) });
+  const pair = (/** @type {[string, string]} */ [a, b]) => [
+    t("quoted", { text: a }),
+    quiet(` ${t("intent.nextTo")} `),
+    t("quoted", { text: b }),
+  ];
+  const merge = () => attempt(() => mergeInto(name, near.name));
+  return el("div", { class: "card" }, [
+    el("p", sentence),
+    bullets(near.evidence.map(pair)),
+    row(
+      el("a", { href: address("pair", name, near.name), class: "button" }, t("sideBySide")),
+      isNew && button(t("mergeInto", { name: near.name }), merge),
+    ),
+  ]);
+}
+
+/**
+ * @param {string} name
+ * @param {NonNullable<IntentPage["split"]>} proposal
+ */
+function split(name, { separation, parts }) {
+  const inputs = parts.map((part, k) => {
+    const label = t("intent.partName", { text: part.utterances[0] });
+    const maxlength = limits().max_name_length;
+    const input = el("input", { value: part.name, maxlength, id: `part-${k}`, "aria-label": label });
+    return draft(`split/${name}/${k}`, input);
+  });
+  const apply = async () => {
+    const names = inputs.map((input) => input.value.trim());
+    const [one, other] = names;
+    if (!one || !other || one === other) {
+      say(t("intent.needsTwoNames"), { bad: true });
+      return;
+    }
+    const into = Object.fromEntries(parts.map((part, k) => [names[k], part.utterances]));
+    if (await decide([{ split: { intent: name, into } }], t("said.split", { one, other }), "#intents")) {
+      forgetDrafts(`split/${name}/`);
+    }
+  };
+  const isClear = separation >= limits().min_separation;
+  const measure = { term: term("separation"), value: String(separation) };
+  const column = (/** @type {Part} */ part, /** @type {number} */ k) =>
+    el("div", [
+      row(inputs[k], quiet(t("utterances", { n: part.size }))),
+      bullets(part.utterances.slice(0, MAX_UTTERANCES_OF_A_PART)),
+    ]);
+  return el("section", { class: "card", "aria-label": t("intent.split") }, [
+    el("p", rich(isClear ? "intent.clearParts" : "intent.unclearParts", measure)),
+    el("div", { class: "columns" }, parts.map(column)),
+    button(t("intent.splitLikeThis"), apply),
+  ]);
+}
+
+/**
+ * @param {string} name
+ * @param {IntentPage["comments"]} some
+ * @param {number} total
+ */
 function comments(name, some, total) {
-  const input = draft(`comment/${name}`, el("textarea", { id: "comment", rows: 2, maxlength: 2000, placeholder: "For the others: what is this intent, what is still open?", "aria-label": "A comment on this intent" }));
+  const input = draft(
+    `comment/${name}`,
+    el("textarea", {
+      id: "comment",
+      rows: 2,
+      maxlength: limits().max_comment_length,
+      placeholder: t("comment.placeholder"),
+      "aria-label": t("comment.label"),
+    }),
+  );
   const add = async () => {
     const text = input.value.trim();
-    if (text && await decide([{ comment: { intent: name, text } }], "Comment added.")) { forgetDrafts(`comment/${name}`); input.value = ""; const now = document.getElementById("comment"); if (now) now.value = ""; }
+    if (!text || !(await decide([{ comment: { intent: name, text } }], t("said.commented")))) return;
+    forgetDrafts(`comment/${name}`);
+    for (const field of [input, byId("comment")]) if (field) field.value = ""; // the view may have been drawn again
   };
-  return el("details", { class: "card comments", open: some.length > 0 }, el("summary", {}, total ? `Comments (${total})` : "Comment"),
-    total > some.length && el("p", { class: "quiet" }, `The latest ${some.length} of ${total} are shown.`),
-    some.map((c) => el("div", { class: "comment" }, el("p", { class: "quiet" }, el("strong", {}, c.author), " ", ago(c.at)), el("p", { class: "lines" }, c.text))),
-    el("div", { class: "row" }, input, button("Add the comment", add)));
+  const comment = (/** @type {IntentPage["comments"][number]} */ c) =>
+    el("div", { class: "comment" }, [
+      quietLine(el("strong", c.author), " ", ago(c.at)),
+      el("p", { class: "lines" }, c.text),
+    ]);
+  return el("details", { class: "card comments", open: some.length > 0 }, [
+    el("summary", total ? t("comment.summary", { count: total }) : t("comment.none")),
+    total > some.length && quietLine(t("comment.latest", { shown: some.length, total })),
+    some.map(comment),
+    row(input, button(t("comment.add"), add)),
+  ]);
 }

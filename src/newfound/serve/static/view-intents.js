@@ -1,153 +1,305 @@
 // The list of intents: what needs attention, sorted and filtered, several handled at once.
-import { decide, record, settle } from "./decisions.js";
+import { accept, decide, record, settle } from "./decisions.js";
 import { ask, askIntent, confirm } from "./dialogs.js";
-import { button, byId, el, fill, quiet } from "./dom.js";
-import { count, percent, plural } from "./format.js";
+import { bullets, button, byId, el, fill, heading, hiddenHeading, quiet, quietLine, row, table } from "./dom.js";
+import { count, percent } from "./format.js";
 import { say } from "./messages.js";
-import { dot, intentLink, meter, tag, term } from "./parts.js";
+import { dot, intentLink, meter, selectControl, selectionBox, tag, term, warning } from "./parts.js";
 import { resizeCard } from "./resize.js";
 import { address } from "./router.js";
-import { intents, known, loadDetails } from "./store.js";
+import { intentNamed, intents, known, limits, loadDetails, state } from "./store.js";
+import { t } from "./strings.js";
 
-const LOW_CERTAINTY = 0.8;
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
-const chosen = { words: "", show: "all", sort: "attention" }; // they stay when the view changes
-const selection = new Set(); // names
+const DEFAULT_MIN_PERCENT = "90"; // of "accept all above"
 
+/** @typedef {"attention" | "size" | "certainty" | "name"} SortBy */
+/** @typedef {"all" | "attention" | "new" | "accepted"} Shown */
+const chosen = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
+/** @type {Set<string>} */
+const selection = new Set(); // names; it and what is chosen stay when the view changes
+
+/** @param {Intent} i */
 const details = (i) => known.details.get(i.name);
-const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || i.certainty < LOW_CERTAINTY);
-const rank = (i) => i.status === "new" ? (isFlagged(i) ? 0 : 1) : 2;
+/** @param {Intent} i */
+const isUnsure = (i) => i.certainty < limits().low_certainty;
+/** @param {Intent} i */
+const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isUnsure(i));
+/** @param {Intent} i */
+const rank = (i) => (i.status === "new" ? (isFlagged(i) ? 0 : 1) : 2);
+
+/** @type {Record<SortBy, (a: Intent, b: Intent) => number>} */
 const SORTS = {
-  attention: ["what needs attention", (a, b) => rank(a) - rank(b) || a.certainty - b.certainty],
-  size: ["size, largest first", (a, b) => b.size - a.size],
-  certainty: ["certainty, lowest first", (a, b) => a.certainty - b.certainty],
-  name: ["name", (a, b) => a.name.localeCompare(b.name)],
+  attention: (a, b) => rank(a) - rank(b) || a.certainty - b.certainty,
+  size: (a, b) => b.size - a.size,
+  certainty: (a, b) => a.certainty - b.certainty,
+  name: (a, b) => a.name.localeCompare(b.name),
 };
+/** @type {Record<Shown, (i: Intent) => boolean>} */
 const SHOWS = {
-  all: ["all", () => true],
-  attention: ["need attention", isFlagged],
-  new: ["new", (i) => i.status === "new"],
-  accepted: ["accepted", (i) => i.status === "accepted"],
+  all: () => true,
+  attention: isFlagged,
+  new: (i) => i.status === "new",
+  accepted: (i) => i.status === "accepted",
 };
 
-function wanted() { // the new intents that the list shows, in its order
+// The intents that the list shows, in its order: new ones, then known ones.
+function listed() {
   const words = chosen.words.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = (i) => words.every((w) => i.name.toLowerCase().includes(w) || i.keywords.some((k) => k.toLowerCase().includes(w)));
-  return intents().filter((i) => has(i)).sort(SORTS[chosen.sort][1]);
+  const has = (/** @type {Intent} */ i) =>
+    words.every((w) => [i.name, ...i.keywords].some((text) => text.toLowerCase().includes(w)));
+  const all = intents().filter(has).sort(SORTS[chosen.sort]);
+  return [all.filter((i) => i.status !== "known" && SHOWS[chosen.show](i)), all.filter((i) => i.status === "known")];
 }
-export const order = () => [...wanted().filter((i) => i.status !== "known" && SHOWS[chosen.show][1](i)), ...wanted().filter((i) => i.status === "known")].map((i) => i.name);
+export const order = () =>
+  listed()
+    .flat()
+    .map((i) => i.name);
 
 export async function intentsView() {
   await Promise.race([loadDetails(), new Promise((resolve) => setTimeout(resolve, MILLISECONDS_TO_WAIT_FOR_DETAILS))]);
-  for (const name of [...selection]) if (!intents().some((i) => i.name === name && i.status !== "known")) selection.delete(name);
-  const tables = el("div", { id: "tables" });
-  const redraw = () => fill(tables, bulk(redraw), table("New intents", wanted().filter((i) => i.status !== "known" && SHOWS[chosen.show][1](i)), redraw, true),
-    table("Known intents", wanted().filter((i) => i.status === "known"), redraw, false), away());
-  redraw();
-  if (known.detailsVersion !== known.state.version) loadDetails().then(() => { if (tables.isConnected) redraw(); }, () => {});
-  const filter = el("input", { id: "filter", type: "search", placeholder: "name or keyword", size: 18, "aria-label": "Filter by name or keyword" });
-  filter.value = chosen.words;
-  filter.addEventListener("input", () => { chosen.words = filter.value; redraw(); });
-  const select = (id, label, options, key) => {
-    const node = el("select", { id }, Object.entries(options).map(([value, [text]]) => el("option", { value, selected: chosen[key] === value }, text)));
-    node.addEventListener("change", () => { chosen[key] = node.value; redraw(); });
-    return el("label", { class: "control" }, label, " ", node);
+  for (const name of selection) if ((intentNamed(name)?.status ?? "known") === "known") selection.delete(name);
+  const tables = el("div");
+  const redraw = () => {
+    const [fresh, old] = listed();
+    fill(tables, bulk(redraw), newIntents(fresh, redraw), knownIntents(old), away());
   };
-  const tools = el("div", { class: "row tools" }, filter, select("show", "Show", SHOWS, "show"), select("sort", "Sort by", SORTS, "sort"),
-    button("Accept all above …", acceptAbove, { id: "accept-above" }), el("a", { href: "#pairs" }, "Mixed-up pairs"));
-  return { content: [welcome(), resizeCard(), tools, tables], title: "Intents", keys: {} };
+  redraw();
+  if (known.detailsVersion !== state().version) {
+    loadDetails().then(
+      () => tables.isConnected && redraw(),
+      () => {}, // the next request says what is wrong
+    );
+  }
+  return { content: [welcome(), resizeCard(), tools(redraw), tables], title: t("intents.title") };
+}
+
+/** @param {() => void} redraw */
+function tools(redraw) {
+  const label = t("intents.filterLabel");
+  const filter = el("input", {
+    id: "filter",
+    type: "search",
+    placeholder: t("intents.filter"),
+    size: 18,
+    "aria-label": label,
+  });
+  filter.value = chosen.words;
+  filter.addEventListener("input", () => {
+    chosen.words = filter.value;
+    redraw();
+  });
+  const shows = {
+    all: t("show.all"),
+    attention: t("show.attention"),
+    new: t("show.new"),
+    accepted: t("show.accepted"),
+  };
+  const sorts = {
+    attention: t("sort.attention"),
+    size: t("sort.size"),
+    certainty: t("sort.certainty"),
+    name: t("sort.name"),
+  };
+  return el("div", { class: "row tools" }, [
+    filter,
+    selectControl("show", t("show"), shows, chosen.show, (value) => {
+      chosen.show = value;
+      redraw();
+    }),
+    selectControl("sort", t("sort"), sorts, chosen.sort, (value) => {
+      chosen.sort = value;
+      redraw();
+    }),
+    button(t("above.button"), acceptAbove, { id: "accept-above" }),
+    el("a", { href: "#pairs" }, t("pairs.title")),
+  ]);
 }
 
 function welcome() {
-  if (localStorage.getItem("newfound-welcomed")) return null;
   const fresh = intents().filter((i) => i.status === "new");
-  const close = () => { localStorage.setItem("newfound-welcomed", "yes"); byId("welcome")?.remove(); };
-  if (!fresh.length) return null;
-  const first = order()[0];
-  return el("section", { class: "card welcome", id: "welcome", "aria-label": "Welcome" },
-    el("p", {}, `${plural(fresh.length, "new intent was", "new intents were")} found in your logs, and each of them is a proposal. `,
-      "Open them one by one, and accept, rename, merge, split or reject them. ",
-      "Every decision can be undone, and the model itself is never changed."),
-    el("div", { class: "row" }, el("a", { href: address("intent", first), class: "button main", onclick: close }, "Look at the first intent"), button("Close", close, { class: "plain" })));
+  if (localStorage.getItem("newfound-welcomed") || !fresh.length) return null;
+  const close = () => {
+    localStorage.setItem("newfound-welcomed", "yes");
+    card.remove();
+  };
+  const first = { href: address("intent", order()[0]), class: "button main", onclick: close };
+  const card = el("section", { class: "card welcome", "aria-label": t("welcome.label") }, [
+    el("p", `${t("welcome.found", { n: fresh.length })} ${t("welcome.toDo")}`),
+    row(el("a", first, t("welcome.first")), button(t("close"), close, { class: "plain" })),
+  ]);
+  return card;
 }
 
+/** @param {() => void} redraw */
 function bulk(redraw) {
   const some = [...selection];
   if (!some.length) return null;
-  const fresh = some.filter((name) => intents().find((i) => i.name === name)?.status === "new");
-  const done = () => { selection.clear(); };
-  return el("div", { class: "selection", id: "bulk" }, el("strong", {}, `${some.length} selected`),
-    fresh.length > 0 && button("Accept", async () => { if (await decide(fresh.map((intent) => ({ accept: { intent } })), `Accepted ${plural(fresh.length, "intent")}.`)) { done(); redraw(); } }),
-    button("Merge …", () => mergeSeveral(some, done)),
-    button("Reject …", () => confirm(`Reject ${plural(some.length, "intent")}?`, some, "Reject", async () => {
-      const entries = await record(some.map((intent) => ({ reject: { intent } })));
-      done();
-      await settle(`Rejected ${plural(some.length, "intent")}.`, entries);
-    }, "Their utterances will belong to no intent.")),
-    button("Clear", () => { done(); redraw(); }, { class: "plain" }));
+  const fresh = some.filter((name) => intentNamed(name)?.status === "new");
+  const acceptAll = async () => {
+    const decisions = fresh.map((intent) => ({ accept: { intent } }));
+    if (!(await decide(decisions, t("said.acceptedSeveral", { n: fresh.length })))) return;
+    selection.clear();
+    redraw();
+  };
+  const clear = () => {
+    selection.clear();
+    redraw();
+  };
+  return el("div", { class: "selection" }, [
+    el("strong", t("selected", { count: some.length })),
+    fresh.length > 0 && button(t("accept"), acceptAll),
+    button(t("merge…"), () => mergeSeveral(some)),
+    button(t("reject…"), () => rejectSeveral(some)),
+    button(t("clear"), clear, { class: "plain" }),
+  ]);
 }
 
-function mergeSeveral(some, done) {
+/** @param {string[]} some */
+function rejectSeveral(some) {
+  confirm({
+    title: t("bulk.rejectTitle", { n: some.length }),
+    quotes: some,
+    ok: t("intent.reject"),
+    note: t("bulk.rejectNote"),
+    submit: async () => {
+      const entries = await record(some.map((intent) => ({ reject: { intent } })));
+      selection.clear();
+      await settle(t("said.rejectedSeveral", { n: some.length }), entries);
+    },
+  });
+}
+
+/** @param {string[]} some */
+function mergeSeveral(some) {
   askIntent({
-    title: `Merge ${plural(some.length, "intent")}`, label: "Into which intent? It may be one of them.", quotes: some, mayCreate: false, value: some[0],
+    title: t("bulk.mergeTitle", { n: some.length }),
+    label: t("bulk.intoWhich"),
+    quotes: some,
+    mayCreate: false,
+    value: some[0],
     submit: async (into) => {
       const others = some.filter((name) => name !== into);
-      if (!others.length) { say("Select at least one other intent.", { bad: true }); return false; }
+      if (!others.length) {
+        say(t("bulk.selectAnother"), { bad: true });
+        return false;
+      }
       const entries = await record([{ merge: { intents: others, into } }]);
-      done();
-      await settle(`Merged ${plural(others.length, "intent")} into ${into}.`, entries);
+      selection.clear();
+      return settle(t("said.mergedSeveral", { n: others.length, into }), entries);
     },
   });
 }
 
 function acceptAbove() {
-  const above = (text) => {
-    const limit = Number(text.replace(/%/, "").replace(",", ".")) / 100;
+  const above = (/** @type {string} */ typed) => {
+    const limit = Number(typed.replace(/%/, "").replace(",", ".")) / 100;
     return Number.isFinite(limit) ? intents().filter((i) => i.status === "new" && i.certainty >= limit) : [];
   };
-  const line = (i) => el("li", {}, el("strong", {}, i.name), ` ${percent(i.certainty)} · ${plural(i.size, "utterance")}`, quiet(details(i)?.examples.length ? ` · “${details(i).examples[0]}”` : ""));
+  const line = (/** @type {Intent} */ i) => {
+    const [example] = details(i)?.examples ?? [];
+    const facts = ` ${percent(i.certainty)} · ${t("utterances", { n: i.size })}`;
+    return [el("strong", i.name), facts, quiet(example ? ` · ${t("quoted", { text: example })}` : "")];
+  };
   ask({
-    title: "Accept all intents above a certainty", label: "Certainty of at least, in percent", value: "90", ok: "Accept them",
-    onInput: (text) => { const some = above(text); fill(byId("ask-choices"), el("p", {}, `${plural(some.length, "new intent")}:`), el("ul", { class: "examples" }, some.map(line))); },
-    submit: async (text) => {
-      const some = above(text);
-      if (!some.length) throw new Error("No new intent is that certain.");
+    title: t("above.title"),
+    label: t("above.label"),
+    value: DEFAULT_MIN_PERCENT,
+    ok: t("above.ok"),
+    onInput: (typed) => {
+      const some = above(typed);
+      const list = bullets(some.map(line), { class: "examples" });
+      fill(byId("ask-choices"), el("p", t("above.count", { n: some.length })), list);
+    },
+    submit: async (typed) => {
+      const some = above(typed);
+      if (!some.length) throw new Error(t("above.none"));
       const entries = await record(some.map((i) => ({ accept: { intent: i.name } })));
-      await settle(`Accepted ${plural(some.length, "intent")}.`, entries);
+      await settle(t("said.acceptedSeveral", { n: some.length }), entries);
     },
   });
 }
 
-function table(title, some, redraw, isNew) {
-  const row = (i) => {
-    const box = isNew && el("input", { type: "checkbox", "aria-label": `Select ${i.name}`, onchange: () => { if (box.checked) selection.add(i.name); else selection.delete(i.name); redraw(); } });
-    if (box) box.checked = selection.has(i.name);
-    const more = details(i);
-    return el("tr", { "data-intent": i.name },
-      isNew && el("td", { class: "box" }, box),
-      el("td", {}, el("div", { class: "headline" }, dot(i.name), intentLink(i.name), tag(i.status), i.comments > 0 && el("span", { class: "badge quiet" }, plural(i.comments, "comment"))), hints(i),
-        more && more.examples.length > 0 ? el("ul", { class: "examples" }, more.examples.map((t) => el("li", {}, t))) : quiet(i.keywords.join(", "))),
-      el("td", { class: "number" }, count(i.size), el("div", { class: "narrow quiet" }, percent(i.certainty))),
-      el("td", { class: "wide" }, meter(i.certainty, "certainty")),
-      isNew && el("td", { class: "action" }, i.status === "new" && button("Accept", () => decide([{ accept: { intent: i.name } }], `Accepted ${i.name}.`),
-        { "aria-label": `Accept ${i.name}`, disabled: !more, title: more ? "Its most typical utterances stand beside it" : "Its examples are being loaded" })));
+/**
+ * @param {Intent[]} some
+ * @param {() => void} redraw
+ */
+function newIntents(some, redraw) {
+  const line = (/** @type {Intent} */ i) => {
+    const hasDetails = Boolean(details(i));
+    const label = t("acceptNamed", { name: i.name });
+    const title = t(hasDetails ? "intents.typicalBeside" : "intents.loadingExamples");
+    const box = selectionBox(selection, i.name, t("select.named", { name: i.name }), redraw);
+    const take = () => accept(i.name);
+    return el("tr", [
+      el("td", { class: "box" }, box),
+      cells(i),
+      el("td", { class: "action" }, [
+        i.status === "new" && button(t("accept"), take, { "aria-label": label, disabled: !hasDetails, title }),
+      ]),
+    ]);
   };
-  return [el("h2", {}, `${title} (${some.length})`),
-    some.length ? el("table", { class: "intents" }, el("thead", {}, el("tr", {}, isNew && el("th", {}, el("span", { class: "hidden" }, "Select")), el("th", {}, "Intent"),
-      el("th", { class: "number" }, "Size"), el("th", { class: "wide" }, term("certainty", "Certainty")), isNew && el("th", {}, el("span", { class: "hidden" }, "Accept")))),
-    el("tbody", {}, some.map(row))) : el("p", { class: "quiet" }, "None.")];
+  const headings = [hiddenHeading(t("select")), commonHeadings(), hiddenHeading(t("accept"))];
+  return [
+    el("h2", t("intents.new", { count: some.length })),
+    some.length ? table({ class: "intents" }, headings, some.map(line)) : quietLine(t("none")),
+  ];
 }
 
-function hints(i) { // what should be looked at, with the way there
-  const more = details(i), found = [];
+/** @param {Intent[]} some */
+const knownIntents = (some) => [
+  el("h2", t("intents.known", { count: some.length })),
+  some.length
+    ? table(
+        { class: "intents" },
+        commonHeadings(),
+        some.map((i) => el("tr", cells(i))),
+      )
+    : quietLine(t("none")),
+];
+
+const commonHeadings = () => [
+  heading(t("intent")),
+  heading(t("intents.size"), { class: "number" }),
+  el("th", { class: "wide" }, term("certainty", t("intents.certainty"))),
+];
+
+/** @param {Intent} i */
+function cells(i) {
+  const examples = details(i)?.examples ?? [];
+  return [
+    el("td", [
+      el("div", { class: "headline" }, [
+        dot(i.name),
+        intentLink(i.name),
+        tag(i.status),
+        i.comments > 0 && el("span", { class: "badge quiet" }, t("intents.comments", { n: i.comments })),
+      ]),
+      hints(i),
+      examples.length > 0 ? bullets(examples, { class: "examples" }) : quiet(i.keywords.join(", ")),
+    ]),
+    el("td", { class: "number" }, [count(i.size), el("div", { class: "narrow quiet" }, percent(i.certainty))]),
+    el("td", { class: "wide" }, meter(i.certainty, t("term.certainty"))),
+  ];
+}
+
+/**
+ * What should be looked at, with the way there.
+ * @param {Intent} i
+ */
+function hints(i) {
   if (i.status !== "new") return null;
-  if (more?.merge) found.push(el("a", { class: "badge warn", href: address("pair", i.name, more.merge) }, `the same as ${more.merge}? ${percent(more.overlap)} overlap`));
-  if (more?.separation) found.push(el("a", { class: "badge warn", href: address("intent", i.name) }, `two intents? separation ${more.separation}`));
-  if (i.certainty < LOW_CERTAINTY) found.push(el("span", { class: "badge warn" }, "unsure"));
-  return found.length > 0 && el("div", { class: "badges" }, found);
+  const { merge, overlap, separation } = details(i) ?? {};
+  const link = (/** @type {string} */ href, /** @type {string} */ text) => el("a", { class: "badge warn", href }, text);
+  const some = [
+    merge && link(address("pair", i.name, merge), t("hint.same", { name: merge, share: percent(overlap) })),
+    separation && link(address("intent", i.name), t("hint.two", { separation: String(separation) })),
+    isUnsure(i) && warning(t("unsure")),
+  ].filter(Boolean);
+  return some.length > 0 && el("div", { class: "badges" }, some);
 }
 
 function away() {
-  const n = known.state.progress.without_intent;
-  return el("p", {}, el("a", { href: "#none" }, n ? `${plural(n, "utterance")} of no intent` : "Rejected intents and utterances of no intent"));
+  const n = state().progress.without_intent;
+  return el("p", el("a", { href: "#none" }, n ? t("none.utterances", { n }) : t("none.link")));
 }

@@ -1,112 +1,144 @@
 // The map of the logs: names, legend, hover, zoom, and a lasso to move utterances or make an intent of them.
 import { api } from "./api.js";
-import { attempt, decide, isBusy } from "./decisions.js";
+import { attempt, isBusy, moveToNone } from "./decisions.js";
 import { askAndMake, askAndMove, isOpen } from "./dialogs.js";
-import { button, el, fill, quiet } from "./dom.js";
-import { count, percent, plural } from "./format.js";
+import { button, el, fill, kbd, quiet, quietLine } from "./dom.js";
+import { count, percent } from "./format.js";
 import { CERTAINTY, DECISION, GREY, certaintyColour } from "./palette.js";
-import { named, utteranceList } from "./parts.js";
+import { named, selectControl, spot, utteranceList } from "./parts.js";
 import { scatter } from "./scatter.js";
-import { colourOf, known } from "./store.js";
+import { colourOf, limits } from "./store.js";
+import { rich, t } from "./strings.js";
 
 const camera = { scale: 1, x: 0, y: 0 }; // it is kept when the view changes
-const chosen = { by: "intent" };
-const MAX_SHOWN = 200, MAX_MOVED = 2000, MILLISECONDS_BETWEEN_LAYOUTS = 1500;
+const chosen = { by: /** @type {"intent" | "certainty" | "decision"} */ ("intent") };
+const MAX_SHOWN = 200;
+const MILLISECONDS_BETWEEN_LAYOUTS = 1500;
+const MILLISECONDS_BEFORE_READING = 60; // the text of a point that is pointed at
+const ZOOM_STEP = 1.5;
+/** @type {Map<number, string>} */
 const texts = new Map(); // of utterances, by their numbers
 
+/**
+ * @param {number[]} ids
+ * @returns {Promise<Utterance[]>}
+ */
+const fetchUtterances = async (ids) =>
+  (await api("/v1/review/utterances?" + ids.map((id) => "id=" + id).join("&"))).utterances;
+
+/** @param {number[]} ids */
 async function fetchTexts(ids) {
   const missing = ids.filter((id) => !texts.has(id));
-  for (let k = 0; k < missing.length; k += 400) {
-    const some = missing.slice(k, k + 400);
-    for (const u of (await api("/v1/review/utterances?" + some.map((i) => "id=" + i).join("&"))).utterances) texts.set(u.id, u.text);
+  const most = limits().max_utterances_to_read;
+  for (let k = 0; k < missing.length; k += most) {
+    for (const u of await fetchUtterances(missing.slice(k, k + most))) texts.set(u.id, u.text);
   }
-  return ids.map((id) => texts.get(id));
+  return ids.map((id) => texts.get(id) ?? "");
 }
 
+/** @param {string} [name] An intent to show alone. */
 export async function mapView(name) {
+  /** @type {LogMap} */
   let data = await api("/v1/review/map");
-  const canvas = el("canvas", { id: "map", tabindex: 0, role: "application", "aria-label": "Map of the logs. Arrow keys move it, plus and minus zoom, Enter selects the utterance in the middle, i its whole intent.", "aria-describedby": "map-help" });
-  const hover = el("p", { class: "hover", id: "hover", "aria-live": "polite" });
-  const list = el("div", { id: "chosen" }), legend = el("div", { id: "legend" });
+  const label = { role: "application", "aria-label": t("map.label"), "aria-describedby": "map-help" };
+  const canvas = el("canvas", { id: "map", tabindex: 0, ...label });
+  const hover = el("p", { class: "hover", "aria-live": "polite" });
+  const list = el("section", { "aria-label": t("map.selection") });
+  const legend = el("div");
+  const hint = el("p", { class: "quiet", hidden: true }, t("map.holdCtrl"));
+  const note = el("p", { class: "quiet", hidden: data.is_final }, t("map.simpleLayout"));
+  /** @type {number | null} */
   let lit = name && data.names.includes(name) ? data.names.indexOf(name) : null;
 
-  const kind = (p) => p[2] < 0 ? "none" : p[5] ? "checked" : data.status[p[2]];
-  const COLOURS = {
-    intent: (p) => p[2] < 0 ? GREY : colourOf(data.names[p[2]]),
-    certainty: (p) => certaintyColour(p[4]),
-    decision: (p) => DECISION[kind(p)][0],
+  const kind = (/** @type {MapPoint} */ p) => (p[2] < 0 ? "none" : p[5] ? "checked" : data.status[p[2]]);
+  const colours = {
+    intent: (/** @type {MapPoint} */ p) => (p[2] < 0 ? GREY : colourOf(data.names[p[2]])),
+    certainty: (/** @type {MapPoint} */ p) => certaintyColour(p[4]),
+    decision: (/** @type {MapPoint} */ p) => DECISION[kind(p)],
   };
   const map = scatter(canvas, {
     camera,
-    colourOf: (p) => COLOURS[chosen.by](p),
+    colourOf: (p) => colours[chosen.by](/** @type {MapPoint} */ (p)),
     nameOf: (intent) => data.names[intent] ?? null,
     isQuiet: (intent) => data.status[intent] === "known",
-    onHover: showHovered,
-    onSelect: (points) => showSelected(points),
-    onHint: () => { hint.hidden = false; },
+    onHover: (p) => showHovered(/** @type {MapPoint | null} */ (p)),
+    onSelect: (points) => showSelected(/** @type {MapPoint[]} */ (points)),
+    onDraw: (names, scale) => {
+      const shown = t("map.shown", { zoom: Math.round(100 * scale), names: names.join(", ") });
+      if (canvas.textContent !== shown) canvas.textContent = shown; // what a screen reader reads of a canvas
+    },
+    onHint: () => {
+      hint.hidden = false;
+    },
   });
-  const hint = el("p", { class: "quiet", hidden: true }, "Hold Ctrl to zoom with the wheel.");
 
   let hovering = 0;
+  /** @param {MapPoint | null} p */
   function showHovered(p) {
     const mine = ++hovering;
-    if (!p) { fill(hover, quiet("Point at an utterance to read it.")); return; }
-    const facts = () => [" ", named(p[2] < 0 ? null : data.names[p[2]]), quiet(` ${p[5] ? "checked" : percent(p[4])}`)];
-    fill(hover, texts.get(p[3]) || "…", facts());
-    if (!texts.has(p[3])) setTimeout(() => attempt(async () => { if (mine === hovering) { const [text] = await fetchTexts([p[3]]); if (mine === hovering) fill(hover, text, facts()); } }), 60);
+    if (!p) {
+      fill(hover, quiet(t("map.pointAt")));
+      return;
+    }
+    const [, , intent, id, probability, isChecked] = p;
+    const show = (/** @type {string} */ text) => {
+      const fact = isChecked ? t("checked") : percent(probability);
+      fill(hover, text, " ", named(intent < 0 ? null : data.names[intent]), quiet(` ${fact}`));
+    };
+    show(texts.get(id) || "…");
+    if (texts.has(id)) return;
+    const read = async () => {
+      if (mine !== hovering) return;
+      const [text] = await fetchTexts([id]);
+      if (mine === hovering) show(text);
+    };
+    setTimeout(() => attempt(read), MILLISECONDS_BEFORE_READING);
   }
 
   let selecting = 0;
+  /** @param {MapPoint[]} points */
   async function showSelected(points) {
     const mine = ++selecting;
-    if (!points.length) { fill(list, quiet("Click a point, or draw around several, to move them or to make an intent of them.")); return; }
+    if (!points.length) {
+      fill(list, quiet(t("map.clickOrDraw")));
+      return;
+    }
     await attempt(async () => {
       const ids = points.map((p) => p[3]);
-      const shown = ids.slice(0, MAX_SHOWN);
-      const found = (await api("/v1/review/utterances?" + shown.map((i) => "id=" + i).join("&"))).utterances;
+      const shown = await fetchUtterances(ids.slice(0, MAX_SHOWN));
       if (mine !== selecting) return; // something else was selected meanwhile
-      const clear = { after: () => map.select([]) };
-      const all = async (act) => attempt(async () => act(await fetchTexts(ids), clear));
-      const fits = ids.length <= MAX_MOVED;
-      fill(list, el("div", { class: "selection" }, el("strong", {}, `${ids.length} selected`),
-        fits ? [button("Move …", () => all(askAndMove)), button("New intent …", () => all(askAndMake)), button("No intent", () => all((t) => decide([{ move: { texts: t, to: null } }], `${plural(t.length, "utterance")} of no intent now.`)))]
-          : quiet(`At most ${count(MAX_MOVED)} can be moved at once.`), button("Clear", () => map.select([]), { class: "plain" })),
-      ids.length > MAX_SHOWN && el("p", { class: "quiet" }, `The first ${MAX_SHOWN} are listed; all ${ids.length} are moved.`),
-      utteranceList(found, { onMove: (t) => askAndMove(t, clear) }));
+      const clear = () => map.select([]);
+      fill(
+        list,
+        selectionBar(ids, clear),
+        ids.length > MAX_SHOWN && quietLine(t("map.firstListed", { shown: MAX_SHOWN, total: ids.length })),
+        utteranceList(shown, { onMove: (some) => askAndMove(some, { after: clear }) }),
+      );
     });
   }
 
-  function drawLegend() {
-    const sizes = new Map();
-    for (const p of data.points) sizes.set(p[2], (sizes.get(p[2]) || 0) + 1);
-    const item = (colour, label, extra) => { const spot = el("span", { class: "dot" }); spot.style.background = colour; return [spot, " ", label, " ", quiet(extra)]; };
-    if (chosen.by === "certainty") fill(legend, el("ul", { class: "plain legend" }, CERTAINTY.map(([, colour, label]) => el("li", {}, item(colour, label, "")))));
-    else if (chosen.by === "decision") {
-      const kinds = {};
-      for (const p of data.points) kinds[kind(p)] = (kinds[kind(p)] || 0) + 1;
-      fill(legend, el("ul", { class: "plain legend" }, Object.entries(DECISION).map(([key, [colour, label]]) => el("li", {}, item(colour, label, count(kinds[key] || 0))))));
-    } else {
-      const order = data.names.map((n, k) => k).filter((k) => sizes.has(k)).sort((a, b) => (data.status[a] === "known") - (data.status[b] === "known") || sizes.get(b) - sizes.get(a));
-      const entry = (k) => el("li", {}, button(item(colourOf(data.names[k]), data.names[k], count(sizes.get(k))), () => lightUp(lit === k ? null : k), { class: "plain entry", "aria-pressed": String(lit === k) }));
-      fill(legend, lit !== null && button("Show all intents", () => lightUp(null), { class: "small" }), el("ul", { class: "plain legend" }, order.map(entry),
-        sizes.has(-1) && el("li", {}, item(GREY, "no intent", count(sizes.get(-1))))));
-    }
-  }
+  /** @param {number | null} k Number of an intent, or null for all. */
   function lightUp(k) {
     lit = k;
     map.lightUp(k === null ? null : (p) => p[2] === k);
     map.select(k === null ? [] : data.points.filter((p) => p[2] === k));
     drawLegend();
   }
+  function drawLegend() {
+    const legends = { intent: () => intentLegend(data, lit, lightUp), certainty: certaintyLegend, decision };
+    fill(legend, legends[chosen.by]());
+  }
+  const decision = () => decisionLegend(data.points.map(kind));
   function redraw() {
     map.setPoints(data.points);
     if (lit !== null) map.lightUp((p) => p[2] === lit);
     drawLegend();
   }
-  async function reload() { // somebody decided, or the final layout is there
-    const lightedName = lit === null ? null : data.names[lit];
+  // Somebody decided, or the final layout is there.
+  async function reload() {
+    const litName = lit === null ? null : data.names[lit];
     data = await api("/v1/review/map");
-    lit = lightedName === null || !data.names.includes(lightedName) ? null : data.names.indexOf(lightedName);
+    lit = litName === null || !data.names.includes(litName) ? null : data.names.indexOf(litName);
     redraw();
     note.hidden = data.is_final;
   }
@@ -118,26 +150,117 @@ export async function mapView(name) {
     }, MILLISECONDS_BETWEEN_LAYOUTS);
   }
 
-  const by = el("select", { id: "colour-by" }, [["intent", "intent"], ["certainty", "certainty"], ["decision", "decision"]].map(([value, label]) => el("option", { value, selected: chosen.by === value }, label)));
-  by.addEventListener("change", () => { chosen.by = by.value; drawLegend(); map.redraw(); });
+  const options = { intent: t("map.byIntent"), certainty: t("map.byCertainty"), decision: t("map.byDecision") };
+  const by = selectControl("colour-by", t("map.colourBy"), options, chosen.by, (value) => {
+    chosen.by = value;
+    drawLegend();
+    map.redraw();
+  });
   const drawing = el("input", { type: "checkbox", id: "lasso" });
   drawing.addEventListener("change", () => map.setDrawing(drawing.checked));
-  const note = el("p", { class: "quiet", id: "layout-note", hidden: data.is_final }, "A simple layout for now; a better one is being computed and will take its place.");
   showHovered(null);
   showSelected([]);
   redraw();
   if (lit !== null) queueMicrotask(() => lightUp(lit));
   if (!data.is_final) awaitLayout();
-  canvas.map = map; // for the tests: what the canvas shows is not in the document
   return {
-    title: "Map",
-    onNews: async () => { if (canvas.isConnected) await reload(); return false; },
-    content: [el("h2", {}, "Map of the logs"),
-      el("div", { class: "row tools" }, el("label", { class: "control" }, "Colour by ", by), el("label", { class: "control" }, drawing, " Draw around points"),
-        button("+", () => map.zoom(1.5), { "aria-label": "Zoom in" }), button("−", () => map.zoom(1 / 1.5), { "aria-label": "Zoom out" }), button("Reset", () => map.reset()),
-        quiet(plural(data.points.length, "utterance"))),
-      note, hover, hint,
-      el("div", { class: "map" }, el("div", {}, canvas, el("p", { class: "quiet help", id: "map-help" }, "Drag to move, Ctrl and wheel or two fingers to zoom, Shift and drag to draw around points. By keyboard: arrows, ", el("kbd", {}, "+"), " ", el("kbd", {}, "−"), ", ", el("kbd", {}, "Enter"), " selects the utterance in the middle, ", el("kbd", {}, "i"), " its intent.")),
-        el("div", { class: "side" }, list, el("details", { open: true }, el("summary", {}, "Legend"), legend)))],
+    title: t("map.title"),
+    onNews: async () => {
+      if (canvas.isConnected) await reload();
+      return false;
+    },
+    content: [
+      el("h2", t("map.heading")),
+      el("div", { class: "row tools" }, [
+        by,
+        el("label", { class: "control" }, [drawing, " ", t("map.draw")]),
+        button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
+        button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
+        button(t("map.reset"), () => map.reset()),
+        quiet(t("utterances", { n: data.points.length })),
+      ]),
+      [note, hover, hint],
+      el("div", { class: "map" }, [
+        el("div", [canvas, el("p", { class: "quiet help", id: "map-help" }, help())]),
+        el("div", { class: "side" }, [list, el("details", { open: true }, [el("summary", t("map.legend")), legend])]),
+      ]),
+    ],
   };
+}
+
+const help = () => rich("map.help", { plus: kbd("+"), minus: kbd("−"), enter: kbd(t("key.enter")), i: kbd("i") });
+
+/**
+ * What can be done with the selected utterances.
+ * @param {number[]} ids
+ * @param {() => void} clear
+ */
+function selectionBar(ids, clear) {
+  const most = limits().max_utterances_to_move;
+  const withTexts = (/** @type {(texts: string[], options: { after: () => void }) => unknown} */ act) => () =>
+    attempt(async () => act(await fetchTexts(ids), { after: clear }));
+  const actions = [
+    button(t("move…"), withTexts(askAndMove)),
+    button(t("newIntent…"), withTexts(askAndMake)),
+    button(t("noIntentButton"), withTexts(moveToNone)),
+  ];
+  return el("div", { class: "selection" }, [
+    el("strong", t("selected", { count: ids.length })),
+    ids.length <= most ? actions : quiet(t("map.tooMany", { most })),
+    button(t("clear"), clear, { class: "plain" }),
+  ]);
+}
+
+/**
+ * @param {string} colour
+ * @param {string} label
+ * @param {string} [extra]
+ */
+const legendEntry = (colour, label, extra = "") => [spot(colour), " ", label, " ", quiet(extra)];
+/** @param {Child[]} entries */
+const legendList = (entries) =>
+  el(
+    "ul",
+    { class: "plain legend" },
+    entries.map((entry) => entry && el("li", entry)),
+  );
+
+function certaintyLegend() {
+  const label = (/** @type {number} */ k) => {
+    const [from, to] = [CERTAINTY[k - 1]?.[0], CERTAINTY[k][0]].map((limit) => Math.round(100 * (limit ?? 0)));
+    if (k === 0) return t("map.below", { to });
+    return k < CERTAINTY.length - 1 ? t("map.between", { from, to }) : t("map.andMore", { from });
+  };
+  return legendList(CERTAINTY.map(([, colour], k) => legendEntry(colour, label(k))));
+}
+
+/** @param {(keyof typeof DECISION)[]} kinds Of each point. */
+function decisionLegend(kinds) {
+  const entries = /** @type {[keyof typeof DECISION, string][]} */ (Object.entries(DECISION));
+  const size = (/** @type {string} */ kind) => count(kinds.filter((one) => one === kind).length);
+  return legendList(entries.map(([kind, colour]) => legendEntry(colour, t(`map.kind.${kind}`), size(kind))));
+}
+
+/**
+ * @param {LogMap} data
+ * @param {number | null} lit
+ * @param {(k: number | null) => void} lightUp
+ */
+function intentLegend({ names, points, status }, lit, lightUp) {
+  const sizes = new Map();
+  for (const p of points) sizes.set(p[2], (sizes.get(p[2]) || 0) + 1);
+  const isKnown = (/** @type {number} */ k) => Number(status[k] === "known");
+  const order = [...names.keys()]
+    .filter((k) => sizes.has(k))
+    .sort((a, b) => isKnown(a) - isKnown(b) || sizes.get(b) - sizes.get(a));
+  const entry = (/** @type {number} */ k) =>
+    button(legendEntry(colourOf(names[k]), names[k], count(sizes.get(k))), () => lightUp(lit === k ? null : k), {
+      class: "plain entry",
+      "aria-pressed": String(lit === k),
+    });
+  const rest = sizes.has(-1) && legendEntry(GREY, t("noIntent"), count(sizes.get(-1)));
+  return [
+    lit !== null && button(t("map.showAll"), () => lightUp(null), { class: "small" }),
+    legendList([...order.map(entry), rest]),
+  ];
 }

@@ -2,58 +2,137 @@
 import { api } from "./api.js";
 import { decide, move, once, undo } from "./decisions.js";
 import { askAndMake, askAndMove } from "./dialogs.js";
-import { button, el, quiet } from "./dom.js";
-import { percent, plural } from "./format.js";
+import { button, el, kbd, quiet, quietLine, row } from "./dom.js";
+import { percent } from "./format.js";
 import { named, term } from "./parts.js";
 import { show } from "./router.js";
-import { known, mine } from "./store.js";
+import { known, limits, mine, state } from "./store.js";
+import { rich, t } from "./strings.js";
+
+/** @typedef {{ items: QueueItem[], expected_error: number }} Queue */
 
 const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
+const PLACES_TO_BEGIN = 8;
+const QUEUE_KEYS = new Set("amnrsu123456789");
+const MERGING_KEYS = new Set("123456789");
+/** @type {number | null} */
 let errorAtStart = null;
 const skipped = new Set();
-export const QUEUE_KEYS = new Set("amnrsu123456789");
-const MERGING_KEYS = new Set("123456789");
 
 // While somebody else decides as well, two people begin at different places of the queue.
 function ownPlace() {
   if (performance.now() - known.othersDecidedAt > MILLISECONDS_OTHERS_COUNT) return 0;
-  return [...mine()].reduce((sum, letter) => (31 * sum + letter.codePointAt(0)) % 997, 7) % 8;
+  return [...mine()].reduce((sum, letter) => (31 * sum + (letter.codePointAt(0) ?? 0)) % 997, 7) % PLACES_TO_BEGIN;
 }
 
+/** @returns {Promise<Queue>} */
+const fetchQueue = () => api(`/v1/review/queue?most=${limits().max_queue}`);
+
 export async function queueView() {
-  const answer = await api("/v1/review/queue?most=200");
-  errorAtStart ??= answer.expected_error;
-  const items = answer.items.filter((u) => !skipped.has(u.id));
-  const head = el("p", { class: "quiet" }, "First come utterances that stand for others and on which clusterings disagree, then the least certain ones. The ", term("expected error"), ` of the logs is ${percent(answer.expected_error)}`,
-    answer.expected_error < errorAtStart && `; it was ${percent(errorAtStart)} when you began`, ".");
-  if (!items.length) {
-    return { title: "Queue", keys: { u: () => undo() }, content: [el("h2", {}, "Review queue"), head, el("p", {}, answer.items.length ? "You skipped all that is left." : "Nothing is left to check."),
-      answer.items.length > 0 && button("Start over", () => { skipped.clear(); show(); })] };
-  }
-  const u = items[ownPlace() % items.length];
-  const to = (name, create) => decide([move([u.text], name, create)], `“${u.text}” is ${name}.`);
-  const same = (name) => decide([{ merge: { intents: [u.asks_about], into: name } }], `Merged ${u.asks_about} into ${name}.`);
-  const choose = u.asks_about === null ? to : same;
-  const accept = () => (u.intent === null ? reject() : to(u.intent));
-  const reject = () => decide([move([u.text], null)], "It belongs to no intent.");
-  const other = () => askAndMove([u.text], { except: u.intent === null ? [] : [u.intent] });
-  const fresh = () => askAndMake([u.text]);
-  const skip = () => once(async () => { skipped.add(u.id); await show(); });
-  const keys = { a: accept, m: other, n: fresh, r: reject, s: skip, u: () => undo() };
-  u.candidates.forEach(([name], k) => { keys[String(k + 1)] = () => choose(name); });
-  const key = (letter, label, action, main) => button([el("kbd", {}, letter), " ", label], action, { class: main ? "main wrap" : "wrap" });
-  const version = known.state.version;
+  const { items, expected_error: error } = await fetchQueue();
+  errorAtStart ??= error;
+  const left = items.filter((u) => !skipped.has(u.id));
+  const head = [el("h2", t("queue.heading")), quietLine(introduction(error, errorAtStart))];
+  if (!left.length) return emptyQueue(head, items.length > 0);
+  const u = left[ownPlace() % left.length];
+  const { actions, candidates } = actionsFor(u);
+  const { version } = state();
+  const waiting = t(items.length === limits().max_queue ? "queue.waitAtLeast" : "queue.wait", { n: left.length });
+  const keys = [...actions, ...candidates].map(({ letter, act }) => [letter, act]);
   return {
-    title: "Queue", keys, waitingKeys: QUEUE_KEYS, onlySeen: u.asks_about === null ? undefined : MERGING_KEYS,
+    title: t("queue.title"),
+    keys: { ...Object.fromEntries(keys), u: () => undo() },
+    waitingKeys: QUEUE_KEYS,
+    onlySeen: u.asks_about === null ? undefined : MERGING_KEYS,
     // The utterance under the reviewer's eyes is exchanged only if somebody else has decided about it.
-    onNews: async () => known.state.version !== version && !(await api("/v1/review/queue?most=200")).items.some((item) => item.id === u.id),
-    content: [el("h2", {}, "Review queue"), head,
-      el("div", { class: "card stage" }, el("p", { class: "big" }, u.text),
-        el("p", {}, "Assigned to ", named(u.intent), quiet(` · probability ${percent(u.probability)} · `), term("agreement"), quiet(` ${percent(u.agreement)}`)),
-        el("div", { class: "row" }, key("a", "Accept", accept, true), key("m", "Move …", other), key("n", "New intent …", fresh), key("r", "No intent", reject), key("s", "Skip", skip)),
-        el("p", { class: "quiet" }, u.asks_about === null ? "Or is it one of these?" : `It is the most typical utterance of ${u.asks_about}. Is that intent the same as one of these? Then they are merged; otherwise accept.`),
-        el("div", { class: "row" }, u.candidates.map(([name, p], k) => key(String(k + 1), u.asks_about === null ? `${name} (${percent(p)})` : `Merge into ${name}`, () => choose(name)))),
-        u.asks_about === null && u.stands_for > 1 && el("p", { class: "quiet" }, `If you move it, ${plural(u.stands_for - 1, "similar utterance follows", "similar utterances follow")} at the next refit.`)),
-      el("p", { class: "quiet" }, el("kbd", {}, "u"), ` undoes your last decision. ${plural(items.length, "utterance waits", "utterances wait")}${answer.items.length === 200 ? " at least" : ""}.`)],
+    onNews: async () => state().version !== version && !(await fetchQueue()).items.some((item) => item.id === u.id),
+    content: [
+      head,
+      el("div", { class: "card stage" }, [
+        el("p", { class: "big" }, u.text),
+        el("p", assignment(u)),
+        row(actions.map(actionButton)),
+        quietLine(u.asks_about === null ? t("queue.orOneOf") : t("queue.isSame", { name: u.asks_about })),
+        row(candidates.map(actionButton)),
+        u.asks_about === null && u.stands_for > 1 && quietLine(t("queue.follow", { n: u.stands_for - 1 })),
+      ]),
+      quietLine(rich("queue.undo", { key: kbd("u") }), " ", waiting),
+    ],
+  };
+}
+
+/** @typedef {{ letter: string, label: string, act: () => unknown, isMain?: boolean }} Action */
+
+/**
+ * What can be done with an utterance, and the intents that it may belong to, each with its key.
+ * @param {QueueItem} u
+ * @returns {{ actions: Action[], candidates: Action[] }}
+ */
+function actionsFor(u) {
+  const to = (/** @type {string} */ name) => decide([move([u.text], name)], t("said.isIntent", { text: u.text, name }));
+  const mergeInto = (/** @type {string} */ into) =>
+    decide([{ merge: { intents: [u.asks_about], into } }], t("said.mergedNamed", { name: u.asks_about ?? "", into }));
+  const reject = () => decide([move([u.text], null)], t("said.noIntent"));
+  const skip = () =>
+    once(async () => {
+      skipped.add(u.id);
+      await show();
+    });
+  const { intent } = u;
+  const actions = [
+    { letter: "a", label: t("accept"), act: () => (intent === null ? reject() : to(intent)), isMain: true },
+    { letter: "m", label: t("move…"), act: () => askAndMove([u.text], { except: intent === null ? [] : [intent] }) },
+    { letter: "n", label: t("newIntent…"), act: () => askAndMake([u.text]) },
+    { letter: "r", label: t("noIntentButton"), act: reject },
+    { letter: "s", label: t("queue.skip"), act: skip },
+  ];
+  const candidates = u.candidates.map(([name, share], k) => ({
+    letter: String(k + 1),
+    label: u.asks_about === null ? `${name} (${percent(share)})` : t("mergeInto", { name }),
+    act: () => (u.asks_about === null ? to(name) : mergeInto(name)),
+  }));
+  return { actions, candidates };
+}
+
+/** @param {Action} action */
+const actionButton = ({ letter, label, act, isMain }) =>
+  button([kbd(letter), " ", label], act, { class: isMain ? "main wrap" : "wrap" });
+
+/** @param {QueueItem} u */
+const assignment = (u) => [
+  rich("queue.assigned", { intent: named(u.intent) }),
+  quiet(` · ${t("queue.probability", { share: percent(u.probability) })} · `),
+  term("agreement"),
+  quiet(` ${percent(u.agreement)}`),
+];
+
+/**
+ * @param {number} error
+ * @param {number} before
+ */
+function introduction(error, before) {
+  const values = { term: term("expectedError"), error: percent(error) };
+  const line =
+    error < before ? rich("queue.errorFell", { ...values, before: percent(before) }) : rich("queue.error", values);
+  return [t("queue.help"), " ", line];
+}
+
+/**
+ * @param {Child} head
+ * @param {boolean} hasSkipped
+ */
+function emptyQueue(head, hasSkipped) {
+  const startOver = () => {
+    skipped.clear();
+    show();
+  };
+  return {
+    title: t("queue.title"),
+    keys: { u: () => undo() },
+    content: [
+      head,
+      el("p", t(hasSkipped ? "queue.allSkipped" : "queue.empty")),
+      hasSkipped && button(t("queue.startOver"), startOver),
+    ],
   };
 }

@@ -1,40 +1,61 @@
 // The search over all utterances. It stays while its hits are handled one after the other.
 import { api } from "./api.js";
-import { decide } from "./decisions.js";
 import { askAndMake, askAndMove } from "./dialogs.js";
-import { byId, el, quiet } from "./dom.js";
-import { plural } from "./format.js";
+import { byId, el, quiet, quietLine } from "./dom.js";
 import { named, utteranceList } from "./parts.js";
 import { address, go, show } from "./router.js";
 import { intents } from "./store.js";
+import { t } from "./strings.js";
 
+const MILLISECONDS_BEFORE_SEARCHING = 200; // after a key
+const MAX_NAMES_SHOWN = 10;
 const input = byId("search");
-let selection = new Set(), selectionOf = "", timer = null;
+/** @type {Set<string>} */
+let selection = new Set();
+let selectionOf = "";
+/** @type {number | undefined} */
+let timer;
 
 input.addEventListener("input", () => {
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    const words = input.value.trim();
-    const target = words ? address("search", words) : "#intents";
-    if (location.hash.startsWith("#search/") && words) { history.replaceState(null, "", target); show(); } else if (words || location.hash.startsWith("#search/")) go(target);
-  }, 200);
+  timer = setTimeout(search, MILLISECONDS_BEFORE_SEARCHING);
 });
-byId("search-form").addEventListener("submit", (event) => event.preventDefault());
+byId("search-form").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
 
+function search() {
+  const words = input.value.trim();
+  const isShown = location.hash.startsWith("#search/");
+  if (isShown && words) {
+    history.replaceState(null, "", address("search", words));
+    show();
+  } else if (words) go(address("search", words));
+  else if (isShown) go("#intents");
+}
+
+/** @param {string} words */
 export async function searchView(words) {
   if (document.activeElement !== input) input.value = words;
-  if (selectionOf !== words) { selection = new Set(); selectionOf = words; }
-  const answer = await api("/v1/review/search?q=" + encodeURIComponent(words));
+  if (selectionOf !== words) selection = new Set();
+  selectionOf = words;
+  /** @type {UtterancePage} */
+  const { utterances, total } = await api("/v1/review/search?q=" + encodeURIComponent(words));
   const parts = words.toLowerCase().split(/\s+/);
   const matching = intents().filter((i) => parts.every((w) => i.name.toLowerCase().includes(w)));
   const clear = { after: () => selection.clear() };
   return {
-    title: `“${words}”`,
+    title: t("quoted", { text: words }),
     onNews: () => !selection.size,
-    content: [el("h2", {}, `${plural(answer.total, "utterance")} with “${words}”`),
-      matching.length > 0 && el("p", {}, quiet("Intents of that name: "), matching.slice(0, 10).map((i) => [named(i.name), " "])),
-      answer.total > answer.utterances.length && el("p", { class: "quiet" }, `The first ${answer.utterances.length} are shown.`),
-      utteranceList(answer.utterances, { selection, onMove: (t) => askAndMove(t, clear), onMake: (t) => askAndMake(t, clear),
-        onNone: async (t) => { if (await decide([{ move: { texts: t, to: null } }], `${plural(t.length, "utterance")} of no intent now.`)) selection.clear(); } })],
+    content: [
+      el("h2", t("search.hits", { n: total, words })),
+      matching.length > 0 &&
+        el("p", [quiet(t("search.intents")), " ", matching.slice(0, MAX_NAMES_SHOWN).map((i) => [named(i.name), " "])]),
+      total > utterances.length && quietLine(t("search.first", { count: utterances.length })),
+      utteranceList(utterances, {
+        selection,
+        onMove: (texts) => askAndMove(texts, clear),
+        onMake: (texts) => askAndMake(texts, clear),
+        mayLeave: true,
+      }),
+    ],
   };
 }

@@ -1,47 +1,128 @@
 // What texts are classified as, and why: one text or several, one per line.
 import { api } from "./api.js";
 import { attempt } from "./decisions.js";
-import { button, el, fill, quiet } from "./dom.js";
-import { percent, plural } from "./format.js";
-import { meter, named } from "./parts.js";
-import { draft } from "./store.js";
+import { bullets, button, el, fill, heading, hiddenHeading, kbd, quiet, row, table } from "./dom.js";
+import { percent } from "./format.js";
+import { meter, named, warning } from "./parts.js";
+import { draft, limits } from "./store.js";
+import { t } from "./strings.js";
 
-const MAX_TEXTS = 256;
+const MAX_CHARACTERS = 100_000; // of all texts together
 
 export async function tryView() {
-  const input = draft("try", el("textarea", { id: "try-text", rows: 4, maxlength: 100_000, placeholder: "One sentence, or several: one per line" }));
+  const attributes = { id: "try-text", rows: 4, maxlength: MAX_CHARACTERS, placeholder: t("try.placeholder") };
+  const input = draft("try", el("textarea", attributes));
   const answer = el("div", { "aria-live": "polite" });
-  const classify = () => attempt(async () => {
-    const texts = input.value.split("\n").map((t) => t.trim()).filter(Boolean);
-    if (!texts.length) return;
-    if (texts.length === 1) { fill(answer, reasons(await api("/v1/review/explain", { text: texts[0] }))); return; }
-    if (texts.length > MAX_TEXTS) throw new Error(`At most ${MAX_TEXTS} sentences at a time.`);
-    const { predictions } = await api("/v1/predict", { texts });
-    fill(answer, table(texts, predictions));
+  const classify = () => attempt(async () => fill(answer, await classified(input.value)));
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    classify();
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
   });
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); classify(); } });
-  const form = el("form", { onsubmit: (event) => { event.preventDefault(); classify(); } },
-    el("label", { for: "try-text" }, "What users may type"), input,
-    el("div", { class: "row" }, el("button", { type: "submit", class: "main" }, "Classify"), quiet(el("kbd", {}, "Ctrl"), " ", el("kbd", {}, "Enter"))));
-  return { title: "Try it", onNews: () => false, onShown: () => input.focus(), content: [el("h2", {}, "Try it"), form, answer] };
+  const form = el("form", { onsubmit: submit }, [
+    el("label", { for: "try-text" }, t("try.label")),
+    input,
+    row(
+      el("button", { type: "submit", class: "main" }, t("try.classify")),
+      quiet(kbd(t("key.ctrl")), " ", kbd(t("key.enter"))),
+    ),
+  ]);
+  return {
+    title: t("try.title"),
+    onNews: () => false,
+    onShown: () => input.focus(),
+    content: [el("h2", t("try.title")), form, answer],
+  };
 }
 
-const reasons = (e) => [
-  el("p", { class: "big", id: "tried" }, named(e.intent), " ", quiet(percent(e.probability))),
-  e.outlier > 0.95 && el("p", { class: "bad" }, `It is unlike all intents (outlier score ${e.outlier.toFixed(2)}).`),
-  el("div", { class: "columns" },
-    el("div", { class: "card" }, el("h3", {}, "Nearest intents"), el("ul", { class: "plain" }, e.intents.map(([name, p]) => el("li", { class: "row between" }, el("span", {}, named(name)), meter(p, "probability"))))),
-    el("div", { class: "card" }, el("h3", {}, "Nearest utterances"), el("ul", { class: "plain" }, e.utterances.map((u) => el("li", {}, u.text, " ", named(u.intent), quiet(` similarity ${u.similarity}`)))))),
-];
+/** @param {string} lines */
+async function classified(lines) {
+  const texts = lines
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  if (!texts.length) return null;
+  if (texts.length === 1) return explained(texts[0]);
+  const most = limits().max_texts_to_classify;
+  if (texts.length > most) throw new Error(t("try.tooMany", { most }));
+  const { predictions } = await api("/v1/predict", { texts });
+  return predictionTable(texts, predictions);
+}
 
-function table(texts, predictions) {
-  const rows = predictions.flatMap((p, k) => {
-    const why = el("td", { colspan: 4 }), detail = el("tr", { hidden: true }, why);
-    const open = button("Why?", () => attempt(async () => {
+/** @param {string} text */
+const explained = async (text) => reasons(await api("/v1/review/explain", { text }));
+
+/** @param {Prediction} p */
+const isUnlikeAll = (p) => p.outlier > limits().max_typical_outlier;
+
+/** @param {Explanation} e */
+function reasons(e) {
+  const intents = e.intents.map(([name, share]) =>
+    el("li", { class: "row between" }, [el("span", named(name)), meter(share, t("probability"))]),
+  );
+  const utterances = e.utterances.map((u) => [
+    u.text,
+    " ",
+    named(u.intent),
+    quiet(` ${t("try.similarity", { value: String(u.similarity) })}`),
+  ]);
+  return [
+    el("p", { class: "big" }, [named(e.intent), " ", quiet(percent(e.probability))]),
+    isUnlikeAll(e) && el("p", { class: "bad" }, t("try.unlikeAllWithScore", { score: e.outlier.toFixed(2) })),
+    el("div", { class: "columns" }, [
+      el("div", { class: "card" }, [el("h3", t("try.nearestIntents")), el("ul", { class: "plain" }, intents)]),
+      el("div", { class: "card" }, [el("h3", t("try.nearestUtterances")), bullets(utterances, { class: "plain" })]),
+    ]),
+  ];
+}
+
+/**
+ * @param {string[]} texts
+ * @param {Prediction[]} predictions
+ */
+function predictionTable(texts, predictions) {
+  const headings = [
+    heading(t("try.sentence")),
+    heading(t("intent")),
+    heading(t("try.probability"), { class: "wide" }),
+    hiddenHeading(t("try.why")),
+  ];
+  return [
+    el("h3", t("try.sentences", { n: texts.length })),
+    table(
+      {},
+      headings,
+      predictions.map((p, k) => predictionRows(texts[k], p)),
+    ),
+  ];
+}
+
+/**
+ * @param {string} text
+ * @param {Prediction} p
+ */
+function predictionRows(text, p) {
+  const why = el("td", { colspan: 4 });
+  const detail = el("tr", { hidden: true }, why);
+  const explain = () =>
+    attempt(async () => {
       detail.hidden = !detail.hidden;
-      if (!detail.hidden) fill(why, reasons(await api("/v1/review/explain", { text: texts[k] })));
-    }), { "aria-label": `Why “${texts[k]}”?`, class: "small" });
-    return [el("tr", {}, el("td", {}, texts[k]), el("td", {}, named(p.intent)), el("td", { class: "wide" }, meter(p.probability, "probability"), p.outlier > 0.95 && el("span", { class: "badge warn" }, "unlike all")), el("td", { class: "action" }, open)), detail];
-  });
-  return [el("h3", {}, plural(texts.length, "sentence")), el("table", { id: "tried-all" }, el("thead", {}, el("tr", {}, el("th", {}, "Sentence"), el("th", {}, "Intent"), el("th", { class: "wide" }, "Probability"), el("th", {}, el("span", { class: "hidden" }, "Why")))), el("tbody", {}, rows))];
+      if (!detail.hidden) fill(why, await explained(text));
+    });
+  const line = el("tr", [
+    el("td", text),
+    el("td", named(p.intent)),
+    el("td", { class: "wide" }, [
+      meter(p.probability, t("probability")),
+      isUnlikeAll(p) && warning(t("try.unlikeAll")),
+    ]),
+    el(
+      "td",
+      { class: "action" },
+      button(t("try.why?"), explain, { "aria-label": t("try.whyText", { text }), class: "small" }),
+    ),
+  ]);
+  return [line, detail];
 }

@@ -1,0 +1,77 @@
+// The report's map and its search. The report holds this file and the shared ones as one script, without modules.
+import { count } from "./shared/format.js";
+import { intentColour } from "./shared/palette.js";
+import { scatter } from "./shared/scatter.js";
+
+/** @param {string} id */
+const byId = (id) => /** @type {any} */ (document.getElementById(id));
+/** @type {{ points: import("./shared/scatter.js").Point[], names: string[], numbers: number[], known: string[] }} */
+const { points, names, numbers, known } = JSON.parse(byId("data").textContent);
+const said = byId("said");
+const search = byId("search");
+const onlyNew = byId("only-new");
+const isKnown = new Set(known);
+const cards = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("article")]);
+/** @type {string | null} */
+let chosen = null; // the name of an intent
+
+/** @param {number} i */
+const colour = (i) => intentColour(numbers[i], isKnown.has(names[i]));
+/** @param {import("./shared/scatter.js").Point} p */
+const sentence = (p) => `${names[p[2]]}: ${p[3]}`;
+/** @param {number} n */
+const utterances = (n) => `${count(n)} ${n === 1 ? "utterance" : "utterances"}`;
+const words = () => search.value.trim().toLowerCase();
+
+const map = scatter(byId("map"), {
+  colourOf: (p) => colour(p[2]),
+  nameOf: (i) => names[i],
+  isQuiet: (i) => isKnown.has(names[i]),
+  onHover: (p) => {
+    byId("hover").textContent = p ? sentence(p) : "";
+  },
+  onSelect: (some) => {
+    said.textContent = some.length === 1 ? sentence(some[0]) : some.length ? utterances(some.length) : "";
+  },
+});
+
+/** @param {import("./shared/scatter.js").Point} p */
+function matches(p) {
+  const name = names[p[2]];
+  if (onlyNew.checked && isKnown.has(name)) return false;
+  if (chosen !== null) return name === chosen;
+  return [p[3], name].some((text) => text.toLowerCase().includes(words()));
+}
+
+/** @param {HTMLElement} card */
+function isHidden({ dataset: { name, status, text } }) {
+  if (onlyNew.checked && status === "known") return true;
+  const has = (/** @type {string} */ some) => some.toLowerCase().includes(words());
+  return !has(text ?? "") && !points.some((p) => names[p[2]] === name && has(p[3]));
+}
+
+function filter() {
+  for (const card of cards) card.classList.toggle("hidden", isHidden(card));
+  said.textContent = words() ? `${utterances(points.filter(matches).length)} on the map` : "";
+  map.lightUp(words() || chosen !== null || onlyNew.checked ? matches : null);
+}
+
+for (const card of cards) {
+  const name = card.dataset.name ?? "";
+  const dot = /** @type {HTMLElement} */ (card.querySelector(".dot"));
+  dot.style.background = colour(names.indexOf(name));
+  card.querySelector("button")?.addEventListener("click", () => {
+    chosen = chosen === name ? null : name;
+    filter();
+    byId("map").scrollIntoView({ block: "nearest" });
+  });
+}
+search.addEventListener("input", () => {
+  chosen = null;
+  filter();
+});
+onlyNew.addEventListener("change", filter);
+byId("zoom-in").addEventListener("click", () => map.zoom(1.5));
+byId("zoom-out").addEventListener("click", () => map.zoom(1 / 1.5));
+byId("reset").addEventListener("click", () => map.reset());
+map.setPoints(points);

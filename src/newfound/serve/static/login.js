@@ -1,0 +1,4 @@
+// The page to log in with a token.
+import { fillTexts } from "./strings.js";
+
+fillTexts();

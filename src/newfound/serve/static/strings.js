@@ -1,0 +1,65 @@
+// The page's texts in the language of `?lang=` or of the browser. Another language is one more object like `english`.
+import { count } from "./format.js";
+import { english } from "./strings-en.js";
+
+/** @typedef {typeof english} English */
+/** @typedef {keyof English} Key */
+
+/** @type {Record<string, Record<Key, Wording>>} */
+const LANGUAGES = { en: english };
+
+const wanted = [new URLSearchParams(location.search).get("lang"), ...navigator.languages];
+const language =
+  wanted.map((code) => code?.slice(0, 2).toLowerCase()).find((code) => code && code in LANGUAGES) ?? "en";
+document.documentElement.lang = language;
+const forms = new Intl.PluralRules(language);
+
+/**
+ * @param {Key} key
+ * @param {Record<string, unknown>} values
+ */
+function template(key, values) {
+  const text = LANGUAGES[language][key];
+  if (typeof text === "string") return text;
+  return forms.select(Number(values.n)) === "one" ? text.one : text.other;
+}
+
+/** @param {unknown} value */
+const written = (value) => (typeof value === "number" ? count(value) : value);
+
+/**
+ * A text with its parameters.
+ * @template {Key} K
+ * @param {K} key
+ * @param {Arguments<English[K], string | number>} values
+ * @returns {string}
+ */
+export function t(key, ...values) {
+  const named = /** @type {Record<string, unknown>} */ (values[0] ?? {});
+  return template(key, named).replace(/\{(\w+)\}/g, (_, name) => String(written(named[name])));
+}
+
+/**
+ * The same where parameters may be parts of the document: returns children.
+ * @template {Key} K
+ * @param {K} key
+ * @param {Arguments<English[K], Child>} values
+ * @returns {Child[]}
+ */
+export function rich(key, ...values) {
+  const named = /** @type {Record<string, Child>} */ (values[0] ?? {});
+  const pieces = template(key, named).split(/\{(\w+)\}/); // every second one is the name of a parameter
+  return pieces.map((piece, k) => (k % 2 ? /** @type {Child} */ (written(named[piece])) : piece));
+}
+
+/** Fill in the texts of the document as the server sent it: `data-text` is the element's, `data-title` its title. */
+export function fillTexts() {
+  const attributes = { title: "title", label: "aria-label", placeholder: "placeholder" };
+  for (const node of document.querySelectorAll("[data-text], [data-title], [data-label], [data-placeholder]")) {
+    const keys = /** @type {Record<string, Key>} */ (/** @type {HTMLElement} */ (node).dataset);
+    if (keys.text) node.textContent = template(keys.text, {});
+    for (const [key, attribute] of Object.entries(attributes)) {
+      if (keys[key]) node.setAttribute(attribute, template(keys[key], {}));
+    }
+  }
+}

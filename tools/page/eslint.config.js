@@ -1,0 +1,18 @@
+import js from "@eslint/js";
+
+export default [
+  js.configs.recommended,
+  {
+    languageOptions: { ecmaVersion: 2024, sourceType: "module" },
+    linterOptions: { reportUnusedDisableDirectives: true },
+    rules: {
+      eqeqeq: "error",
+      "max-len": ["error", { code: 120 }],
+      "max-lines": ["error", 400],
+      "max-params": ["error", 8],
+      "no-undef": "off", // tsc knows the names of the browser
+      "no-var": "error",
+      "prefer-const": "error",
+    },
+  },
+];

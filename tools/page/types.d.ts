@@ -1,0 +1,206 @@
+// The types that the page's scripts share: answers of the HTTP API, views, and texts with named parameters.
+
+type Child = Node | string | number | false | null | undefined | Child[];
+type Status = "known" | "new" | "accepted";
+type Shares = [string, number][]; // names of intents with a probability
+
+interface Seen {
+  version: number;
+  model: string;
+}
+
+interface Limits {
+  low_certainty: number;
+  min_separation: number;
+  max_typical_outlier: number;
+  max_name_length: number;
+  max_comment_length: number;
+  max_texts_to_classify: number;
+  max_utterances_to_read: number;
+  max_utterances_to_move: number;
+  max_queue: number;
+  language_pattern: string;
+}
+
+interface Intent {
+  name: string;
+  status: Status;
+  size: number;
+  certainty: number;
+  keywords: string[];
+  number: number;
+  comments: number;
+}
+
+interface State extends Seen {
+  name: string;
+  intents: Intent[];
+  progress: { accepted: number; new: number; checked: number; expected_error: number; without_intent: number };
+  limits: Limits;
+}
+
+interface News extends Seen {
+  name: string;
+  events: { at: string; author: string; words: string }[];
+  can_go_back: boolean;
+}
+
+interface Details {
+  name: string;
+  examples: string[];
+  merge: string | null;
+  overlap: number | null;
+  separation: number | null;
+}
+
+interface Utterance {
+  id: number;
+  text: string;
+  intent: string | null;
+  labelled: boolean;
+  probability: number;
+  count: number;
+  checked: boolean;
+}
+
+interface UtterancePage {
+  utterances: Utterance[];
+  total: number;
+}
+
+interface Part {
+  name: string;
+  size: number;
+  utterances: string[];
+}
+
+interface IntentPage extends UtterancePage {
+  status: Status;
+  size: number;
+  certainty: number;
+  keywords: string[];
+  exemplars: string[];
+  border: string[];
+  merges: { name: string; status: Status; overlap: number; evidence: [string, string][] }[];
+  split: { separation: number; parts: Part[] } | null;
+  comments: { author: string; at: string; text: string }[];
+  n_comments: number;
+}
+
+interface QueueItem extends Utterance {
+  candidates: Shares;
+  agreement: number;
+  stands_for: number;
+  asks_about: string | null;
+}
+
+interface Entry {
+  id: number;
+  at: string;
+  author: string;
+  kind: string;
+  words: string;
+  arguments: Record<string, string>;
+  undone_at: string;
+  undone_by: string | null;
+}
+
+interface Prediction {
+  intent: string | null;
+  probability: number;
+  outlier: number;
+}
+
+interface Explanation extends Prediction {
+  intents: Shares;
+  utterances: (Utterance & { similarity: number })[];
+}
+
+type MapPoint = [x: number, y: number, intent: number, utterance: number, probability: number, checked: number];
+
+interface LogMap {
+  names: string[];
+  status: Status[];
+  points: MapPoint[];
+  is_final: boolean;
+}
+
+interface ResizeChange {
+  kind: "merge" | "split";
+  before: Part[];
+  after: Part[];
+}
+
+interface Resizing {
+  version: number;
+  n_new: number;
+  fewest: number;
+  most: number;
+  estimate: { n_new: number; low: number; high: number; is_unsure: boolean } | null;
+  changes: ResizeChange[];
+}
+
+interface ExportCounts {
+  intents: number;
+  utterances: number;
+  labelled: number;
+  accepted: number;
+  guesses: number;
+  left_out: number;
+  new_intents: number;
+}
+
+type ExportChoice = "default" | "accepted" | "all";
+
+interface Exports extends Record<ExportChoice, ExportCounts> {
+  formats: { name: string; title: string; about: string; suffix: string }[];
+}
+
+interface Changes {
+  intents_before: number;
+  intents_after: number;
+  now_known: string[];
+  gone: string[];
+  expected_error_before: number;
+  expected_error_after: number;
+  utterances: number;
+  moved: number;
+  examples: { text: string; before: string | null; after: string | null }[];
+  reclustered: number;
+}
+
+interface Job {
+  status: "idle" | "running" | "done" | "failed" | "cancelled";
+  author: string;
+  step: string;
+  steps: string[];
+  step_titles: Record<string, string>;
+  done: number;
+  total: number;
+  message: string;
+  folder: string | null;
+  seconds: number;
+  changes: Changes | null;
+  warnings: string[];
+}
+
+interface View {
+  title?: string;
+  content?: Child;
+  keys?: Record<string, () => unknown>;
+  waitingKeys?: Set<string>; // keys that wait while a decision is under way
+  onlySeen?: Set<string>; // keys that are dropped if what they are about was not seen yet
+  onNews?: () => boolean | Promise<boolean>; // returns whether the view is drawn again
+  onShown?: () => void;
+  seen?: Seen;
+}
+
+// Texts: `{name}` is a parameter, and a text with forms is chosen by its parameter `n`. The parameters of a text that is
+// put together with `+` are not checked, since its type is only `string`.
+type Forms = { readonly one: string; readonly other: string };
+type Wording = string | Forms;
+type Placeholders<S> = S extends `${string}{${infer P}}${infer Rest}` ? P | Placeholders<Rest> : never;
+type Named<T, V> = T extends Forms
+  ? { n: number } & { [P in Exclude<Placeholders<T[keyof T]>, "n">]: V }
+  : { [P in Placeholders<T>]: V };
+type Arguments<T, V> = string extends T ? [Record<string, V>?] : keyof Named<T, V> extends never ? [] : [Named<T, V>];
