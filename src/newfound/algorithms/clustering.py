@@ -94,12 +94,12 @@ def _squared(x: Tensor, square: Tensor, points: Tensor) -> Tensor:
 
 def _assign(x: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
     """Nearest centre and squared distance to it, [R, n] each."""
-    found = [
+    parts = [
         ((c**2).sum(-1)[:, None] - 2 * x @ c.mT).min(dim=-1)
         for c in torch.split(centres, _restarts_at_once(x, centres))
     ]
-    labels = torch.cat([nearest.indices for nearest in found])
-    distance = torch.cat([nearest.values for nearest in found])
+    labels = torch.cat([part.indices for part in parts])
+    distance = torch.cat([part.values for part in parts])
     return labels, (distance + (x**2).sum(1)).clamp(min=0)
 
 
@@ -153,16 +153,16 @@ def spherical_lloyd(
     return labels, float(1 - similarity.mean())
 
 
-def align_clusters(found: Clustering, reference: Tensor) -> Clustering:
+def align_clusters(clustering: Clustering, reference: Tensor) -> Clustering:
     """The same clusters, numbered so that they keep their meaning: i is the one that matches reference centre i.
 
     Hungarian matching by squared distance between centres; clusters beyond the reference [r, d] come last.
     """
-    cost = torch.cdist(reference.float(), found.centres).square().cpu().numpy()
+    cost = torch.cdist(reference.float(), clustering.centres).square().cpu().numpy()
     _, matched = linear_sum_assignment(cost)
-    rest = sorted(set(range(len(found.centres))) - set(matched.tolist()))
-    order = torch.tensor([*matched.tolist(), *rest], device=found.centres.device)  # old number of each new one
-    return Clustering(order.argsort()[found.labels], found.centres[order], found.inertia)
+    rest = sorted(set(range(len(clustering.centres))) - set(matched.tolist()))
+    order = torch.tensor([*matched.tolist(), *rest], device=clustering.centres.device)  # old number of each new one
+    return Clustering(order.argsort()[clustering.labels], clustering.centres[order], clustering.inertia)
 
 
 def balance(x: Tensor, centres: Tensor, *, epsilon: float = 0.05, rounds: int = 30) -> Tensor:

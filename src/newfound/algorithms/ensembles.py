@@ -88,10 +88,10 @@ def label_around(x: Tensor, y: Tensor, n_known: int, k: int, *, seed: int) -> La
     """
     is_labelled = y >= 0
     centres = _further_centres(x[~is_labelled], class_means(x, y, n_known)[0], k - n_known, seed)
-    found, _ = spherical_lloyd(x, centres, fixed=y)
-    balanced = torch.where(is_labelled, y, balance(x, class_means(x, found, len(centres))[0], rounds=10))
+    clusters, _ = spherical_lloyd(x, centres, fixed=y)
+    balanced = torch.where(is_labelled, y, balance(x, class_means(x, clusters, len(centres))[0], rounds=10))
     refined, _ = spherical_lloyd(x, class_means(x, balanced, len(centres))[0], fixed=y)
-    return Labelling(found, balanced, refined)
+    return Labelling(clusters, balanced, refined)
 
 
 def _further_centres(x: Tensor, centres: Tensor, count: int, seed: int) -> Tensor:

@@ -117,13 +117,13 @@ def estimate_n_new(
 def _by_tree(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: int, seed: int) -> Estimate:
     names, y = np.unique(labels, return_inverse=True)
     x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
-    found = count_new(x, torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)])), seed=seed)
-    curve = {"clusters": found.clusters, "score": found.scores}
+    count = count_new(x, torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)])), seed=seed)
+    curve = {"clusters": count.clusters, "score": count.scores}
     fewest = {0: 2, 1: 1}.get(len(names), 0 if logs_hold == "mixed" else 1)
-    if found.n_new == 0 and fewest == 0:
+    if count.n_new == 0 and fewest == 0:
         return Estimate(0, 0, 0, "tree", logs_hold, curve, len(names))
-    middle = math.log(max(found.n_new, 0.5))
-    low, n_new, high = _interval(middle, math.hypot(found.spread, TREE_ERROR), fewest, most)
+    middle = math.log(max(count.n_new, 0.5))
+    low, n_new, high = _interval(middle, math.hypot(count.spread, TREE_ERROR), fewest, most)
     return Estimate(n_new, low, high, "tree", logs_hold, curve, len(names))
 
 
@@ -193,8 +193,8 @@ def _rehearse(known: Vectors, labels: Ids, rng: np.random.Generator) -> float:
     hidden = np.isin(labels, intents[:n_hidden])
     if hidden.sum() < 2:
         return math.log(2)
-    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], rng)
-    return math.log(found / n_hidden)
+    estimate = _one_draw(known[~hidden], labels[~hidden], known[hidden], rng)
+    return math.log(estimate / n_hidden)
 
 
 class WardTree:

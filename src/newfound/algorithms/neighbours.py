@@ -60,8 +60,8 @@ def _indexed(x: Tensor, k: int, among: Tensor) -> tuple[Tensor, Tensor]:
     index.add(reference)
     faiss.ParameterSpace().set_index_parameter(index, "nprobe", CELLS_SEARCHED)
     value, place = index.search(np.ascontiguousarray(x.float().numpy()), k + 1)
-    found, similarity = torch.from_numpy(place), torch.from_numpy(value)
-    rows = torch.where(found >= 0, among[found.clamp(min=0)], -1)
+    positions, similarity = torch.from_numpy(place), torch.from_numpy(value)
+    rows = torch.where(positions >= 0, among[positions.clamp(min=0)], -1)
     usable = (rows >= 0) & (rows != torch.arange(len(x))[:, None])
     order = usable.int().argsort(dim=1, descending=True, stable=True)[:, :k]  # usable ones first, best first
     similarity, rows = similarity.gather(1, order), rows.gather(1, order)

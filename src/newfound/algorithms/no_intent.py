@@ -1,6 +1,6 @@
 """Which rows of the logs belong to no intent, and which are too unlike a known intent to be recognised as it.
 
-Both are found by comparison with labelled rows, which show how a measure (the similarity to the nearest rows, or to the
+A comparison with labelled rows tells both: they show how a measure (the similarity to the nearest rows, or to the
 mean of the intent) is distributed where there is an intent. Rows of the logs that have an intent are distributed alike;
 what the logs hold in excess among the low values has none.
 
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from newfound.algorithms.neighbours import nearest
 
-COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent that are found
+COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent put aside rightly
 STANDARD_ERRORS = 2  # by which the logs must hold more: with one, chance put 70 % of a corpus aside once
 MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
 NEIGHBOURS = 5  # with more of them, utterances of intents that are about as small would look untypical

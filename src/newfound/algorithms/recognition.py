@@ -51,11 +51,11 @@ def recognise_known(
         passes: In the second pass, what was recognised in the first counts as labelled.
         seed: Of the draws.
     """
-    found = y.clone()
+    labels = y.clone()
     for number in range(passes):
-        ratio, intent = known_ratio(x, found, n_known, neighbours=neighbours, seed=seed + number)
-        found = torch.where((found < 0) & (ratio >= share), intent, found)
-    return found[y < 0]
+        ratio, intent = known_ratio(x, labels, n_known, neighbours=neighbours, seed=seed + number)
+        labels = torch.where((labels < 0) & (ratio >= share), intent, labels)
+    return labels[y < 0]
 
 
 def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -70,12 +70,12 @@ def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, see
     """
     labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
     generator = torch.Generator().manual_seed(seed)
-    found = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
+    counts = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
     for _ in range(DRAWS if len(logs) > len(labelled) else 1):
         drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
-        found += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
-    most, intent = found.max(1)  # [n]
-    near = found.sum(1)
+        counts += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
+    most, intent = counts.max(1)  # [n]
+    near = counts.sum(1)
     own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
     expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(min=1)
     ratio = torch.where(most > 0, near / expected[intent].clamp(min=1e-9), 0.0)

@@ -51,13 +51,13 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
     clusters = None if intents is None else KMeans(intents, n_init=10, random_state=seed)
     model = BERTopic(umap_model=reduction, hdbscan_model=clusters)
     topics = np.asarray(model.fit_transform(list(observed.texts), train, y=y if number else None)[0])
-    found = np.asarray(model.transform(list(task.test.texts), test)[0])
-    left_out = found == OUTLIER
+    test_topics = np.asarray(model.transform(list(task.test.texts), test)[0])
+    left_out = test_topics == OUTLIER
     if left_out.any():
         names = np.unique(topics[topics != OUTLIER])
         means = np.stack([_unit(train[topics == name].mean(0, keepdims=True))[0] for name in names])
-        found[left_out] = names[(test[left_out] @ means.T).argmax(1)]
-    predicted: Ids = np.unique(np.asarray(found, dtype=np.int64), return_inverse=True)[1]
+        test_topics[left_out] = names[(test[left_out] @ means.T).argmax(1)]
+    predicted: Ids = np.unique(np.asarray(test_topics, dtype=np.int64), return_inverse=True)[1]
     return predicted
 
 

@@ -29,7 +29,7 @@ from newfound.methods.context import FitContext, Recording
 from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, count_parameters, fitted_model
-from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
+from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import IntentNetwork
@@ -75,18 +75,18 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_new: Count | Literal["auto"] = "auto"
     encoder: str | Encoder = defaults.ENCODER
     tune: str = defaults.TUNE
-    trunk_views: CountOrNone | Literal["auto"] = "auto"
+    trunk_views: NonNegativeInt | Literal["auto"] = "auto"
     trunk_dropout: bool = False
     pooling: Pooling | None = None
     max_length: Count = MAX_LENGTH
     device: str = defaults.DEVICE
-    seed: CountOrNone = defaults.SEED
-    pretrain_epochs: CountOrNone = 100
+    seed: NonNegativeInt = defaults.SEED
+    pretrain_epochs: NonNegativeInt = 100
     pretrain_lr: Positive = 0.1
-    epochs: CountOrNone = 100
+    epochs: NonNegativeInt = 100
     lr: Positive = 0.1
     min_lr: NotNegative = 0.001
-    warmup_epochs: CountOrNone = 10
+    warmup_epochs: NonNegativeInt = 10
     momentum: NotNegative = 0.9
     weight_decay: NotNegative = 1.5e-4
     batch_size: Count = 512
@@ -307,11 +307,12 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._no_intent(),
             ]
         )
-        found = run.shared(
+        estimate = run.shared(
             key, lambda: estimate_for(corpus, encoder, logs_hold=logs, no_intent=self._no_intent(), seed=self.seed)
         )
-        self.estimate_ = found
-        run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
+        self.estimate_ = estimate
+        interval = f"between {estimate.low} and {estimate.high}"
+        run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")
         elif not corpus.intents:
@@ -319,7 +320,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "without known intents this number is a rough guess: look at the intents, and give it (n_new) if they "
                 "are too fine or too coarse"
             )
-        return max(int(run.of_main(torch.tensor(found.n_new))), MIN_INTENTS - len(corpus.intents))
+        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - len(corpus.intents))
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

@@ -38,7 +38,7 @@ from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
 from newfound.methods.no_intent import put_aside
-from newfound.methods.settings import Count, CountOrNone, OpenShare, Positive
+from newfound.methods.settings import Count, NonNegativeInt, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
 from newfound.training.schedule import AdamWSchedule, Schedule
@@ -102,11 +102,11 @@ class Consensus(Discoverer):
     finetune_epochs: Count = 2
     finetune_steps: Count = 100
     finetune_lr: Positive = 2e-5
-    rounds: CountOrNone | Literal["auto"] = "auto"
+    rounds: NonNegativeInt | Literal["auto"] = "auto"
     round_epochs: Count = 4
     temperature: Positive | None = None
-    epochs: CountOrNone = 50
-    questions: CountOrNone = 100
+    epochs: NonNegativeInt = 50
+    questions: NonNegativeInt = 100
 
     ASKS_QUESTIONS: ClassVar[bool] = True
     NEEDS_KNOWN: ClassVar[bool] = False
@@ -245,7 +245,7 @@ class Consensus(Discoverer):
         return self.logs == "mixed" and context.n_known > 0
 
     def _way(self, context: FitContext, x: Tensor) -> Way:
-        """Which way the labels of mixed logs are found; it is chosen once in a fit."""
+        """How the rows of mixed logs get their labels; chosen once in a fit."""
         if not self._may_hold_known(context) or not context.n_new:
             return "divided"
         if "way" not in context.choices:
@@ -299,11 +299,11 @@ class Consensus(Discoverer):
         if self._no_intent() == "none" or context.languages is not None:
             return y  # labels of one language do not show what other languages are like
         given = context.y.to(x.device)
-        found = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
-        context.estimates.update(known_precision=found.precision, known_accuracy=found.accuracy)
+        recognition = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
+        context.estimates.update(known_precision=recognition.precision, known_accuracy=recognition.accuracy)
         rows = ((given < 0) & (y >= 0) & (y < context.n_known)).nonzero().squeeze(1)
         y = y.clone()
-        y[rows[~found.accepts(x[rows], y[rows])]] = -1
+        y[rows[~recognition.accepts(x[rows], y[rows])]] = -1
         return y
 
     def _rounds(self, context: FitContext) -> int:

@@ -190,8 +190,8 @@ class FitContext:
         if self.recording.gold is None:
             return {}
         rows = self.unlabelled_rows.numpy()
-        gold, found = self.recording.gold[rows], ids.cpu().numpy()[rows]
-        return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, found))}
+        gold, pseudo_labels = self.recording.gold[rows], ids.cpu().numpy()[rows]
+        return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, pseudo_labels))}
 
     def snapshot(self, epoch: int, vectors: Callable[[], Tensor], prototypes: Tensor) -> None:
         if epoch in self.recording.snapshots:

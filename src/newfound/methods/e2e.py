@@ -20,7 +20,7 @@ from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
-from newfound.methods.settings import Count, CountOrNone, DropoutRate, NotNegative, Positive
+from newfound.methods.settings import Count, DropoutRate, NonNegativeInt, NotNegative, Positive
 from newfound.methods.starts import check_sizes, estimated_shares
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
@@ -72,7 +72,7 @@ class E2E(Discoverer):
     """
 
     heads: Count = 4
-    overcluster: CountOrNone = 1
+    overcluster: NonNegativeInt = 1
     temperature: Positive | None = None
     epsilon: Positive = 0.05
     sinkhorn_iterations: Count = 3
@@ -81,7 +81,7 @@ class E2E(Discoverer):
     dense: bool = False
     dropout: DropoutRate = 0.1
     sizes: Literal["equal", "estimated"] = "equal"
-    epochs: CountOrNone = 200
+    epochs: NonNegativeInt = 200
     lr: Positive = 0.4
     min_lr: NotNegative = 0.01
 

@@ -252,14 +252,14 @@ def _described(
         return near
 
     spoken = languages_of([u.text for u in utterances if u.labelled])
-    found = name_intents(
+    new_names = name_intents(
         texts[len(known) :],
         taken=known,
         others=texts[: len(known)],
         likeness=likeness,
         language=spoken[0] if spoken else UNKNOWN,
     )
-    names = [*known, *found]
+    names = [*known, *new_names]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [
         AssignedUtterance(

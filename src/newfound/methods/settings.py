@@ -58,7 +58,7 @@ class Between:
 
 
 Count = Annotated[int, AtLeast(1)]
-CountOrNone = Annotated[int, AtLeast(0)]
+NonNegativeInt = Annotated[int, AtLeast(0)]
 Positive = Annotated[float, Above(0)]
 NotNegative = Annotated[float, AtLeast(0)]
 DropoutRate = Annotated[float, Between(0, 1)]

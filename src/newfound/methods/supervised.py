@@ -29,9 +29,9 @@ def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: boo
     """
     rows = context.unlabelled_rows
     points = F.normalize(x[rows.to(x.device)].float(), dim=-1)
-    found = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
+    clustering = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
     ids = context.y.clone()
-    ids[rows] = context.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
+    ids[rows] = context.n_known + (balance(points, clustering.centres) if balanced else clustering.labels).cpu()
     return context.run.of_main(ids)
 
 

@@ -78,10 +78,10 @@ def parse_answer(answer: str, candidates: int) -> Answer | None:
         candidates: How many groups it could choose from.
     """
     short = answer.strip()
-    found = NUMBER_IN_JSON.search(short) or NUMBER_ALONE.match(short)
-    if found is None or len(short) > MAX_ANSWER_LENGTH:
+    match = NUMBER_IN_JSON.search(short) or NUMBER_ALONE.match(short)
+    if match is None or len(short) > MAX_ANSWER_LENGTH:
         return None
-    number = int(found.group(1)[:6])
+    number = int(match.group(1)[:6])
     if not 0 <= number <= candidates:
         return None
     return Answer(None if number == 0 else number - 1)
@@ -104,6 +104,6 @@ class ModelLabeller:
         before = self._llm.calls
         # More texts are not sent even where remembered answers cost nothing, so that a repeated run has no more labels.
         sent = texts[: max(0, min(self._calls_left, self._llm.calls_left)) * BATCH]
-        found = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
+        labels = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
         self._calls_left -= self._llm.calls - before
-        return [*found, *([None] * (len(texts) - len(sent)))]
+        return [*labels, *([None] * (len(texts) - len(sent)))]

@@ -125,8 +125,8 @@ class Run:
             return make()
         if key not in self.memory:
             self.memory[key] = make()
-        found: T = self.memory[key]
-        return found
+        value: T = self.memory[key]
+        return value
 
     def due(self) -> bool:
         """Whether enough time has passed for the next checkpoint."""
