@@ -79,7 +79,7 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
     means, variances = [], []
     for draw in range(DRAWS if rows < len(x) else 1):
         chosen = torch.from_numpy(np.random.default_rng([seed, draw]).permutation(len(x))[:rows])
-        cuts, scores, temperature = scored_cuts(x[chosen], y[chosen].numpy())
+        cuts, scores, temperature = score_cuts(x[chosen], y[chosen].numpy())
         counts = np.array([_new_clusters(cut, y[chosen].numpy()) for cut in cuts])
         weight = np.exp((scores / scores.max() - 1) / temperature)
         weight /= weight.sum()
@@ -92,7 +92,7 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
     return TreeCount(n_new if n_new > MAX_FOR_NONE else 0.0, spread, clusters, [round(float(s), 4) for s in scores])
 
 
-def scored_cuts(x: Tensor, y: Ids) -> tuple[list[Ids], Floats, float]:
+def score_cuts(x: Tensor, y: Ids) -> tuple[list[Ids], Floats, float]:
     """Return clusterings [n] of all rows, coarsest first, the score of each, and the temperature of their weights."""
     averaged = diffuse(x, neighbours=NEIGHBOURS)
     distance = (1 - averaged @ averaged.T).clamp(min=0).fill_diagonal_(0)  # [n, n]

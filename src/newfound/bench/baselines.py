@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from newfound.algorithms.metrics import Ids
-from newfound.bench.scoring import rounded, score_ids
+from newfound.bench.scoring import round_values, score_ids
 from newfound.bench.studies import frozen_vectors
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -116,7 +116,7 @@ def run_baseline(
     seconds = time.perf_counter() - started
     scores = score_ids(task, predicted)
     del scores["scores"], scores["clustering"]  # its topics do not say which intents are known
-    return {**scores, "n_intents": int(predicted.max()) + 1, "timings": rounded({"fit": seconds})}
+    return {**scores, "n_intents": int(predicted.max()) + 1, "timings": round_values({"fit": seconds})}
 
 
 def _unit(x: Vectors) -> Vectors:

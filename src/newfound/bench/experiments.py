@@ -111,7 +111,7 @@ class Experiment:
             if (benchmark, ratio) != ("GID-CD", 60) or split == 1  # the only split that was published
         ]
 
-    def narrowed(
+    def narrow(
         self,
         *,
         methods: Sequence[str] = (),

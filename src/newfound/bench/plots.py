@@ -49,7 +49,7 @@ def draw(
     written = []
     benchmarks = list(dict.fromkeys(cell.benchmark for cell in cells))
     for benchmark in benchmarks:
-        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and _complete(g, results)]
+        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and _is_complete(g, results)]
         if groups:
             path = folder / f"{experiment.name}-{benchmark}.png"
             with figure(path) as axes:
@@ -60,7 +60,7 @@ def draw(
     return written
 
 
-def _complete(group: Group, results: Results) -> bool:
+def _is_complete(group: Group, results: Results) -> bool:
     return all(cell in results for cell in group.cells)
 
 

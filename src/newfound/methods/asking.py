@@ -10,7 +10,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.methods.context import FitContext
 from newfound.questions.annotators import ask, measure_reliability
 from newfound.questions.checks import check_questions
@@ -104,7 +104,7 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
     outside = {}
     for intent in range(context.n_known):
         own = (y == intent).nonzero().squeeze(1)
-        own = own[ranked(typical[own])][:MAX_EXAMPLES]
+        own = own[rank_descending(typical[own])][:MAX_EXAMPLES]
         outside[intent] = OutsideIntent(means[intent], tuple(first + i for i in own.tolist()))
     return outside
 

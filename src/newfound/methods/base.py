@@ -28,7 +28,7 @@ from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.methods.context import FitContext, Recording
 from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
-from newfound.methods.fitted import MIN_INTENTS, count_parameters, fitted_model
+from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import Names, text_classifier_tags
@@ -179,7 +179,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.history_, self.snapshots_ = context.history, context.snapshots
         self.n_new_ = context.n_new
         self.parameters_ = count_parameters(context.encoder, network)
-        self.model_ = fitted_model(corpus, context, network, temperature)
+        self.model_ = build_model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         if self.estimate_ is not None:
@@ -205,7 +205,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             texts: The texts.
             labels: Their intents; None for a text that does not count.
         """
-        return self._fitted().score(texts, labels)
+        return self._fitted_model().score(texts, labels)
 
     def __sklearn_tags__(self) -> Any:
         return text_classifier_tags(super().__sklearn_tags__())
@@ -307,7 +307,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._no_intent(),
             ]
         )
-        estimate = run.shared(
+        estimate = run.get_or_make(
             key, lambda: estimate_for(corpus, encoder, logs_hold=logs, no_intent=self._no_intent(), seed=self.seed)
         )
         self.estimate_ = estimate
@@ -343,21 +343,21 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def intents(self) -> tuple[Intent, ...]:
-        return self._fitted().intents
+        return self._fitted_model().intents
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
-        return self._fitted().predict(texts)
+        return self._fitted_model().predict(texts)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return self._fitted().predict_proba(texts)
+        return self._fitted_model().predict_proba(texts)
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return self._fitted().transform(texts)
+        return self._fitted_model().transform(texts)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        self._fitted().save(folder, overwrite=overwrite)
+        self._fitted_model().save(folder, overwrite=overwrite)
 
-    def _fitted(self) -> IntentModel:
+    def _fitted_model(self) -> IntentModel:
         if not hasattr(self, "model_"):
             raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_

@@ -179,7 +179,7 @@ class Consensus(Discoverer):
         self, context: FitContext, x: Tensor, y: Tensor, rows: Tensor, number: int, *, joint: bool, last: bool
     ) -> tuple[Tensor, Tensor]:
         """Labels [m] of the given rows [m], and the share of the clusterings that agree on each."""
-        chosen = self._drawn(context, rows, number)
+        chosen = self._draw_rows(context, rows, number)
         points, given = x[chosen.to(x.device)], y[chosen.to(x.device)]
         seeds = partial(derive, context.seed, "vote", number)
         if joint:
@@ -212,7 +212,7 @@ class Consensus(Discoverer):
         clusters = consensus_clustering(ensemble, k, seed=derive(context.seed, "agree", number))
         return name_by_labels(clusters, given, context.n_known) if joint else context.n_known + clusters
 
-    def _drawn(self, context: FitContext, rows: Tensor, number: int) -> Tensor:
+    def _draw_rows(self, context: FitContext, rows: Tensor, number: int) -> Tensor:
         """All rows, or of very many a random part; labelled ones first."""
         if len(rows) <= MAX_CLUSTERED_ROWS:
             return rows

@@ -76,7 +76,7 @@ class CorpusEncoder:
         texts = Corpus.of(part.texts).fingerprint()
         same_encoder = [self.run.identity["encoder"], self.encoder.max_length]
         key = repr([texts, *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
-        features, batches, lengths = self.run.shared(key, lambda: self._features(part, views))
+        features, batches, lengths = self.run.get_or_make(key, lambda: self._features(part, views))
         y = torch.tensor([-1 if label is None else self.ids.get(label, -1) for label in part.labels])
         return EncodedCorpus(features, batches, lengths, y, part.texts)
 

@@ -32,7 +32,7 @@ SAME_SIMILARITY = 2e-6  # rows at a limit, of which there may be many that are a
 SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
 
 
-def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
+def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
     """Return the model of a trained network; its surplus columns are dropped.
 
     Args:
@@ -67,7 +67,7 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
     }
     utterances = _utterances(corpus, context.y, probabilities)
     embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
-    described = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
+    described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
     intents = [
         replace(intent, min_similarity=least, takes_wordless=wordless)
         for intent, least, wordless in zip(described, limits.min_similarity, limits.takes_wordless, strict=True)
@@ -229,7 +229,7 @@ def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Uttera
     ]
 
 
-def _described(
+def _describe_intents(
     known: Sequence[str],
     utterances: Sequence[Utterance],
     x: Tensor,

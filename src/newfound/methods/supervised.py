@@ -118,7 +118,7 @@ def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization
         )
         return {name: t.clone() for name, t in network.classifier_branch().items()}
 
-    trained = context.run.shared(_pretraining_key(context, network, schedule, temperature), train)
+    trained = context.run.get_or_make(_pretraining_key(context, network, schedule, temperature), train)
     for name, tensor in network.classifier_branch().items():
         tensor.copy_(trained[name])
 

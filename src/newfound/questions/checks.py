@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.questions.annotators import CheckQuestion, PosedQuestion
 from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES
 
@@ -39,7 +39,7 @@ def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, s
     checks = []
     for intent in rng.permutation(usable)[:count].tolist():
         row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
-        others = [i for i in ranked(means @ x[row]).tolist() if i in usable and i != intent]
+        others = [i for i in rank_descending(means @ x[row]).tolist() if i in usable and i != intent]
         shown = others[:MAX_CANDIDATES]
         if rng.random() >= NONE_FITS:
             shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()

@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from newfound.errors import MissingExtra, ProcessLost, SettingsError
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 
 TIMEOUT_VARIABLE = "NEWFOUND_PROCESS_TIMEOUT"
 SECONDS_TO_WAIT = 1_800.0  # the others wait while the main process writes the model or asks a language model for names
@@ -145,7 +145,7 @@ def join(device: torch.device) -> Processes:
     Args:
         device: What this process computes on.
     """
-    launch = launched()
+    launch = current_launch()
     if launch.count == 1:
         return ALONE
     try:
