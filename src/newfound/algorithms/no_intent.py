@@ -26,7 +26,7 @@ NEIGHBOURS = 5  # with more of them, utterances of intents that are about as sma
 MAX_ROWS_COMPARED = 10_000
 MIN_LABELLED = 50  # rows to compare with; with fewer, chance decides how many rows are put aside
 DEVIATIONS_WITHOUT_LABELS = 2.5  # below the median, where too few rows are labelled: only what is far from everything
-NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+DEVIATION_OVER_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -68,7 +68,7 @@ def rows_of_no_intent(values: Floats, is_labelled: Bools, share: float | None = 
 def outlier_limit(values: Floats) -> float:
     """Return a limit far below most values: some median absolute deviations below the median."""
     median = float(np.median(values))
-    return median - DEVIATIONS_WITHOUT_LABELS * NORMAL * float(np.median(np.abs(values - median)))
+    return median - DEVIATIONS_WITHOUT_LABELS * DEVIATION_OVER_MAD * float(np.median(np.abs(values - median)))
 
 
 def excess_limit(logs: Floats, labelled: Floats) -> float:

@@ -26,7 +26,7 @@ DRAWS = 4  # of logs that are larger than the labelled data, so that both have a
 MIN_RATIO_OF_A_ROW = 0.8  # from which on a single utterance belongs to a known intent
 MIN_RATIO_OF_A_CLUSTER = 0.45  # from which on a cluster lies inside a known intent: its rows are less typical than 0.8
 MIN_RATIO_OF_A_SMALL_CLUSTER = 0.3  # the same for clusters that are small beside the known intents
-SMALL = 0.25  # of the mean size of a known intent, labelled and recognised rows together
+MAX_SIZE_OF_A_SMALL_CLUSTER = 0.25  # of the mean size of a known intent, labelled and recognised rows together
 MAX_ABSORBING_PASSES = 5
 
 
@@ -105,7 +105,7 @@ def absorb_into_known(x: Tensor, y: Tensor, n_known: int, k: int, *, neighbours:
         ratio, intent = known_ratio(x, y, n_known, neighbours=neighbours, seed=seed + number)
         size = torch.bincount(clusters, minlength=k).clamp(min=1)
         mean = torch.zeros(len(size), device=x.device).index_add_(0, clusters, ratio[left]) / size
-        is_small = size < SMALL * (y >= 0).sum() / n_known
+        is_small = size < MAX_SIZE_OF_A_SMALL_CLUSTER * (y >= 0).sum() / n_known
         limit = torch.where(is_small, MIN_RATIO_OF_A_SMALL_CLUSTER, MIN_RATIO_OF_A_CLUSTER)
         inside = (mean >= limit)[clusters]
         if not bool(inside.any()):

@@ -22,7 +22,7 @@ Vectors = npt.NDArray[np.float32]
 Clusterer = Callable[[DiscoveryTask, Vectors, Vectors, int | None, int], Ids]
 """Task, unit vectors of its training and test texts, number of intents in all (None: its own), seed -> test ids."""
 
-OUTLIER = -1  # BERTopic's number for texts of no topic
+OUTLIER_TOPIC = -1  # BERTopic's number for texts of no topic
 
 
 def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | None, seed: int) -> Ids:
@@ -45,16 +45,16 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
 
     observed = task.observed_train
     number = {intent: i for i, intent in enumerate(observed.intents)}
-    y = [OUTLIER if label is None else number[label] for label in observed.labels]
+    y = [OUTLIER_TOPIC if label is None else number[label] for label in observed.labels]
     # BERTopic's own reduction, with a seed.
     reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
     clusters = None if intents is None else KMeans(intents, n_init=10, random_state=seed)
     model = BERTopic(umap_model=reduction, hdbscan_model=clusters)
     topics = np.asarray(model.fit_transform(list(observed.texts), train, y=y if number else None)[0])
     test_topics = np.asarray(model.transform(list(task.test.texts), test)[0])
-    left_out = test_topics == OUTLIER
+    left_out = test_topics == OUTLIER_TOPIC
     if left_out.any():
-        names = np.unique(topics[topics != OUTLIER])
+        names = np.unique(topics[topics != OUTLIER_TOPIC])
         means = np.stack([_unit(train[topics == name].mean(0, keepdims=True))[0] for name in names])
         test_topics[left_out] = names[(test[left_out] @ means.T).argmax(1)]
     predicted: Ids = np.unique(np.asarray(test_topics, dtype=np.int64), return_inverse=True)[1]

@@ -14,7 +14,7 @@ from typing import Literal
 
 from newfound.bench.baselines import BASELINES
 from newfound.bench.cells import WHOLE_DATASETS, Cell
-from newfound.bench.variants import GAMMAS, IMBALANCES, MIXED, NOISE, VARIANTS
+from newfound.bench.variants import GAMMAS, IMBALANCES, KNOWN_PERCENTAGES, NOISE_PERCENTAGES, VARIANTS
 from newfound.errors import SettingsError
 from newfound.methods.registry import METHODS, method_named
 
@@ -265,7 +265,7 @@ EXPERIMENTS = {
         Experiment(
             "noise",
             "Utterances of no intent in the logs",
-            _rows(ONE_METHOD_OF_EACH_KIND, _levels("noise", NOISE)),
+            _rows(ONE_METHOD_OF_EACH_KIND, _levels("noise", NOISE_PERCENTAGES)),
             ("GID-MD",),
             columns=(*SCORES, Column("AUROC", ("out_of_scope", "auroc"))),
             figure="levels",
@@ -274,7 +274,7 @@ EXPERIMENTS = {
         Experiment(
             "mixed",
             "Utterances of known intents in the logs",
-            _rows(ONE_METHOD_OF_EACH_KIND, _levels("mixed", MIXED)),
+            _rows(ONE_METHOD_OF_EACH_KIND, _levels("mixed", KNOWN_PERCENTAGES)),
             columns=(*SCORES, Column("known F1", ("logs", "known_f1"))),
             figure="levels",
             axis="known utterances in the logs, %",

@@ -49,9 +49,9 @@ MAX_ROWS_FOR_ALL_EPOCHS = 20_000  # in the training of the classifier; beyond it
 MIN_EPOCHS = 5
 MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
 MIN_AGREEMENT_TO_TEACH = 0.5  # share of the clusterings that must agree on a row for it to teach the next round
-MIXED_ROUNDS = 3
+ROUNDS_IN_MIXED_LOGS = 3
 MIN_SHARE_ASIDE = 0.05  # of the logs: from here on, clusters of known intents hold rows of no intent, too
-MAX_TO_COMPARE = 8  # clusterings, pair by pair, for how consistent they are
+MAX_COMPARED = 8  # clusterings, pair by pair, for how consistent they are
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -200,7 +200,7 @@ class Consensus(Discoverer):
         if last:
             offer_known = self._may_hold_known(context)
             labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-            context.estimates["consistency"] = consistency(ensemble[:MAX_TO_COMPARE]) if len(ensemble) > 1 else 1.0
+            context.estimates["consistency"] = consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0
         if len(chosen) == len(rows):
             return labels, share_agreeing(ensemble, labels)
         place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
@@ -310,7 +310,7 @@ class Consensus(Discoverer):
         if not context.tune.layers:
             return 0  # frozen vectors cluster alike every time
         if self.rounds == "auto":
-            return MIXED_ROUNDS if self._may_hold_known(context) else 0
+            return ROUNDS_IN_MIXED_LOGS if self._may_hold_known(context) else 0
         return self.rounds
 
     def _fine_tune(self, context: FitContext, network: IntentNetwork, y: Tensor, stage: str, epochs: int) -> None:

@@ -25,11 +25,11 @@ from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temper
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.text import is_wordless
 
-QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
+MAX_QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 MIN_INTENTS = 2  # of a classifier
 MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
-SAME_SIMILARITY = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
-SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
+SIMILARITY_TOLERANCE = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
+MIN_COSINE_OF_ONE_INTENT = 0.99  # of two columns that stand for one intent
 
 
 def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
@@ -128,7 +128,7 @@ class _Limits:
         least = [-1.0] * columns
         if 0 < wanted < int(among.sum()):
             limit = float(margin[among].sort().values[wanted - 1 : wanted + 1].mean())
-            least = [round(max(-1.0, limit + float(u) - SAME_SIMILARITY), 6) for u in usual]
+            least = [round(max(-1.0, limit + float(u) - SIMILARITY_TOLERANCE), 6) for u in usual]
         outside = logs & (refused | (value < torch.tensor(least)[best]))
         return cls(least, takes_wordless.tolist(), outside)
 
@@ -196,7 +196,7 @@ def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tu
     columns = len(classifier.weight)
     size = torch.bincount(classifier(x).argmax(1), minlength=columns).tolist()
     unit = torch.nn.functional.normalize(classifier.weight, dim=-1)
-    alike = (unit @ unit.T > SAME_DIRECTION).tolist()
+    alike = (unit @ unit.T > MIN_COSINE_OF_ONE_INTENT).tolist()
     new = range(n_known, columns)
     empty = [c for c in new if not size[c]]
     double = [c for c in new if size[c] and any(alike[c][d] and (size[d], -d) > (size[c], -c) for d in new)]
@@ -208,7 +208,7 @@ def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[flo
     """Quantiles of how close labelled utterances lie to the nearest intent; all utterances, where few are labelled."""
     rows = context.known_rows if len(context.known_rows) >= MIN_TYPICAL_ROWS else torch.arange(len(x))
     closest = network.classifier(x[rows.to(x.device)].float()).amax(1).double().cpu()
-    return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
+    return [round(float(q), 6) for q in torch.quantile(closest[:MAX_QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 
 def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:

@@ -10,7 +10,7 @@ from typing import Protocol
 from newfound.questions.selection import QuestionSelector
 from newfound.questions.state import AnswerState, Question
 
-MIN_PROBABILITY = 0.9  # of an answer that is taken
+MIN_ANSWER_PROBABILITY = 0.9  # of an answer that is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ def ask(
             answered += 1
             choices.append(None if answer.choice is None else order[answer.choice])
             likely = question.probabilities(choices, reliability)
-            if max(likely.values()) >= MIN_PROBABILITY:
+            if max(likely.values()) >= MIN_ANSWER_PROBABILITY:
                 break
-        if max(likely.values(), default=0.0) >= MIN_PROBABILITY:
+        if max(likely.values(), default=0.0) >= MIN_ANSWER_PROBABILITY:
             state.answer(question, max(likely, key=lambda choice: likely[choice]))
         else:
             state.skip(question)

@@ -15,7 +15,7 @@ from newfound.algorithms.ranking import rank_descending
 from newfound.questions.annotators import CheckQuestion, PosedQuestion
 from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES
 
-NONE_FITS = 1 / 6  # of the questions: the right intent is not among the candidates
+SHARE_WITHOUT_RIGHT_CANDIDATE = 1 / 6  # of the questions
 
 
 def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[CheckQuestion]:
@@ -41,7 +41,7 @@ def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, s
         row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
         others = [i for i in rank_descending(means @ x[row]).tolist() if i in usable and i != intent]
         shown = others[:MAX_CANDIDATES]
-        if rng.random() >= NONE_FITS:
+        if rng.random() >= SHARE_WITHOUT_RIGHT_CANDIDATE:
             shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
         examples = tuple(_examples(texts, y, i, row, rng) for i in shown)
         fits = shown.index(intent) if intent in shown else None

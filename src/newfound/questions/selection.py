@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
-from newfound.questions.evidence import PAIR_IS_ONE, co_association, probability
+from newfound.questions.evidence import LOG_ODDS_SAME, co_association, probability
 from newfound.questions.state import AnswerState, Question
 
 MAX_CANDIDATES = 5
@@ -56,7 +56,7 @@ class QuestionSelector:
         together.fill_diagonal_(-1.0)
         most = MAX_CONFUSED if len(intents) <= state.n_intents else MAX_CANDIDATES
         near = together.topk(min(most, len(intents) - 1)).indices
-        chance = torch.zeros_like(together).scatter_(1, near, probability(PAIR_IS_ONE, together.gather(1, near)))
+        chance = torch.zeros_like(together).scatter_(1, near, probability(LOG_ODDS_SAME, together.gather(1, near)))
         gain = chance * torch.minimum(size[:, None], size[None])
         place = {intent: i for i, intent in enumerate(intents)}
         for a, b in (tuple(pair) for pair in state.apart | state.skipped):

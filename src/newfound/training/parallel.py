@@ -23,7 +23,7 @@ from newfound.errors import MissingExtra, ProcessLost, SettingsError
 from newfound.training.launch import current_launch
 
 TIMEOUT_VARIABLE = "NEWFOUND_PROCESS_TIMEOUT"
-SECONDS_TO_WAIT = 1_800.0  # the others wait while the main process writes the model or asks a language model for names
+DEFAULT_TIMEOUT_SECONDS = 1_800.0  # others wait while the main process writes the model or asks for names
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def leave() -> None:
 def _seconds_to_wait() -> float:
     text = os.environ.get(TIMEOUT_VARIABLE, "")
     try:
-        seconds = float(text) if text else SECONDS_TO_WAIT
+        seconds = float(text) if text else DEFAULT_TIMEOUT_SECONDS
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
