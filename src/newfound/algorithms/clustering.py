@@ -34,10 +34,10 @@ def lloyd(
     """Lloyd's algorithm: assign rows to centres and move the centres to their rows, until no label changes.
 
     Args:
-        centres: Where it starts.
+        centres: The centres to start from.
         assign: Returns the label of each row for some centres, and how far or near its centre is.
         move: Returns new centres for labels, what `assign` returned beside them, and the centres so far.
-        rounds: At most, one or more.
+        rounds: Maximum number of rounds; at least one.
 
     Returns:
         The labels, what `assign` returned beside them, and the last centres.
@@ -136,9 +136,9 @@ def spherical_lloyd(
 
     Args:
         x: Vectors of unit length, [n, d].
-        centres: Where it starts, [k, d], of unit length; an empty cluster keeps its centre.
+        centres: The centres to start from, [k, d], of unit length; an empty cluster keeps its centre.
         fixed: Labels [n] that rows keep; -1 for rows that are free. None if all are free.
-        rounds: At most.
+        rounds: Maximum number of rounds.
     """
 
     def assign(centres: Tensor) -> tuple[Tensor, Tensor]:

@@ -201,8 +201,8 @@ def share_agreeing(labellings: Sequence[Tensor], labels: Tensor) -> Tensor:
     A cluster of a clustering stands for the consensus cluster that most of its rows belong to.
 
     Args:
-        labellings: Clusters [n] each.
-        labels: The consensus [n].
+        labellings: The clusterings, [n] each.
+        labels: The consensus cluster of each row, [n].
     """
     shares = torch.zeros(len(labels), device=labels.device)
     k = int(labels.max()) + 1 if len(labels) else 0

@@ -89,7 +89,7 @@ def estimate_n_new(
         strategy: "auto" is "tree" with few labels, and otherwise "mean" in mixed logs and "resolution" in logs of new
             intents only; without two known intents all of them are "tree".
         logs_hold: "novel": every utterance belongs to a new intent; "mixed": some belong to known ones.
-        seed: Of the draws.
+        seed: Chooses the rows of each draw.
     """
     n_known = len(np.unique(labels))
     if n_known == 0:

@@ -20,8 +20,8 @@ def with_words(x: Tensor, texts: Sequence[str], *, seed: int) -> Tensor:
 
     Args:
         x: Unit vectors, [n, d].
-        texts: The texts that they belong to.
-        seed: Of the decomposition.
+        texts: The text of each vector, [n].
+        seed: Same seed, same decomposition.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer

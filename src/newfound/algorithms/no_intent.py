@@ -125,7 +125,7 @@ def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, 
         y: Labels of all rows as they are given.
         recognised: Known intents of all rows, labelled and recognised ones; others are negative or n_known and above.
         n_known: How many known intents there are.
-        precision: The wanted share.
+        precision: The wanted share of the recognised rows that are of a known intent, from 0 to 1.
     """
     labelled = (y >= 0).nonzero().squeeze(1)
     points, own = x[labelled], y[labelled]
@@ -155,7 +155,7 @@ def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[flo
     Args:
         logs: A measure of rows that were recognised, [m].
         labelled: The same of labelled rows, [l].
-        precision: The wanted share.
+        precision: The wanted share of the recognised rows that are of a known intent, from 0 to 1.
     """
     limits, of_logs, of_labelled = _shares_below(logs, labelled)
     usable = (of_labelled < MAX_SHARE_LOST) & (of_logs < 1)

@@ -46,10 +46,10 @@ def recognise_known(
         x: Vectors of all rows.
         y: Labels of all rows.
         n_known: How many known intents there are.
-        neighbours: How many are looked at.
+        neighbours: How many nearest rows of each row are compared.
         share: Of the expected labelled neighbours that a row must have.
         passes: In the second pass, what was recognised in the first counts as labelled.
-        seed: Of the draws.
+        seed: Chooses the rows of each draw.
     """
     labels = y.clone()
     for number in range(passes):
@@ -65,8 +65,8 @@ def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, see
         x: Vectors of all rows.
         y: Labels of all rows.
         n_known: How many known intents there are.
-        neighbours: How many are looked at.
-        seed: Of the draws.
+        neighbours: How many nearest rows of each row are compared.
+        seed: Chooses the rows of each draw.
     """
     labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
     generator = torch.Generator().manual_seed(seed)
@@ -93,8 +93,8 @@ def absorb_into_known(x: Tensor, y: Tensor, n_known: int, k: int, *, neighbours:
         y: Labels of all rows, recognised ones included.
         n_known: How many known intents there are.
         k: Into how many clusters the unlabelled rows fall.
-        neighbours: How many are looked at.
-        seed: Of draws and clusterings.
+        neighbours: How many nearest rows of each row are compared.
+        seed: Chooses draws and the starts of clusterings.
     """
     y = y.clone()
     for number in range(MAX_ABSORBING_PASSES):

@@ -73,7 +73,7 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
     Args:
         x: Vectors of all rows.
         y: Labels of all rows.
-        seed: Of the draws.
+        seed: Chooses the rows of each draw.
     """
     rows = len(x) if len(x) < MIN_ROWS_TO_DRAW else min(MAX_ROWS_IN_TREE, round(MAX_SHARE_OF_A_DRAW * len(x)))
     means, variances = [], []

@@ -33,11 +33,11 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
     fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
 
     Args:
-        task: The task.
+        task: Gives the texts and the labels that may be seen.
         train: Unit vectors of its training texts, [n, d].
         test: Unit vectors of its test texts, [m, d].
         intents: The number of intents, known and new; None leaves it to HDBSCAN.
-        seed: Of UMAP and of k-means.
+        seed: The seed of UMAP and of k-means.
     """
     from bertopic import BERTopic
     from sklearn.cluster import KMeans
@@ -66,7 +66,7 @@ class Baseline:
     """A method of others.
 
     Attributes:
-        cluster: The method.
+        cluster: Returns the cluster of each test text.
         modules: What it imports beside newfound's own requirements.
         extra: The extra of newfound that installs them.
     """
@@ -86,7 +86,7 @@ def check_baselines(methods: Iterable[str]) -> None:
         methods: The names of methods, of which some may be baselines.
 
     Raises:
-        MissingExtra: It is not installed.
+        MissingExtra: A module is not installed.
     """
     for name in sorted(set(methods) & set(BASELINES)):
         for module in BASELINES[name].modules:
@@ -104,8 +104,8 @@ def run_baseline(
 
     Args:
         name: One of `BASELINES`.
-        settings: Of the variant; `n_new="auto"` leaves the number of intents to the baseline.
-        task: The data.
+        settings: Settings of the variant; `n_new="auto"` leaves the number of intents to the baseline.
+        task: Training and test data.
         encoder: Gives the vectors.
         seed: Same seed, same result.
     """

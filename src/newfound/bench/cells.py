@@ -115,8 +115,8 @@ def run_cell(
     """Fit the method on the observed training data, score it on the test data, and return the content of a result file.
 
     Args:
-        cell: The run.
-        encoder: The loaded encoder.
+        cell: Which method to run, on which data, with which seed.
+        encoder: The loaded encoder that the cell names.
         device: auto, cpu or cuda.
         task: The data; by default those of the cell (`task_of`).
         settings: Settings of the method that differ from the cell's.
@@ -180,8 +180,8 @@ def fit_cell(
     Gold labels of new intents are used only to record the accuracy of pseudo-labels, never to train.
 
     Args:
-        cell: The run.
-        encoder: The loaded encoder.
+        cell: Which method to run, on which data, with which seed.
+        encoder: The loaded encoder that the cell names.
         device: auto, cpu or cuda.
         task: The data; by default those of the cell (`task_of`).
         settings: Settings of the method that differ from the cell's.
@@ -259,7 +259,7 @@ def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_i
 
     Args:
         snapshot: Vectors and prototypes at one epoch.
-        task: The task, for the gold labels.
+        task: Has the gold labels.
         intents: Number of new intents.
         per_intent: Number of utterances of each.
     """

@@ -27,7 +27,7 @@ class Column:
     """A number that every result file has.
 
     Attributes:
-        header: The heading of the column.
+        header: The heading in tables.
         path: The keys that lead to the number; `{protocol}` stands for `paper` or `strict`.
         digits: Number of decimals shown.
     """
@@ -67,12 +67,12 @@ class Experiment:
         name: The experiment's name on the command line.
         title: What it shows, in a few words.
         rows: Methods with variants.
-        benchmarks: The benchmarks to run on.
+        benchmarks: Names of the benchmarks.
         ratios: The shares of new intents, in percent.
-        splits: The numbers of the splits.
-        seeds: The seeds.
-        columns: The columns of the table.
-        figure: The kind of figure.
+        splits: Numbers of the splits into known and new intents; each is run with every seed.
+        seeds: Seeds of the methods.
+        columns: Numbers that the table shows.
+        figure: A point per row, lines over levels, ratios or epochs, or maps; `none` for no figure.
         axis: The label of the figure's horizontal axis.
         shown: The column that the figure shows.
         default_level: Where the variant `default` is on the horizontal axis of a figure over levels.

@@ -27,8 +27,8 @@ def draw(
     """Draw the rows of an experiment whose cells all have results.
 
     Args:
-        experiment: The experiment.
-        cells: Its cells.
+        experiment: Says which figure to draw.
+        cells: The cells of the experiment, for one encoder and tuning.
         root: The folder of the result files.
         folder: Where the figures are written.
         projection: How maps are projected to two dimensions.

@@ -31,9 +31,9 @@ def run_missing(
     A cell that fails is tried once more at the end.
 
     Args:
-        cells: The cells.
+        cells: Cells with and without a result; those with one are skipped.
         root: The folder of the result files.
-        encoder: The loaded encoder.
+        encoder: The loaded encoder that all cells name.
         device: auto, cpu or cuda.
         reporter: Shows the progress.
         until: A time of `time.monotonic`. No cell is begun that would end later, by the mean time of those before it.

@@ -36,8 +36,8 @@ def score_predictor(predictor: Predictor, task: DiscoveryTask) -> dict[str, Any]
     """Score a classifier on the test part of a task.
 
     Args:
-        predictor: The classifier.
-        task: The task it was fitted on.
+        predictor: A classifier that was fitted on the training part.
+        task: Has the test part and the gold labels.
 
     Returns:
         `scores` by protocol, `clustering` and `all_intents`; `out_of_scope` if the task has utterances of no intent to
@@ -59,7 +59,7 @@ def score_ids(task: DiscoveryTask, predicted: Ids) -> dict[str, Any]:
     """Score predicted ids of the test part of a task.
 
     Args:
-        task: The task.
+        task: Has the gold labels of the test part.
         predicted: The predicted id of each test utterance.
 
     Returns:

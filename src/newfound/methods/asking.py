@@ -38,7 +38,7 @@ def ask_about(
     """Ask the annotator about rows on which clusterings disagree, and return the labels [m] under the answers.
 
     Args:
-        context: The fit, whose annotator is asked; nothing is asked if there is none.
+        context: The context of the fit, whose annotator is asked; nothing is asked if there is none.
         x: Vectors of all rows, [n, d].
         rows: The rows that were clustered, [m].
         ensemble: Their clusterings, [m] each.
@@ -113,7 +113,7 @@ def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement
     """Return vectors [m, d] that lie halfway to those of short labels where clusterings disagree; None without labels.
 
     Args:
-        context: The fit, whose labeller gives the short labels.
+        context: The context of the fit, whose labeller gives the short labels.
         x: The vectors of some rows, [m, d].
         rows: The numbers of these rows, [m].
         agreement: The share of the clusterings that agree on each, [m].

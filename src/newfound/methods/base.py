@@ -153,7 +153,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
         Args:
-            texts: The utterances.
+            texts: Labelled and unlabelled utterances, in any order.
             labels: Their intents; None for an unlabelled one. Whole numbers become their digits as text. Without labels
                 no intent is known, and all are discovered.
             origins: Where each utterance came from, and how often it occurred; kept in the model.
@@ -192,7 +192,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Fit, and return the intent of each text, [n]: its label, or what was discovered.
 
         Args:
-            texts: The utterances.
+            texts: Labelled and unlabelled utterances, in any order.
             labels: Their intents; None for an unlabelled one, or for all.
             **more: Further arguments of `fit`.
         """
@@ -202,7 +202,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
 
         Args:
-            texts: The texts.
+            texts: Texts to predict.
             labels: Their intents; None for a text that does not count.
         """
         return self._fitted_model().score(texts, labels)

@@ -82,7 +82,7 @@ def fine_tune(
     """Train the encoder of a network; its classifier stays as it is.
 
     Args:
-        context: The fit.
+        context: The context of the fit, which records the history of the stage.
         network: Its tail is trained in place.
         y: Labels of all rows (CPU), -1 for none: known intents, and in later rounds pseudo-labels. With fewer than two
             classes the instance contrast is left alone: there is nothing to tell apart.

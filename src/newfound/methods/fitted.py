@@ -37,9 +37,9 @@ def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, tem
 
     Args:
         corpus: What it was trained on.
-        context: The fit.
-        network: The trained network.
-        temperature: Of its softmax.
+        context: The context of the fit, with its estimates and choices.
+        network: The trained network, which becomes part of the model.
+        temperature: Temperature that the softmax of the classifier was trained with.
     """
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
@@ -91,8 +91,8 @@ class _Limits:
     """What a text must be like to belong to an intent; see `Intent.min_similarity` and `Intent.takes_wordless`.
 
     Attributes:
-        min_similarity: For each column.
-        takes_wordless: For each column.
+        min_similarity: The limit of each column of the classifier.
+        takes_wordless: Whether each column takes texts without a word.
         outside: Which rows of the logs belong to no intent, [n] (CPU).
     """
 

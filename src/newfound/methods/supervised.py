@@ -78,7 +78,7 @@ def train_head(
     """Train the classifier alone, on vectors that do not change any more.
 
     Args:
-        context: The fit.
+        context: The context of the fit, which records the history of the stage.
         network: Its classifier is trained in place.
         x: Vectors of all rows, [n, d].
         y: Labels of all rows (CPU), -1 for none.

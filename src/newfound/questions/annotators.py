@@ -18,7 +18,7 @@ class PosedQuestion:
     """Which of some intents an utterance belongs to.
 
     Attributes:
-        text: The utterance.
+        text: The utterance that is asked about.
         candidates: For each intent a few utterances that stand for it.
     """
 
@@ -56,11 +56,11 @@ class Labeller(Protocol):
 
 
 def in_words(question: Question, texts: Sequence[str]) -> PosedQuestion:
-    """Return a question in words.
+    """Return a question with texts in place of row numbers.
 
     Args:
-        question: The question.
-        texts: The texts of all rows.
+        question: Names rows by their numbers.
+        texts: The texts of all rows, by row number.
     """
     return PosedQuestion(texts[question.row], tuple(tuple(texts[i] for i in rows) for rows in question.candidates))
 
@@ -96,11 +96,11 @@ def ask(
 
     Args:
         state: Takes the answers.
-        texts: The texts of all rows.
-        annotator: Answers.
+        texts: The texts of all rows, by row number.
+        annotator: The person or language model that answers.
         count: How many questions to ask at most.
         reliability: The share of the answers that are right.
-        seed: Of the order of the candidates.
+        seed: Chooses the order of the candidates in each question.
     """
     rng, selector = random.Random(seed), QuestionSelector(state)
     asked = answered = 0

@@ -22,7 +22,7 @@ def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, s
     """Return questions whose candidates are the intents nearest to each utterance.
 
     Args:
-        texts: The texts of the rows.
+        texts: The texts of all rows, by row number.
         x: Vectors of unit length, [n, d].
         y: The intent of each row, [n] (CPU); -1 where it is not certain. There are no questions unless some intents
             have several rows.

@@ -25,9 +25,9 @@ class Piece:
     """Rows that are taken for one intent, the row that stands for them, and where they would be cut next.
 
     Attributes:
-        rows: The rows.
+        rows: The row numbers.
         anchor: The row that stands for them.
-        intent: The intent.
+        intent: The number of the intent.
         counts: How votes divide the rows, [votes, clusters].
         part: The rows away from the anchor; None if the piece is not cut.
         medoid: The row that stands for the part.

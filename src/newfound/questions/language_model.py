@@ -37,11 +37,7 @@ class ModelAnnotator:
     reliability: float | None = None
 
     def __init__(self, llm: LanguageModel) -> None:
-        """Use an open language model.
-
-        Args:
-            llm: The language model.
-        """
+        """Use at most a share of the budget of an open language model."""
         self._llm = llm
         self._calls_left = int(llm.settings.budget * SHARE_FOR_QUESTIONS)
 
@@ -60,7 +56,7 @@ def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
     """Return the prompt for a question.
 
     Args:
-        question: The question.
+        question: Its candidates become numbered groups.
         masked: Whether what is recognised as personal is masked.
     """
     groups = "\n\n".join(
@@ -91,11 +87,7 @@ class ModelLabeller:
     """Gives short labels to utterances with a language model."""
 
     def __init__(self, llm: LanguageModel) -> None:
-        """Use an open language model.
-
-        Args:
-            llm: The language model.
-        """
+        """Use at most a share of the budget of an open language model."""
         self._llm = llm
         self._calls_left = int(llm.settings.budget * SHARE_FOR_LABELS)
 

@@ -79,7 +79,7 @@ class Trainer:
             stage: Its name, unique within a fit: seeds and checkpoints go by it.
             module: What is trained; parameters under `tail` are the encoder's, all others are heads.
             schedule: Optimiser and learning rates.
-            seed: Of batches and dropout.
+            seed: Same seed, same batches and dropout.
             device: Where the module is.
             run: Shows progress and keeps checkpoints.
         """
