@@ -55,7 +55,7 @@ class Labeller(Protocol):
         """Return a label for each text, the most important of which come first; None where there is none."""
 
 
-def in_words(question: Question, texts: Sequence[str]) -> PosedQuestion:
+def pose_question(question: Question, texts: Sequence[str]) -> PosedQuestion:
     """Return a question with texts in place of row numbers.
 
     Args:
@@ -113,7 +113,7 @@ def ask(
         for row in (question.row, *question.others):
             order = rng.sample(range(len(question.candidates)), len(question.candidates))
             shown = replace(question, row=row, candidates=tuple(question.candidates[i] for i in order))
-            answer = annotator.answer(in_words(shown, texts)) if asked < count else None
+            answer = annotator.answer(pose_question(shown, texts)) if asked < count else None
             asked += 1
             if answer is None:
                 break
