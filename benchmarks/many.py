@@ -14,7 +14,7 @@ import argparse
 import time
 from pathlib import Path
 
-from newfound.bench.cells import Cell, missing, resolved, write_archive
+from newfound.bench.cells import Cell, missing_cells, resolve_cell, write_archive
 from newfound.bench.experiments import experiment_named
 from newfound.bench.running import run_missing
 from newfound.bench.studies import study_encoder
@@ -24,10 +24,10 @@ from newfound.cli.progress import Plain
 def planned(specification: str, encoder: str, tune: str, device: str) -> list[Cell]:
     """Return the cells of an experiment that is written as NAME[:METHODS[:BENCHMARKS[:VARIANTS]]]."""
     name, methods, benchmarks, variants = (*specification.split(":"), "", "", "")[:4]
-    experiment = experiment_named(name).narrowed(
+    experiment = experiment_named(name).narrow(
         methods=[m for m in methods.split(",") if m], benchmarks=[b for b in benchmarks.split(",") if b]
     )
-    cells = [resolved(cell, device) for cell in experiment.cells(encoder, tune)]
+    cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, tune)]
     return [cell for cell in cells if not variants or cell.variant in variants.split(",")]
 
 
@@ -49,12 +49,12 @@ def main() -> None:
     by_experiment = [planned(spec, options.name, options.tune, options.device) for spec in options.experiments]
     cells = list(dict.fromkeys(cell for experiment in by_experiment for cell in experiment))
     part, parts = map(int, options.part.split("/"))
-    to_run = missing(cells, options.results)[part::parts]
+    to_run = missing_cells(cells, options.results)[part::parts]
     try:
         run_missing(to_run, options.results, encoder, options.device, Plain(), until=started + options.limit)
     finally:
         if options.pack is not None:
-            left = set(missing(to_run, options.results))
+            left = set(missing_cells(to_run, options.results))
             write_archive([cell for cell in to_run if cell not in left], options.results, options.pack)
 
 

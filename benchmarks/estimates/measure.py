@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.estimation import DRAWS, SHARE, Logs, Strategy, Vectors, estimate_n_new
+from newfound.algorithms.estimation import DRAWS, MAX_SHARE_OF_A_DRAW, Logs, Strategy, Vectors, estimate_n_new
 from newfound.algorithms.metrics import Ids
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
@@ -100,7 +100,7 @@ def published_estimate(logs: Vectors, expected: int) -> Row:
     counts = []
     for draw in range(DRAWS):
         rng = np.random.default_rng([0, draw])
-        rows = logs[rng.permutation(len(logs))[: max(2, round(SHARE * len(logs)))]]
+        rows = logs[rng.permutation(len(logs))[: max(2, round(MAX_SHARE_OF_A_DRAW * len(logs)))]]
         start = min(2 * max(1, expected), len(rows))
         labels = kmeans(torch.from_numpy(rows), start, restarts=3, seed=int(rng.integers(2**31))).labels
         sizes = np.bincount(labels.numpy(), minlength=start)

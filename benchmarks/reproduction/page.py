@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.reproduction.claims import Claim, Judgement, judged_claims
 
-from newfound.bench.cells import Cell, read_results, resolved
+from newfound.bench.cells import Cell, read_results, resolve_cell
 from newfound.bench.experiments import EXPERIMENTS, Column, Experiment
 from newfound.bench.plots import draw
 from newfound.bench.tables import Group, Results, as_markdown, comparisons, groups_of, mean_std, protocols_of
@@ -157,7 +157,7 @@ def _gather(root: Path, out: Path, figures: Path, *, encoder: str, tune: str, de
     everything: Results = {}
     for experiment in (e for e in EXPERIMENTS.values() if e.in_report):
         for part in (experiment.tune,) if experiment.tune else dict.fromkeys((tune, "heads")):
-            cells = [resolved(cell, device) for cell in experiment.cells(encoder, part)]
+            cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, part)]
             results = read_results(cells, root)
             if results:
                 everything |= results

@@ -32,12 +32,12 @@ K = 10
 def exact(x: Tensor) -> Tensor:
     """Search exactly."""
     everything = torch.arange(len(x))
-    return neighbours._exact(x, K, everything, everything)[1]
+    return neighbours._search_exactly(x, K, everything, everything)[1]
 
 
 def with_faiss(x: Tensor) -> Tensor:
     """Search with the index that newfound uses."""
-    return neighbours._indexed(x, K, torch.arange(len(x)))[1]
+    return neighbours._search_index(x, K, torch.arange(len(x)))[1]
 
 
 def with_usearch(x: Tensor) -> Tensor:

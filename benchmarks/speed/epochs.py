@@ -26,7 +26,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import align, disambiguate
 from newfound.algorithms.losses import cross_entropy
-from newfound.bench.cells import missing, run_cell, task_of, write_result
+from newfound.bench.cells import missing_cells, run_cell, task_of, write_result
 from newfound.bench.experiments import EXPERIMENTS
 from newfound.bench.timing import measure
 from newfound.data.benchmarks import load_benchmark
@@ -58,7 +58,7 @@ def main() -> None:
     settings = {"epochs": chosen.epochs, "trunk_dropout": chosen.trunk_dropout}
     tune = resolve_tune(chosen.tune, pick_device(chosen.device))
     if chosen.cells is not None:
-        for cell in missing(EXPERIMENTS["speed"].cells(chosen.encoder, tune), chosen.cells):
+        for cell in missing_cells(EXPERIMENTS["speed"].cells(chosen.encoder, tune), chosen.cells):
             result = with_plain_loop(run_cell(cell, encoder, chosen.device), task_of(cell), encoder, chosen.device)
             print(write_result(cell, result, chosen.cells))
         return

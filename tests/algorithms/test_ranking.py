@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.intents.examples import border_cases, exemplars
 
 ROUNDING = 3e-6  # more than two processors differ by
@@ -11,8 +11,8 @@ ROUNDING = 3e-6  # more than two processors differ by
 
 def test_by_hand():
     """0.7 three times, up to rounding: they keep the order of their rows."""
-    assert ranked(torch.tensor([0.5, 0.7, 0.7000001, 0.6999999, 0.9])).tolist() == [4, 1, 2, 3, 0]
-    assert ranked(torch.tensor([[1.0, -torch.inf], [-torch.inf, 1.0]])).tolist() == [[0, 1], [1, 0]]
+    assert rank_descending(torch.tensor([0.5, 0.7, 0.7000001, 0.6999999, 0.9])).tolist() == [4, 1, 2, 3, 0]
+    assert rank_descending(torch.tensor([[1.0, -torch.inf], [-torch.inf, 1.0]])).tolist() == [[0, 1], [1, 0]]
 
 
 def test_examples_of_an_intent_do_not_depend_on_rounding():

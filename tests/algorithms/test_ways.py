@@ -9,7 +9,7 @@ import torch
 from test_ensembles import bundles, same_partition
 
 from newfound.algorithms.ensembles import consensus_clustering, name_by_labels
-from newfound.algorithms.ways import choose_way, joint_ensemble, share_found
+from newfound.algorithms.ways import choose_way, joint_ensemble, share_recovered
 from newfound.training.seeding import derive
 
 SEEDS = partial(derive, 0)
@@ -51,7 +51,7 @@ def test_known_intents_that_are_no_clusters_are_divided_first():
 def test_the_share_found_by_hand():
     """Intent 0 has three of four rows in cluster 1; intent 1 both rows in cluster 0: (3/4 + 2/2) / 2."""
     clusters, y = torch.tensor([1, 1, 1, 0, 0, 0, 2]), torch.tensor([0, 0, 0, 0, 1, 1, -1])
-    assert share_found(clusters, y, 2) == pytest.approx(0.875)
+    assert share_recovered(clusters, y, 2) == pytest.approx(0.875)
 
 
 @pytest.mark.parametrize("sizes", [(40,) * 6, (120, 60, 30, 20, 15, 12)])

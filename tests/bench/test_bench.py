@@ -15,7 +15,7 @@ from benchmarks.reproduction.page import write_report
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
 from newfound.bench.baselines import BASELINES, Baseline, bertopic
-from newfound.bench.cells import Cell, _logs_setting, missing, read_results, run_cell, write_result
+from newfound.bench.cells import Cell, _logs_setting, missing_cells, read_results, run_cell, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
 from newfound.bench.running import run_missing
@@ -26,7 +26,7 @@ from newfound.data.task import make_task
 from newfound.errors import DataError, ExperimentError, MissingExtra, SettingsError
 from newfound.training.progress import LoggingReporter
 
-MAIN = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
+MAIN = EXPERIMENTS["main"].narrow(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
 
 
 def fake_result(cell, value):
@@ -70,13 +70,13 @@ def test_an_incomplete_row_is_blank(cells, tmp_path):
         write_result(cell, fake_result(cell, 80.0), tmp_path)
     _, lines = table(MAIN, cells, tmp_path)
     assert [line[3:] for line in lines] == [("", "", "", "", "", "3/4")] * 2
-    assert missing(cells, tmp_path) == cells[:1]
+    assert missing_cells(cells, tmp_path) == cells[:1]
     with pytest.raises(DataError, match="no row is complete"):
         draw(MAIN, cells, tmp_path, tmp_path)
 
 
 def test_the_best_method_is_compared_with_the_second(tmp_path):
-    experiment = EXPERIMENTS["main"].narrowed(methods=["kmeans", "e2e", "dpl"], benchmarks=["GID-SD"])
+    experiment = EXPERIMENTS["main"].narrow(methods=["kmeans", "e2e", "dpl"], benchmarks=["GID-SD"])
     cells = experiment.cells("minilm", "last")
     for i, cell in enumerate(cells):
         value = {"kmeans": 60.0, "e2e": 80.0, "dpl": 82.0}[cell.method] + 0.1 * (i % 7)
@@ -94,7 +94,7 @@ def test_damaged_results_are_named(cells, tmp_path):
 
 def test_unknown_names_are_refused():
     with pytest.raises(SettingsError, match="no method 'magic'"):
-        EXPERIMENTS["main"].narrowed(methods=["magic"])
+        EXPERIMENTS["main"].narrow(methods=["magic"])
     with pytest.raises(SettingsError, match="no experiment 'magic'"):
         experiment_named("magic")
 
@@ -108,7 +108,7 @@ def test_every_experiment_plans_its_cells(name):
 
 
 def test_a_method_of_ones_own_joins_with_the_shared_variants():
-    narrowed = EXPERIMENTS["noise"].narrowed(methods=["deepaligned-mix"])
+    narrowed = EXPERIMENTS["noise"].narrow(methods=["deepaligned-mix"])
     assert narrowed.rows == tuple(("deepaligned-mix", f"noise-{level}") for level in (0, 10, 20, 30))
 
 
@@ -121,7 +121,7 @@ def test_a_tiny_version_of_every_experiment_runs_and_is_shown(name, toy, tiny_en
     experiment = replace(experiment, splits=(1,), seeds=(0,), columns=_reachable(experiment, epochs=3))
     cells = experiment.cells("tiny", "heads" if name in ("few-labels", "mixed") else "last")  # rounds take their time
     run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=3, pretrain_epochs=1)
-    assert not missing(cells, tmp_path)
+    assert not missing_cells(cells, tmp_path)
     _, lines = table(experiment, cells, tmp_path)
     assert len(lines) in (2, 4)
     if name not in ("speed", "mixed"):  # E2E has no plain loop, and unmixed logs nothing to recognise
@@ -178,9 +178,9 @@ def test_a_baseline_that_is_not_installed_is_told_before_the_first_cell(toy, tin
     cells = [Cell(method, "BANKING77", 40, 1, 0, "tiny", "heads", "labels-10") for method in ("kmeans", "bertopic")]
     with pytest.raises(MissingExtra, match=r"bertopic .* needs .*newfound\[benchmarks\]"):
         run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=1)
-    assert missing(cells, tmp_path) == cells
+    assert missing_cells(cells, tmp_path) == cells
     run_missing(cells[:1], tmp_path, tiny_encoder, "cpu", LoggingReporter(), epochs=1)
-    assert missing(cells, tmp_path) == cells[1:]
+    assert missing_cells(cells, tmp_path) == cells[1:]
 
 
 def _reachable(experiment, epochs):
@@ -201,15 +201,15 @@ def test_a_method_that_takes_mixed_logs_is_told_what_the_logs_hold(method, varia
 
 
 def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
-    cells = MAIN.narrowed(methods=["kmeans"], benchmarks=["GID-SD"]).cells("tiny", "heads")
+    cells = MAIN.narrow(methods=["kmeans"], benchmarks=["GID-SD"]).cells("tiny", "heads")
     run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter(), until=time.monotonic() - 1, epochs=1)
-    assert len(missing(cells, tmp_path)) == len(cells)
+    assert len(missing_cells(cells, tmp_path)) == len(cells)
 
 
 def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encoder, tmp_path, monkeypatch):
     from newfound.bench import running
 
-    cells = EXPERIMENTS["main"].narrowed(methods=["kmeans"], benchmarks=["GID-SD"], splits=[1]).cells("tiny", "heads")
+    cells = EXPERIMENTS["main"].narrow(methods=["kmeans"], benchmarks=["GID-SD"], splits=[1]).cells("tiny", "heads")
     tried = []
 
     def sometimes(cell, *args, **kwargs):
@@ -222,7 +222,7 @@ def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encode
     with pytest.raises(ExperimentError, match=r"1 of 3 cells failed twice.*kmeans.*seed 1.*out of memory"):
         run_missing(cells, tmp_path, tiny_encoder, "cpu", LoggingReporter())
     assert tried == [0, 1, 2, 1, 2]
-    assert [cell.seed for cell in missing(cells, tmp_path)] == [1]
+    assert [cell.seed for cell in missing_cells(cells, tmp_path)] == [1]
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from newfound.bench.cells import Cell, cell_settings
 from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.context import Recording
-from newfound.methods.starts import estimated_shares, random_directions, start_projection
+from newfound.methods.starts import estimate_shares, random_directions, start_projection
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 
@@ -73,7 +73,7 @@ def test_the_dense_layer_starts_without_a_bias():
 def test_shares_are_counted_over_the_logs_alone():
     ids = torch.tensor([0, 1, 2, 2, 2, 3, 0])  # two known intents, rows 2 to 5 are logs
     context = SimpleNamespace(unlabelled_rows=torch.tensor([2, 3, 4, 5]), n_known=2, n_new=3, device="cpu")
-    assert torch.allclose(estimated_shares(ids, context), torch.tensor([4, 2, 1]) / 7)  # one added to each
+    assert torch.allclose(estimate_shares(ids, context), torch.tensor([4, 2, 1]) / 7)  # one added to each
 
 
 @pytest.mark.parametrize("method", [DPL, E2E])

@@ -18,7 +18,7 @@ from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix
 from newfound.encoders.encoder import load_encoder
 from newfound.errors import ProcessLost, RunMismatch
 from newfound.training import devices
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 from newfound.training.parallel import Processes, join
 from newfound.training.run import Run
 
@@ -129,7 +129,7 @@ def death_of_another(encoder, processes: Processes) -> dict[str, object]:
 def share_one_gpu() -> None:
     """Let two processes train on one GPU: NCCL refuses that, gloo does not."""
     devices._take_own_gpu = lambda: None
-    if launched().count > 1:
+    if current_launch().count > 1:
         torch.distributed.init_process_group("gloo")
 
 

@@ -22,7 +22,7 @@ from newfound.cli import processes as cli_processes
 from newfound.errors import SettingsError
 from newfound.training import parallel
 from newfound.training.devices import pick_device
-from newfound.training.launch import Launch, launched
+from newfound.training.launch import Launch, current_launch
 from newfound.training.parallel import ALONE, Processes, join
 
 SCRIPT = several_processes.__file__
@@ -148,7 +148,7 @@ def test_what_the_environment_says(variables, expected, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert launched() == expected
+    assert current_launch() == expected
 
 
 @pytest.fixture

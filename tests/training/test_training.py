@@ -192,7 +192,7 @@ def test_a_captured_step_equals_the_step_itself():
         schedule = Schedule(epochs=4, batch_size=4, lr=0.05, warmup_epochs=1)
         trainer = Trainer("stage", module, schedule, seed=0, device=device, run=Run())
         if not captured:
-            trainer._captured = lambda step, plan, lengths, t=trainer: t._eager(step, lengths)
+            trainer._make_captured_epoch = lambda step, plan, lengths, t=trainer: t._make_eager_epoch(step, lengths)
         trainer.fit(
             torch.arange(10), BATCHES, lambda batch, m=module: {"loss": ((x[batch.rows] @ m.w - 1) ** 2).mean()}
         )

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-CLOSED = -1e30  # stands for log 0 where an infinity would turn into NaN
+LOG_ZERO = -1e30  # stands for log 0 where an infinity would turn into NaN
 
 
 @torch.no_grad()
@@ -25,7 +25,7 @@ def sinkhorn(
     on logarithms in float32, shifted by the maximum: finite for any finite logits, half precision included.
     """
     log_q = logits.float() / epsilon
-    outside = torch.where(among, 0.0, CLOSED)[:, None]  # [B, 1]
+    outside = torch.where(among, 0.0, LOG_ZERO)[:, None]  # [B, 1]
     for _ in range(iterations):
         log_q = F.log_softmax((log_q + outside).mT, dim=-1).mT  # over rows; the kernel for dim=-2 is ten times slower
         if prior is not None:  # a uniform one would shift whole rows, which the next line takes back

@@ -34,10 +34,10 @@ def lloyd(
     """Lloyd's algorithm: assign rows to centres and move the centres to their rows, until no label changes.
 
     Args:
-        centres: Where it starts.
+        centres: The centres to start from.
         assign: Returns the label of each row for some centres, and how far or near its centre is.
         move: Returns new centres for labels, what `assign` returned beside them, and the centres so far.
-        rounds: At most, one or more.
+        rounds: Maximum number of rounds; at least one.
 
     Returns:
         The labels, what `assign` returned beside them, and the last centres.
@@ -94,12 +94,12 @@ def _squared(x: Tensor, square: Tensor, points: Tensor) -> Tensor:
 
 def _assign(x: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
     """Nearest centre and squared distance to it, [R, n] each."""
-    found = [
+    parts = [
         ((c**2).sum(-1)[:, None] - 2 * x @ c.mT).min(dim=-1)
         for c in torch.split(centres, _restarts_at_once(x, centres))
     ]
-    labels = torch.cat([nearest.indices for nearest in found])
-    distance = torch.cat([nearest.values for nearest in found])
+    labels = torch.cat([part.indices for part in parts])
+    distance = torch.cat([part.values for part in parts])
     return labels, (distance + (x**2).sum(1)).clamp(min=0)
 
 
@@ -136,9 +136,9 @@ def spherical_lloyd(
 
     Args:
         x: Vectors of unit length, [n, d].
-        centres: Where it starts, [k, d], of unit length; an empty cluster keeps its centre.
+        centres: The centres to start from, [k, d], of unit length; an empty cluster keeps its centre.
         fixed: Labels [n] that rows keep; -1 for rows that are free. None if all are free.
-        rounds: At most.
+        rounds: Maximum number of rounds.
     """
 
     def assign(centres: Tensor) -> tuple[Tensor, Tensor]:
@@ -153,16 +153,16 @@ def spherical_lloyd(
     return labels, float(1 - similarity.mean())
 
 
-def align_clusters(found: Clustering, reference: Tensor) -> Clustering:
+def align_clusters(clustering: Clustering, reference: Tensor) -> Clustering:
     """The same clusters, numbered so that they keep their meaning: i is the one that matches reference centre i.
 
     Hungarian matching by squared distance between centres; clusters beyond the reference [r, d] come last.
     """
-    cost = torch.cdist(reference.float(), found.centres).square().cpu().numpy()
+    cost = torch.cdist(reference.float(), clustering.centres).square().cpu().numpy()
     _, matched = linear_sum_assignment(cost)
-    rest = sorted(set(range(len(found.centres))) - set(matched.tolist()))
-    order = torch.tensor([*matched.tolist(), *rest], device=found.centres.device)  # old number of each new one
-    return Clustering(order.argsort()[found.labels], found.centres[order], found.inertia)
+    rest = sorted(set(range(len(clustering.centres))) - set(matched.tolist()))
+    order = torch.tensor([*matched.tolist(), *rest], device=clustering.centres.device)  # old number of each new one
+    return Clustering(order.argsort()[clustering.labels], clustering.centres[order], clustering.inertia)
 
 
 def balance(x: Tensor, centres: Tensor, *, epsilon: float = 0.05, rounds: int = 30) -> Tensor:

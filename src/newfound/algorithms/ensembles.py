@@ -22,9 +22,9 @@ from newfound.algorithms.assignment import class_means, one_hot_or_zero
 from newfound.algorithms.clustering import balance, kmeans, spherical_lloyd
 from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 
-SHARPNESS = 0.1  # temperature of the softmax over neighbours
+NEIGHBOUR_TEMPERATURE = 0.1  # of the softmax over neighbours
 MIN_ARI_GAIN = 0.05  # how much more consistent (adjusted Rand index) labellings must be to be preferred
-CANDIDATES = 4  # for each centre of a new intent, of which the best is taken
+N_CANDIDATES = 4  # for each centre of a new intent; the best of them is taken
 
 Sizes = Literal["estimated", "equal"]
 Seeds = Callable[..., int]  # a seed for each purpose
@@ -35,7 +35,7 @@ def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
     if len(x) < 2:
         return x
     value, index = nearest(x, neighbours)  # [n, near] each
-    weight = (value / SHARPNESS).softmax(1)
+    weight = (value / NEIGHBOUR_TEMPERATURE).softmax(1)
     moved = torch.empty_like(x)
     for start in range(0, len(x), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
@@ -88,10 +88,10 @@ def label_around(x: Tensor, y: Tensor, n_known: int, k: int, *, seed: int) -> La
     """
     is_labelled = y >= 0
     centres = _further_centres(x[~is_labelled], class_means(x, y, n_known)[0], k - n_known, seed)
-    found, _ = spherical_lloyd(x, centres, fixed=y)
-    balanced = torch.where(is_labelled, y, balance(x, class_means(x, found, len(centres))[0], rounds=10))
+    clusters, _ = spherical_lloyd(x, centres, fixed=y)
+    balanced = torch.where(is_labelled, y, balance(x, class_means(x, clusters, len(centres))[0], rounds=10))
     refined, _ = spherical_lloyd(x, class_means(x, balanced, len(centres))[0], fixed=y)
-    return Labelling(found, balanced, refined)
+    return Labelling(clusters, balanced, refined)
 
 
 def _further_centres(x: Tensor, centres: Tensor, count: int, seed: int) -> Tensor:
@@ -100,7 +100,7 @@ def _further_centres(x: Tensor, centres: Tensor, count: int, seed: int) -> Tenso
     closest = (x @ centres.T).amax(1)
     for _ in range(min(count, len(x))):
         distance = (1 - closest).clamp(min=1e-6).cpu()
-        chosen = x[torch.multinomial(distance, CANDIDATES, replacement=True, generator=generator).to(x.device)]
+        chosen = x[torch.multinomial(distance, N_CANDIDATES, replacement=True, generator=generator).to(x.device)]
         closer = torch.maximum(closest[:, None], x @ chosen.T)  # [m, candidates]
         best = int(closer.sum(0).argmax())
         closest, centres = closer[:, best], torch.cat([centres, chosen[best : best + 1]])
@@ -201,8 +201,8 @@ def share_agreeing(labellings: Sequence[Tensor], labels: Tensor) -> Tensor:
     A cluster of a clustering stands for the consensus cluster that most of its rows belong to.
 
     Args:
-        labellings: Clusters [n] each.
-        labels: The consensus [n].
+        labellings: The clusterings, [n] each.
+        labels: The consensus cluster of each row, [n].
     """
     shares = torch.zeros(len(labels), device=labels.device)
     k = int(labels.max()) + 1 if len(labels) else 0

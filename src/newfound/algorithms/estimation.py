@@ -36,14 +36,14 @@ Ids = npt.NDArray[np.int64]
 Strategy = Literal["auto", "mean", "tree", "resolution"]
 Logs = Literal["novel", "mixed"]
 
-MAX_ROWS = 3_000  # in a tree, which needs memory and time quadratic in the rows
-SHARE = 0.8  # of the rows at most: draws must differ for their spread to say something
+MAX_ROWS_IN_TREE = 3_000  # it needs memory and time quadratic in the rows
+MAX_SHARE_OF_A_DRAW = 0.8  # of the rows: draws must differ for their spread to say something
 DRAWS, REHEARSALS = 5, 6
-HIDDEN = 0.4  # of the known intents, in a rehearsal
-FINEST, CUTS = 2.0, 7  # from the known number of intents to this many times as many clusters
+SHARE_HIDDEN = 0.4  # of the known intents, in a rehearsal
+MAX_CLUSTERS_PER_INTENT, N_CUTS = 2.0, 7  # cuts go from one cluster per known intent to this many
 MIN_RATIO_IF_LARGER, MIN_RATIO_IF_SMALLER = 1.6, 1.4  # of the numbers by spread and by heights, if sizes differ
 MIN_SILHOUETTE_GAIN = 0.035
-NINETY_PERCENT = 1.645  # standard deviations around the mean that hold nine tenths of a normal distribution
+DEVIATIONS_FOR_NINETY_PERCENT = 1.645  # around the mean of a normal distribution
 MIN_KNOWN_INTENTS, MIN_LABELS_PER_INTENT = 2, 8  # for "resolution": fewer do not show how finely a corpus is divided
 TREE_ERROR, MEAN_ERROR = 0.4, 0.35  # root mean square of the logarithm of estimate over truth (benchmarks/everyday)
 MAX_ROWS_IN_MEAN, DRAWS_IN_MEAN = 2_000, 2
@@ -89,7 +89,7 @@ def estimate_n_new(
         strategy: "auto" is "tree" with few labels, and otherwise "mean" in mixed logs and "resolution" in logs of new
             intents only; without two known intents all of them are "tree".
         logs_hold: "novel": every utterance belongs to a new intent; "mixed": some belong to known ones.
-        seed: Of the draws.
+        seed: Chooses the rows of each draw.
     """
     n_known = len(np.unique(labels))
     if n_known == 0:
@@ -117,13 +117,13 @@ def estimate_n_new(
 def _by_tree(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: int, seed: int) -> Estimate:
     names, y = np.unique(labels, return_inverse=True)
     x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
-    found = count_new(x, torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)])), seed=seed)
-    curve = {"clusters": found.clusters, "score": found.scores}
+    count = count_new(x, torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)])), seed=seed)
+    curve = {"clusters": count.clusters, "score": count.scores}
     fewest = {0: 2, 1: 1}.get(len(names), 0 if logs_hold == "mixed" else 1)
-    if found.n_new == 0 and fewest == 0:
+    if count.n_new == 0 and fewest == 0:
         return Estimate(0, 0, 0, "tree", logs_hold, curve, len(names))
-    middle = math.log(max(found.n_new, 0.5))
-    low, n_new, high = _interval(middle, math.hypot(found.spread, TREE_ERROR), fewest, most)
+    middle = math.log(max(count.n_new, 0.5))
+    low, n_new, high = _interval(middle, math.hypot(count.spread, TREE_ERROR), fewest, most)
     return Estimate(n_new, low, high, "tree", logs_hold, curve, len(names))
 
 
@@ -150,14 +150,16 @@ def _by_mean(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: 
 
 def _interval(middle: float, deviation: float, fewest: int, most: int) -> tuple[int, int, int]:
     """Low, middle and high of a logarithm and its standard deviation."""
-    width = NINETY_PERCENT * deviation
+    width = DEVIATIONS_FOR_NINETY_PERCENT * deviation
     low, n_new, high = (min(max(fewest, round(math.exp(middle + side * width))), most) for side in (-1, 0, 1))
     return low, n_new, high
 
 
-def _one_draw(known: Vectors, labels: Ids, logs: Vectors, rng: np.random.Generator, max_rows: int = MAX_ROWS) -> float:
+def _one_draw(
+    known: Vectors, labels: Ids, logs: Vectors, rng: np.random.Generator, max_rows: int = MAX_ROWS_IN_TREE
+) -> float:
     n_known = len(np.unique(labels))
-    factors = np.geomspace(1.0, FINEST, CUTS)
+    factors = np.geomspace(1.0, MAX_CLUSTERS_PER_INTENT, N_CUTS)
     known_order, logs_order = rng.permutation(len(known)), rng.permutation(len(logs))
 
     def trees(known_rows: float, log_rows: float) -> tuple[WardTree, int, WardTree]:
@@ -165,7 +167,7 @@ def _one_draw(known: Vectors, labels: Ids, logs: Vectors, rng: np.random.Generat
         tree = WardTree(logs[logs_order[: max(2, round(log_rows))]])
         return WardTree(known[rows]), len(np.unique(labels[rows])), tree
 
-    share = min(SHARE, max_rows / max(len(known), len(logs)))
+    share = min(MAX_SHARE_OF_A_DRAW, max_rows / max(len(known), len(logs)))
     known_tree, seen, log_tree = trees(share * len(known), share * len(logs))
     n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
     by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
@@ -187,14 +189,14 @@ def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
 def _rehearse(known: Vectors, labels: Ids, rng: np.random.Generator) -> float:
     """How far the logarithm of an estimate is off when some known intents are hidden and estimated from the rest."""
     intents = rng.permutation(np.unique(labels))
-    n_hidden = round(HIDDEN * len(intents))
+    n_hidden = round(SHARE_HIDDEN * len(intents))
     if n_hidden < 1 or len(intents) - n_hidden < 2:
         return math.log(2)  # nothing to rehearse with: the estimate may be off by a factor of two
     hidden = np.isin(labels, intents[:n_hidden])
     if hidden.sum() < 2:
         return math.log(2)
-    found = _one_draw(known[~hidden], labels[~hidden], known[hidden], rng)
-    return math.log(found / n_hidden)
+    estimate = _one_draw(known[~hidden], labels[~hidden], known[hidden], rng)
+    return math.log(estimate / n_hidden)
 
 
 class WardTree:
@@ -245,7 +247,7 @@ def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:
     """The same ratio, at which the variance within clusters is alike; from half to all of the known number."""
     known_spread, log_spread = known.spread(), logs.spread()
     ratios = []
-    for factor in np.geomspace(0.5, 1.0, CUTS):
+    for factor in np.geomspace(0.5, 1.0, N_CUTS):
         clusters = max(1, round(intents * factor))
         merges = int(np.searchsorted(log_spread, known_spread[known.rows - clusters], side="right")) - 1
         ratios.append(math.log((logs.rows - merges) / clusters))
@@ -253,7 +255,7 @@ def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:
 
 
 def _curve(known: Vectors, logs: Vectors, rng: np.random.Generator) -> dict[str, list[int]]:
-    share = min(1.0, MAX_ROWS / max(len(known), len(logs)))
+    share = min(1.0, MAX_ROWS_IN_TREE / max(len(known), len(logs)))
     known_tree, log_tree = (
         WardTree(x[rng.permutation(len(x))[: max(2, round(share * len(x)))]]) for x in (known, logs)
     )

@@ -45,8 +45,8 @@ class Split:
     """A group that is split in two.
 
     Attributes:
-        group: The group.
-        parts: Its two parts.
+        group: What is split.
+        parts: What it is split into; together they have all of its rows.
         gain: By how much the split lowers the summed squared distance to the mean.
     """
 

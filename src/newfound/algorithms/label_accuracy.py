@@ -71,8 +71,8 @@ def expected_accuracy(on_logs: float, on_known: float, right_on_known: float, *,
 
     Args:
         on_logs: Mean agreement with the consensus on the logs.
-        on_known: The same on known intents.
-        right_on_known: The share of labels that are right there.
+        on_known: Mean agreement when known intents are clustered without their labels.
+        right_on_known: The share of rows of known intents whose cluster matches their label.
         trained: Whether the encoder was fine-tuned.
     """
     by_agreement = min(1.0, on_logs * right_on_known / max(on_known, 1e-9))

@@ -24,8 +24,8 @@ class IntentPair:
     """Two intents that are hard to tell apart.
 
     Attributes:
-        first: The number of one intent.
-        second: The number of the other.
+        first: The id of one intent.
+        second: The id of the other.
         confusion: The share of their utterances that is predicted, out of sample, as the other of the two.
         similarity: The cosine of their centroids, after the mean of all centroids is taken away.
     """

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-DIMENSIONS = 100
-WEIGHT = 0.5  # of the words beside the vector
+WORD_DIMENSIONS = 100
+WORD_WEIGHT = 0.5  # of the words beside the vector
 
 
 def with_words(x: Tensor, texts: Sequence[str], *, seed: int) -> Tensor:
@@ -20,8 +20,8 @@ def with_words(x: Tensor, texts: Sequence[str], *, seed: int) -> Tensor:
 
     Args:
         x: Unit vectors, [n, d].
-        texts: The texts that they belong to.
-        seed: Of the decomposition.
+        texts: The text of each vector, [n].
+        seed: Same seed, same decomposition.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -30,10 +30,10 @@ def with_words(x: Tensor, texts: Sequence[str], *, seed: int) -> Tensor:
         weights = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts)
     except ValueError:  # no word occurs twice
         return x
-    dimensions = min(DIMENSIONS, weights.shape[1] - 1, weights.shape[0] - 1)
+    dimensions = min(WORD_DIMENSIONS, weights.shape[1] - 1, weights.shape[0] - 1)
     if dimensions < 1:
         return x
     with np.errstate(invalid="ignore"):  # texts that are all alike have no variance to explain
         words = TruncatedSVD(dimensions, random_state=seed).fit_transform(weights)
-    scaled = WEIGHT * F.normalize(torch.from_numpy(words).to(x), dim=-1)
+    scaled = WORD_WEIGHT * F.normalize(torch.from_numpy(words).to(x), dim=-1)
     return F.normalize(torch.cat([x, scaled], dim=1), dim=-1)

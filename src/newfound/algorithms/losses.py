@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-CLOSED = -1e30  # stands for log 0 where an infinity would turn into NaN
+LOG_ZERO = -1e30  # stands for log 0 where an infinity would turn into NaN
 
 
 def cross_entropy(logits: Tensor, target: Tensor, tau: float) -> Tensor:
@@ -55,7 +55,7 @@ def instance_contrastive(
             label = torch.cat([same, same])
             alike = (label[:, None] == label[None]) & (label >= 0)[:, None]
             alike = alike & (positive[:, None] != torch.arange(len(both), device=z.device)[None])
-            similarity = similarity.masked_fill(alike, CLOSED)
+            similarity = similarity.masked_fill(alike, LOG_ZERO)
         return F.cross_entropy(similarity, positive)
     positive_pairs = (z * z_hat).float().sum(-1) / tau  # [B]
     losses = [
@@ -84,4 +84,4 @@ def swapped_prediction(logits: Tensor, targets: Tensor, tau: float) -> Tensor:
 
 
 def _without_self(similarity: Tensor) -> Tensor:
-    return similarity.masked_fill(torch.eye(len(similarity), dtype=torch.bool, device=similarity.device), CLOSED)
+    return similarity.masked_fill(torch.eye(len(similarity), dtype=torch.bool, device=similarity.device), LOG_ZERO)

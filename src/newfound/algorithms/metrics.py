@@ -55,14 +55,14 @@ def match_clusters(true: Ids, predicted: Ids) -> dict[int, int]:
     return {int(p): int(t) for t, p in zip(rows, columns, strict=True)}
 
 
-def _mapped(predicted: Ids, mapping: dict[int, int]) -> Ids:
+def _map_ids(predicted: Ids, mapping: dict[int, int]) -> Ids:
     """Ids through a mapping; -1 where there is none."""
     return np.array([mapping.get(int(p), -1) for p in predicted], dtype=np.int64)
 
 
 def map_clusters(true: Ids, predicted: Ids) -> Ids:
     """Predicted ids renamed to the true ids they match best; -1 for a cluster that matches none, and for none."""
-    return _mapped(predicted, match_clusters(true, predicted))
+    return _map_ids(predicted, match_clusters(true, predicted))
 
 
 def accuracy(true: Ids, predicted: Ids) -> float:
@@ -133,7 +133,7 @@ def strict_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     matched = match_clusters(true[landed] - n_known, predicted[landed] - n_known)
     mapping = {p + n_known: t + n_known for p, t in matched.items()}
     mapping |= {i: i for i in range(n_known)}
-    in_all = _mapped(predicted, mapping)
+    in_all = _map_ids(predicted, mapping)
     return Scores(
         ind_acc=accuracy(true[~ood], in_all[~ood]),
         ood_acc=accuracy(true[ood], in_all[ood]),

@@ -27,11 +27,11 @@ def nearest(x: Tensor, k: int, *, among: Tensor | None = None) -> tuple[Tensor, 
     among = torch.arange(len(x), device=x.device) if among is None else among
     k = max(0, min(k, len(among) - 1))
     if k and x.device.type == "cpu" and len(x) * len(among) >= MIN_PAIRS_FOR_INDEX and find_spec("faiss") is not None:
-        return _indexed(x, k, among)
-    return _exact(x, k, among, torch.arange(len(x), device=x.device))
+        return _search_index(x, k, among)
+    return _search_exactly(x, k, among, torch.arange(len(x), device=x.device))
 
 
-def _exact(x: Tensor, k: int, among: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+def _search_exactly(x: Tensor, k: int, among: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     """The nearest of some rows."""
     reference = x[among]
     place = torch.full((len(x),), -1, device=x.device)  # of each row in the reference
@@ -48,7 +48,7 @@ def _exact(x: Tensor, k: int, among: Tensor, rows: Tensor) -> tuple[Tensor, Tens
     return torch.cat(values), torch.cat(indices)
 
 
-def _indexed(x: Tensor, k: int, among: Tensor) -> tuple[Tensor, Tensor]:
+def _search_index(x: Tensor, k: int, among: Tensor) -> tuple[Tensor, Tensor]:
     """The nearest of all rows, by an index; those for which it finds too few are searched exactly."""
     import faiss
 
@@ -60,12 +60,12 @@ def _indexed(x: Tensor, k: int, among: Tensor) -> tuple[Tensor, Tensor]:
     index.add(reference)
     faiss.ParameterSpace().set_index_parameter(index, "nprobe", CELLS_SEARCHED)
     value, place = index.search(np.ascontiguousarray(x.float().numpy()), k + 1)
-    found, similarity = torch.from_numpy(place), torch.from_numpy(value)
-    rows = torch.where(found >= 0, among[found.clamp(min=0)], -1)
+    positions, similarity = torch.from_numpy(place), torch.from_numpy(value)
+    rows = torch.where(positions >= 0, among[positions.clamp(min=0)], -1)
     usable = (rows >= 0) & (rows != torch.arange(len(x))[:, None])
     order = usable.int().argsort(dim=1, descending=True, stable=True)[:, :k]  # usable ones first, best first
     similarity, rows = similarity.gather(1, order), rows.gather(1, order)
     few = (usable.sum(1) < k).nonzero().squeeze(1)
     if len(few):
-        similarity[few], rows[few] = _exact(x.float(), k, among, few)
+        similarity[few], rows[few] = _search_exactly(x.float(), k, among, few)
     return similarity.to(x.dtype), rows

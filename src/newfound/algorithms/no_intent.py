@@ -1,6 +1,6 @@
 """Which rows of the logs belong to no intent, and which are too unlike a known intent to be recognised as it.
 
-Both are found by comparison with labelled rows, which show how a measure (the similarity to the nearest rows, or to the
+A comparison with labelled rows tells both: they show how a measure (the similarity to the nearest rows, or to the
 mean of the intent) is distributed where there is an intent. Rows of the logs that have an intent are distributed alike;
 what the logs hold in excess among the low values has none.
 
@@ -19,14 +19,14 @@ from torch import Tensor
 
 from newfound.algorithms.neighbours import nearest
 
-COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent that are found
+COST_OF_A_MISTAKE = 2.0  # a row with an intent that is put aside, measured in rows of no intent put aside rightly
 STANDARD_ERRORS = 2  # by which the logs must hold more: with one, chance put 70 % of a corpus aside once
 MAX_SHARE_LOST = 0.5  # of the labelled rows below a limit
 NEIGHBOURS = 5  # with more of them, utterances of intents that are about as small would look untypical
 MAX_ROWS_COMPARED = 10_000
 MIN_LABELLED = 50  # rows to compare with; with fewer, chance decides how many rows are put aside
 DEVIATIONS_WITHOUT_LABELS = 2.5  # below the median, where too few rows are labelled: only what is far from everything
-NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+DEVIATION_OVER_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -68,7 +68,7 @@ def rows_of_no_intent(values: Floats, is_labelled: Bools, share: float | None = 
 def outlier_limit(values: Floats) -> float:
     """Return a limit far below most values: some median absolute deviations below the median."""
     median = float(np.median(values))
-    return median - DEVIATIONS_WITHOUT_LABELS * NORMAL * float(np.median(np.abs(values - median)))
+    return median - DEVIATIONS_WITHOUT_LABELS * DEVIATION_OVER_MAD * float(np.median(np.abs(values - median)))
 
 
 def excess_limit(logs: Floats, labelled: Floats) -> float:
@@ -125,7 +125,7 @@ def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, 
         y: Labels of all rows as they are given.
         recognised: Known intents of all rows, labelled and recognised ones; others are negative or n_known and above.
         n_known: How many known intents there are.
-        precision: The wanted share.
+        precision: The wanted share of the recognised rows that are of a known intent, from 0 to 1.
     """
     labelled = (y >= 0).nonzero().squeeze(1)
     points, own = x[labelled], y[labelled]
@@ -155,7 +155,7 @@ def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[flo
     Args:
         logs: A measure of rows that were recognised, [m].
         labelled: The same of labelled rows, [l].
-        precision: The wanted share.
+        precision: The wanted share of the recognised rows that are of a known intent, from 0 to 1.
     """
     limits, of_logs, of_labelled = _shares_below(logs, labelled)
     usable = (of_labelled < MAX_SHARE_LOST) & (of_logs < 1)

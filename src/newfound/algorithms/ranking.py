@@ -7,7 +7,7 @@ from torch import Tensor
 DECIMALS = 4  # of scores; in single precision, processors and numbers of threads differ in the sixth
 
 
-def ranked(scores: Tensor) -> Tensor:
+def rank_descending(scores: Tensor) -> Tensor:
     """Return the positions of scores in falling order; scores that are equal when rounded keep the order of their rows.
 
     Args:

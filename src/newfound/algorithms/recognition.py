@@ -26,7 +26,7 @@ DRAWS = 4  # of logs that are larger than the labelled data, so that both have a
 MIN_RATIO_OF_A_ROW = 0.8  # from which on a single utterance belongs to a known intent
 MIN_RATIO_OF_A_CLUSTER = 0.45  # from which on a cluster lies inside a known intent: its rows are less typical than 0.8
 MIN_RATIO_OF_A_SMALL_CLUSTER = 0.3  # the same for clusters that are small beside the known intents
-SMALL = 0.25  # of the mean size of a known intent, labelled and recognised rows together
+MAX_SIZE_OF_A_SMALL_CLUSTER = 0.25  # of the mean size of a known intent, labelled and recognised rows together
 MAX_ABSORBING_PASSES = 5
 
 
@@ -46,16 +46,16 @@ def recognise_known(
         x: Vectors of all rows.
         y: Labels of all rows.
         n_known: How many known intents there are.
-        neighbours: How many are looked at.
+        neighbours: How many nearest rows of each row are compared.
         share: Of the expected labelled neighbours that a row must have.
         passes: In the second pass, what was recognised in the first counts as labelled.
-        seed: Of the draws.
+        seed: Chooses the rows of each draw.
     """
-    found = y.clone()
+    labels = y.clone()
     for number in range(passes):
-        ratio, intent = known_ratio(x, found, n_known, neighbours=neighbours, seed=seed + number)
-        found = torch.where((found < 0) & (ratio >= share), intent, found)
-    return found[y < 0]
+        ratio, intent = known_ratio(x, labels, n_known, neighbours=neighbours, seed=seed + number)
+        labels = torch.where((labels < 0) & (ratio >= share), intent, labels)
+    return labels[y < 0]
 
 
 def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -65,17 +65,17 @@ def known_ratio(x: Tensor, y: Tensor, n_known: int, *, neighbours: int = 10, see
         x: Vectors of all rows.
         y: Labels of all rows.
         n_known: How many known intents there are.
-        neighbours: How many are looked at.
-        seed: Of the draws.
+        neighbours: How many nearest rows of each row are compared.
+        seed: Chooses the rows of each draw.
     """
     labelled, logs = (y >= 0).nonzero().squeeze(1), (y < 0).nonzero().squeeze(1)
     generator = torch.Generator().manual_seed(seed)
-    found = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
+    counts = torch.zeros(len(x), n_known, device=x.device)  # labelled neighbours by intent, in all draws
     for _ in range(DRAWS if len(logs) > len(labelled) else 1):
         drawn = logs[torch.randperm(len(logs), generator=generator)[: len(labelled)].to(x.device)]
-        found += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
-    most, intent = found.max(1)  # [n]
-    near = found.sum(1)
+        counts += _neighbours_by_intent(x, torch.cat([labelled, drawn]), y, n_known, neighbours)
+    most, intent = counts.max(1)  # [n]
+    near = counts.sum(1)
     own = torch.zeros(n_known, device=x.device).index_add_(0, y[labelled], near[labelled])
     expected = own / torch.bincount(y[labelled], minlength=n_known).clamp(min=1)
     ratio = torch.where(most > 0, near / expected[intent].clamp(min=1e-9), 0.0)
@@ -93,8 +93,8 @@ def absorb_into_known(x: Tensor, y: Tensor, n_known: int, k: int, *, neighbours:
         y: Labels of all rows, recognised ones included.
         n_known: How many known intents there are.
         k: Into how many clusters the unlabelled rows fall.
-        neighbours: How many are looked at.
-        seed: Of draws and clusterings.
+        neighbours: How many nearest rows of each row are compared.
+        seed: Chooses draws and the starts of clusterings.
     """
     y = y.clone()
     for number in range(MAX_ABSORBING_PASSES):
@@ -105,7 +105,7 @@ def absorb_into_known(x: Tensor, y: Tensor, n_known: int, k: int, *, neighbours:
         ratio, intent = known_ratio(x, y, n_known, neighbours=neighbours, seed=seed + number)
         size = torch.bincount(clusters, minlength=k).clamp(min=1)
         mean = torch.zeros(len(size), device=x.device).index_add_(0, clusters, ratio[left]) / size
-        is_small = size < SMALL * (y >= 0).sum() / n_known
+        is_small = size < MAX_SIZE_OF_A_SMALL_CLUSTER * (y >= 0).sum() / n_known
         limit = torch.where(is_small, MIN_RATIO_OF_A_SMALL_CLUSTER, MIN_RATIO_OF_A_CLUSTER)
         inside = (mean >= limit)[clusters]
         if not bool(inside.any()):

@@ -10,8 +10,8 @@ Every cut of the tree is a clustering. Two things say how well it fits:
 A cut's score is its agreement times the fourth root of its separation; without labels it is the latter alone. New
 intents are the clusters with hardly any labelled row. Their number is a mean over all cuts on a logarithmic scale, in
 which cuts with nearly the best score weigh most: the single best cut moves too much from draw to draw. The better the
-best cut fits, the more it decides. The powers and
-the weights were chosen on the corpora of benchmarks/everyday (docs/estimate.md).
+best cut fits, the more it decides. The powers and the weights were chosen on the corpora of
+benchmarks/everyday (docs/estimate.md).
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
 """
@@ -30,13 +30,13 @@ from newfound.algorithms.ensembles import diffuse
 from newfound.algorithms.metrics import silhouette_of_sums
 from newfound.algorithms.neighbours import nearest
 
-MAX_ROWS = 4_000  # in a tree, which needs memory and time quadratic in the rows
-MAX_SHARE = 0.9  # of the rows in a draw: draws must differ for their spread to say something
+MAX_ROWS_IN_TREE = 4_000  # it needs memory and time quadratic in the rows
+MAX_SHARE_OF_A_DRAW = 0.9  # of the rows: draws must differ for their spread to say something
 MIN_ROWS_TO_DRAW = 200
-DRAWS = 2
-CUTS = 60
+N_DRAWS = 2
+N_CUTS = 60
 MAX_CLUSTERS = 400
-MIN_MEAN_SIZE = 3  # rows of a cluster at the finest cut
+MIN_MEAN_CLUSTER_SIZE = 3  # rows of a cluster at the finest cut
 MIN_SIZE, MIN_SHARE_OF_ROWS = 5, 0.05  # rows of a cluster that counts as an intent; of few rows this share suffices
 NEIGHBOURS = 10
 TOGETHER_POWER, SEPARATION_POWER = 3.0, 0.25
@@ -44,7 +44,7 @@ TEMPERATURE_OF_MISFIT = {"labels": 0.3, "separation": 0.1}  # of the weights of 
 MIN_TEMPERATURE = 0.01
 MAX_LABELLED_RATIO = 0.25  # labelled rows of a new intent's cluster, as a share of what a known intent's would have
 MAX_FOR_NONE = 0.6  # cuts without a new intent count as half of one; a mean this low says that there is none
-LOWEST = 1e-3
+MIN_SCORE = 1e-3
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -73,13 +73,13 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
     Args:
         x: Vectors of all rows.
         y: Labels of all rows.
-        seed: Of the draws.
+        seed: Chooses the rows of each draw.
     """
-    rows = len(x) if len(x) < MIN_ROWS_TO_DRAW else min(MAX_ROWS, round(MAX_SHARE * len(x)))
+    rows = len(x) if len(x) < MIN_ROWS_TO_DRAW else min(MAX_ROWS_IN_TREE, round(MAX_SHARE_OF_A_DRAW * len(x)))
     means, variances = [], []
-    for draw in range(DRAWS if rows < len(x) else 1):
+    for draw in range(N_DRAWS if rows < len(x) else 1):
         chosen = torch.from_numpy(np.random.default_rng([seed, draw]).permutation(len(x))[:rows])
-        cuts, scores, temperature = scored_cuts(x[chosen], y[chosen].numpy())
+        cuts, scores, temperature = score_cuts(x[chosen], y[chosen].numpy())
         counts = np.array([_new_clusters(cut, y[chosen].numpy()) for cut in cuts])
         weight = np.exp((scores / scores.max() - 1) / temperature)
         weight /= weight.sum()
@@ -92,14 +92,14 @@ def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
     return TreeCount(n_new if n_new > MAX_FOR_NONE else 0.0, spread, clusters, [round(float(s), 4) for s in scores])
 
 
-def scored_cuts(x: Tensor, y: Ids) -> tuple[list[Ids], Floats, float]:
+def score_cuts(x: Tensor, y: Ids) -> tuple[list[Ids], Floats, float]:
     """Return clusterings [n] of all rows, coarsest first, the score of each, and the temperature of their weights."""
     averaged = diffuse(x, neighbours=NEIGHBOURS)
     distance = (1 - averaged @ averaged.T).clamp(min=0).fill_diagonal_(0)  # [n, n]
     cuts = _cuts(distance)
     near = nearest(x, NEIGHBOURS)[1].numpy()  # [n, NEIGHBOURS]
     together = np.array([(cut[near] == cut[:, None]).mean() for cut in cuts])
-    separation = (_smooth(_silhouettes(distance, cuts)) * _smooth(together) ** TOGETHER_POWER).clip(LOWEST)
+    separation = (_smooth(_silhouettes(distance, cuts)) * _smooth(together) ** TOGETHER_POWER).clip(MIN_SCORE)
     agreement = agreement_with_labels(cuts, y)
     has_labels = len(np.unique(y[y >= 0])) > 1
     misfit = 1 - float((agreement if has_labels else separation).max())
@@ -116,8 +116,8 @@ def _cuts(distance: Tensor) -> list[Ids]:
     if n < 2:
         return [np.zeros(n, dtype=np.int64)]
     tree = linkage(squareform((2 * distance).sqrt().double().numpy(), checks=False), "ward")
-    finest = max(2, min(MAX_CLUSTERS, n // MIN_MEAN_SIZE))
-    levels = np.unique(np.geomspace(2, finest, CUTS).round().astype(int))
+    finest = max(2, min(MAX_CLUSTERS, n // MIN_MEAN_CLUSTER_SIZE))
+    levels = np.unique(np.geomspace(2, finest, N_CUTS).round().astype(int))
     return list(cut_tree(tree, n_clusters=levels).T.astype(np.int64))
 
 
@@ -147,7 +147,7 @@ def agreement_with_labels(cuts: list[Ids], y: Ids) -> Floats:
         return np.ones(len(cuts))
     weight = 1 / count[intent]
     index = [_weighted_ari(intent, cut[rows], weight, singles=bool(count.max() == 1)) for cut in cuts]
-    return np.array(index).clip(LOWEST)
+    return np.array(index).clip(MIN_SCORE)
 
 
 def _weighted_ari(intent: Ids, cluster: Ids, weight: Floats, *, singles: bool) -> float:

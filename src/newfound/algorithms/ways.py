@@ -41,7 +41,7 @@ Way = Literal["divided", "around", "joint"]
 
 MAX_TRIAL_ROWS = 6_000
 FEW_LABELS, MANY_LABELS = 8, 15  # of the typical known intent
-MIN_SHARE_FOUND = 0.75  # of labelled rows, by clusterings that do not see the labels
+MIN_SHARE_RECOVERED = 0.75  # of labelled rows, by clusterings that do not see the labels
 MIN_CONSISTENCY_OF_FREE = 0.75  # adjusted Rand index of free clusterings that take part in the joint ensemble
 MIN_CONSISTENCY_OF_JOINT = 0.8  # of free clusterings, for the joint way to be chosen
 
@@ -113,11 +113,11 @@ def joint_fits(x: Tensor, y: Tensor, n_known: int, n_new: int, seeds: Seeds) -> 
         return False, "intents are of very different sizes"
     if consistency(refined) < MIN_CONSISTENCY_OF_JOINT:
         return False, "clusterings from different starts disagree"
-    share = share_found(consensus_clustering(refined, k, seed=seeds("consensus")), y[rows], n_known)
-    return share >= MIN_SHARE_FOUND, f"clusterings without labels find {share:.0%} of the labelled utterances"
+    share = share_recovered(consensus_clustering(refined, k, seed=seeds("consensus")), y[rows], n_known)
+    return share >= MIN_SHARE_RECOVERED, f"clusterings without labels find {share:.0%} of the labelled utterances"
 
 
-def share_found(clusters: Tensor, y: Tensor, n_known: int) -> float:
+def share_recovered(clusters: Tensor, y: Tensor, n_known: int) -> float:
     """Return the share of labelled rows in the cluster that matches their intent best, the mean over intents."""
     overlap = one_hot_or_zero(clusters, int(clusters.max()) + 1).T @ one_hot_or_zero(y, n_known)
     size = overlap.sum(0)

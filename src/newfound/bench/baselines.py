@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from newfound.algorithms.metrics import Ids
-from newfound.bench.scoring import rounded, score_ids
+from newfound.bench.scoring import round_values, score_ids
 from newfound.bench.studies import frozen_vectors
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -22,7 +22,7 @@ Vectors = npt.NDArray[np.float32]
 Clusterer = Callable[[DiscoveryTask, Vectors, Vectors, int | None, int], Ids]
 """Task, unit vectors of its training and test texts, number of intents in all (None: its own), seed -> test ids."""
 
-OUTLIER = -1  # BERTopic's number for texts of no topic
+OUTLIER_TOPIC = -1  # BERTopic's number for texts of no topic
 
 
 def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | None, seed: int) -> Ids:
@@ -33,11 +33,11 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
     fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
 
     Args:
-        task: The task.
+        task: Gives the texts and the labels that may be seen.
         train: Unit vectors of its training texts, [n, d].
         test: Unit vectors of its test texts, [m, d].
         intents: The number of intents, known and new; None leaves it to HDBSCAN.
-        seed: Of UMAP and of k-means.
+        seed: The seed of UMAP and of k-means.
     """
     from bertopic import BERTopic
     from sklearn.cluster import KMeans
@@ -45,19 +45,19 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
 
     observed = task.observed_train
     number = {intent: i for i, intent in enumerate(observed.intents)}
-    y = [OUTLIER if label is None else number[label] for label in observed.labels]
+    y = [OUTLIER_TOPIC if label is None else number[label] for label in observed.labels]
     # BERTopic's own reduction, with a seed.
     reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
     clusters = None if intents is None else KMeans(intents, n_init=10, random_state=seed)
     model = BERTopic(umap_model=reduction, hdbscan_model=clusters)
     topics = np.asarray(model.fit_transform(list(observed.texts), train, y=y if number else None)[0])
-    found = np.asarray(model.transform(list(task.test.texts), test)[0])
-    left_out = found == OUTLIER
+    test_topics = np.asarray(model.transform(list(task.test.texts), test)[0])
+    left_out = test_topics == OUTLIER_TOPIC
     if left_out.any():
-        names = np.unique(topics[topics != OUTLIER])
+        names = np.unique(topics[topics != OUTLIER_TOPIC])
         means = np.stack([_unit(train[topics == name].mean(0, keepdims=True))[0] for name in names])
-        found[left_out] = names[(test[left_out] @ means.T).argmax(1)]
-    predicted: Ids = np.unique(np.asarray(found, dtype=np.int64), return_inverse=True)[1]
+        test_topics[left_out] = names[(test[left_out] @ means.T).argmax(1)]
+    predicted: Ids = np.unique(np.asarray(test_topics, dtype=np.int64), return_inverse=True)[1]
     return predicted
 
 
@@ -66,7 +66,7 @@ class Baseline:
     """A method of others.
 
     Attributes:
-        cluster: The method.
+        cluster: Returns the cluster of each test text.
         modules: What it imports beside newfound's own requirements.
         extra: The extra of newfound that installs them.
     """
@@ -86,7 +86,7 @@ def check_baselines(methods: Iterable[str]) -> None:
         methods: The names of methods, of which some may be baselines.
 
     Raises:
-        MissingExtra: It is not installed.
+        MissingExtra: A module is not installed.
     """
     for name in sorted(set(methods) & set(BASELINES)):
         for module in BASELINES[name].modules:
@@ -104,8 +104,8 @@ def run_baseline(
 
     Args:
         name: One of `BASELINES`.
-        settings: Of the variant; `n_new="auto"` leaves the number of intents to the baseline.
-        task: The data.
+        settings: Settings of the variant; `n_new="auto"` leaves the number of intents to the baseline.
+        task: Training and test data.
         encoder: Gives the vectors.
         seed: Same seed, same result.
     """
@@ -116,7 +116,7 @@ def run_baseline(
     seconds = time.perf_counter() - started
     scores = score_ids(task, predicted)
     del scores["scores"], scores["clustering"]  # its topics do not say which intents are known
-    return {**scores, "n_intents": int(predicted.max()) + 1, "timings": rounded({"fit": seconds})}
+    return {**scores, "n_intents": int(predicted.max()) + 1, "timings": round_values({"fit": seconds})}
 
 
 def _unit(x: Vectors) -> Vectors:

@@ -15,7 +15,7 @@ import numpy as np
 from newfound.algorithms.metrics import compactness
 from newfound.bench.baselines import BASELINES, run_baseline
 from newfound.bench.provenance import commit, hardware, shares_gpu
-from newfound.bench.scoring import Predictor, rounded, score_predictor
+from newfound.bench.scoring import Predictor, round_values, score_predictor
 from newfound.bench.timing import measure
 from newfound.bench.variants import VARIANTS, Record
 from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
@@ -115,8 +115,8 @@ def run_cell(
     """Fit the method on the observed training data, score it on the test data, and return the content of a result file.
 
     Args:
-        cell: The run.
-        encoder: The loaded encoder.
+        cell: Which method to run, on which data, with which seed.
+        encoder: The loaded encoder that the cell names.
         device: auto, cpu or cuda.
         task: The data; by default those of the cell (`task_of`).
         settings: Settings of the method that differ from the cell's.
@@ -132,7 +132,7 @@ def run_cell(
         return {
             **asdict(cell),
             **run_baseline(cell.method, variant.settings, task, encoder, cell.seed),
-            **_made(task, encoder, device),
+            **_provenance(task, encoder, device),
         }
     started = time.perf_counter()
     method = fit_cell(cell, encoder, device, task, settings, memory)
@@ -140,11 +140,11 @@ def run_cell(
     return {
         **asdict(cell),
         **score_predictor(_predictor(method, encoder), task),
-        **_recorded(variant.record, method, task),
-        "timings": rounded({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
+        **_extra_results(variant.record, method, task),
+        "timings": round_values({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
         "n_new": method.n_new_,
-        **_made(task, encoder, device),
+        **_provenance(task, encoder, device),
     }
 
 
@@ -154,7 +154,7 @@ def _predictor(method: Discoverer, encoder: Encoder) -> Predictor:
     return model if model.tune.layers else model.with_cache(encoder.cache)
 
 
-def _made(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:
+def _provenance(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:
     """Return what a result was made from, and where."""
     return {
         "versions": versions(),
@@ -180,8 +180,8 @@ def fit_cell(
     Gold labels of new intents are used only to record the accuracy of pseudo-labels, never to train.
 
     Args:
-        cell: The run.
-        encoder: The loaded encoder.
+        cell: Which method to run, on which data, with which seed.
+        encoder: The loaded encoder that the cell names.
         device: auto, cpu or cuda.
         task: The data; by default those of the cell (`task_of`).
         settings: Settings of the method that differ from the cell's.
@@ -236,7 +236,7 @@ def _recording(record: Record, task: DiscoveryTask, epochs: int) -> Recording:
     return Recording(gold=task.gold_ids(task.train), snapshots=snapshot_epochs)
 
 
-def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
+def _extra_results(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
     """Return what a result has besides scores: accuracy of pseudo-labels and compactness, or the points of maps."""
     if record == "scores":
         return {}
@@ -250,7 +250,7 @@ def _recorded(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[s
     history = method.history_["discovery"]
     return {
         "pseudo_labels": {str(int(r["epoch"])): round(r["pseudo_label_acc"], 2) for r in history},
-        "compactness": rounded({name: compactness(vectors[rows], gold[rows]) for name, rows in parts.items()}),
+        "compactness": round_values({name: compactness(vectors[rows], gold[rows]) for name, rows in parts.items()}),
     }
 
 
@@ -259,7 +259,7 @@ def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_i
 
     Args:
         snapshot: Vectors and prototypes at one epoch.
-        task: The task, for the gold labels.
+        task: Has the gold labels.
         intents: Number of new intents.
         per_intent: Number of utterances of each.
     """
@@ -282,7 +282,7 @@ def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_i
     }
 
 
-def missing(cells: Iterable[Cell], root: Path) -> list[Cell]:
+def missing_cells(cells: Iterable[Cell], root: Path) -> list[Cell]:
     """Return the cells that have no result file in the folder `root`."""
     return [cell for cell in cells if not cell.file(root).is_file()]
 
@@ -315,6 +315,6 @@ def read_results(cells: Iterable[Cell], root: Path) -> dict[Cell, dict[str, Any]
     return results
 
 
-def resolved(cell: Cell, device: str) -> Cell:
+def resolve_cell(cell: Cell, device: str) -> Cell:
     """Return the cell with `tune="auto"` replaced by its meaning on the device, so that the file name says what ran."""
     return replace(cell, tune=resolve_tune(cell.tune, pick_device(device)))

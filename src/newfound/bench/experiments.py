@@ -14,7 +14,7 @@ from typing import Literal
 
 from newfound.bench.baselines import BASELINES
 from newfound.bench.cells import WHOLE_DATASETS, Cell
-from newfound.bench.variants import GAMMAS, IMBALANCES, MIXED, NOISE, VARIANTS
+from newfound.bench.variants import GAMMAS, IMBALANCES, KNOWN_PERCENTAGES, NOISE_PERCENTAGES, VARIANTS
 from newfound.errors import SettingsError
 from newfound.methods.registry import METHODS, method_named
 
@@ -27,7 +27,7 @@ class Column:
     """A number that every result file has.
 
     Attributes:
-        header: The heading of the column.
+        header: The heading in tables.
         path: The keys that lead to the number; `{protocol}` stands for `paper` or `strict`.
         digits: Number of decimals shown.
     """
@@ -67,12 +67,12 @@ class Experiment:
         name: The experiment's name on the command line.
         title: What it shows, in a few words.
         rows: Methods with variants.
-        benchmarks: The benchmarks to run on.
+        benchmarks: Names of the benchmarks.
         ratios: The shares of new intents, in percent.
-        splits: The numbers of the splits.
-        seeds: The seeds.
-        columns: The columns of the table.
-        figure: The kind of figure.
+        splits: Numbers of the splits into known and new intents; each is run with every seed.
+        seeds: Seeds of the methods.
+        columns: Numbers that the table shows.
+        figure: A point per row, lines over levels, ratios or epochs, or maps; `none` for no figure.
         axis: The label of the figure's horizontal axis.
         shown: The column that the figure shows.
         default_level: Where the variant `default` is on the horizontal axis of a figure over levels.
@@ -111,7 +111,7 @@ class Experiment:
             if (benchmark, ratio) != ("GID-CD", 60) or split == 1  # the only split that was published
         ]
 
-    def narrowed(
+    def narrow(
         self,
         *,
         methods: Sequence[str] = (),
@@ -265,7 +265,7 @@ EXPERIMENTS = {
         Experiment(
             "noise",
             "Utterances of no intent in the logs",
-            _rows(ONE_METHOD_OF_EACH_KIND, _levels("noise", NOISE)),
+            _rows(ONE_METHOD_OF_EACH_KIND, _levels("noise", NOISE_PERCENTAGES)),
             ("GID-MD",),
             columns=(*SCORES, Column("AUROC", ("out_of_scope", "auroc"))),
             figure="levels",
@@ -274,7 +274,7 @@ EXPERIMENTS = {
         Experiment(
             "mixed",
             "Utterances of known intents in the logs",
-            _rows(ONE_METHOD_OF_EACH_KIND, _levels("mixed", MIXED)),
+            _rows(ONE_METHOD_OF_EACH_KIND, _levels("mixed", KNOWN_PERCENTAGES)),
             columns=(*SCORES, Column("known F1", ("logs", "known_f1"))),
             figure="levels",
             axis="known utterances in the logs, %",

@@ -27,8 +27,8 @@ def draw(
     """Draw the rows of an experiment whose cells all have results.
 
     Args:
-        experiment: The experiment.
-        cells: Its cells.
+        experiment: Says which figure to draw.
+        cells: The cells of the experiment, for one encoder and tuning.
         root: The folder of the result files.
         folder: Where the figures are written.
         projection: How maps are projected to two dimensions.
@@ -49,7 +49,7 @@ def draw(
     written = []
     benchmarks = list(dict.fromkeys(cell.benchmark for cell in cells))
     for benchmark in benchmarks:
-        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and _complete(g, results)]
+        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and _is_complete(g, results)]
         if groups:
             path = folder / f"{experiment.name}-{benchmark}.png"
             with figure(path) as axes:
@@ -60,7 +60,7 @@ def draw(
     return written
 
 
-def _complete(group: Group, results: Results) -> bool:
+def _is_complete(group: Group, results: Results) -> bool:
     return all(cell in results for cell in group.cells)
 
 

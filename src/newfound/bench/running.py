@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from newfound.bench.baselines import check_baselines
-from newfound.bench.cells import Cell, missing, run_cell, task_of, write_result
+from newfound.bench.cells import Cell, missing_cells, run_cell, task_of, write_result
 from newfound.bench.variants import VARIANTS
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ExperimentError, NewfoundError
@@ -31,9 +31,9 @@ def run_missing(
     A cell that fails is tried once more at the end.
 
     Args:
-        cells: The cells.
+        cells: Cells with and without a result; those with one are skipped.
         root: The folder of the result files.
-        encoder: The loaded encoder.
+        encoder: The loaded encoder that all cells name.
         device: auto, cpu or cuda.
         reporter: Shows the progress.
         until: A time of `time.monotonic`. No cell is begun that would end later, by the mean time of those before it.
@@ -43,7 +43,7 @@ def run_missing(
         MissingExtra: A baseline needs what is not installed; nothing was run.
         ExperimentError: Some cells failed twice; all others were run.
     """
-    unfinished = missing(cells, root)
+    unfinished = missing_cells(cells, root)
     check_baselines(cell.method for cell in unfinished)
     for cell in {(c.benchmark, c.ratio, c.split, c.variant): c for c in unfinished}.values():
         task_of(cell)  # raises an error for missing data before anything runs
@@ -74,7 +74,7 @@ def _run_all(
     last_data: object = None
     started = time.monotonic()
     with reporter.task("cells", len(cells)) as task:
-        for number, cell in enumerate(_grouped_by_data(cells), 1):
+        for number, cell in enumerate(_group_by_data(cells), 1):
             if time.monotonic() + (time.monotonic() - started) / max(1, number - 1) > until:
                 reporter.note(f"stopped by the time limit; {len(cells) - number + 1} of {len(cells)} cells are left")
                 break
@@ -94,7 +94,7 @@ def _run_all(
     return failed
 
 
-def _grouped_by_data(cells: Iterable[Cell]) -> list[Cell]:
+def _group_by_data(cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells with those on the same data one after another."""
     order = {data: i for i, data in enumerate(dict.fromkeys(map(_data_of, cells)))}
     return sorted(cells, key=lambda cell: order[_data_of(cell)])

@@ -36,8 +36,8 @@ def score_predictor(predictor: Predictor, task: DiscoveryTask) -> dict[str, Any]
     """Score a classifier on the test part of a task.
 
     Args:
-        predictor: The classifier.
-        task: The task it was fitted on.
+        predictor: A classifier that was fitted on the training part.
+        task: Has the test part and the gold labels.
 
     Returns:
         `scores` by protocol, `clustering` and `all_intents`; `out_of_scope` if the task has utterances of no intent to
@@ -46,12 +46,12 @@ def score_predictor(predictor: Predictor, task: DiscoveryTask) -> dict[str, Any]
     result = score_ids(task, predictor.predict_ids(task.test.texts))
     if task.out_of_scope:
         inside, outside = (predictor.outlier_scores(texts) for texts in (task.test.texts, task.out_of_scope))
-        result["out_of_scope"] = rounded({"auroc": 100 * auroc(outside, inside)})
+        result["out_of_scope"] = round_values({"auroc": 100 * auroc(outside, inside)})
     if task.unlabelled and task.observed_train.intents:
         logs = [i for i, label in enumerate(task.observed_train.labels) if label is None]
         is_known = np.isin(logs, list(task.unlabelled))
         predicted_known = predictor.predict_ids([task.train.texts[i] for i in logs]) < len(task.known)
-        result["logs"] = rounded({"known_f1": binary_f1(is_known, predicted_known)})
+        result["logs"] = round_values({"known_f1": binary_f1(is_known, predicted_known)})
     return result
 
 
@@ -59,7 +59,7 @@ def score_ids(task: DiscoveryTask, predicted: Ids) -> dict[str, Any]:
     """Score predicted ids of the test part of a task.
 
     Args:
-        task: The task.
+        task: Has the gold labels of the test part.
         predicted: The predicted id of each test utterance.
 
     Returns:
@@ -70,11 +70,11 @@ def score_ids(task: DiscoveryTask, predicted: Ids) -> dict[str, Any]:
     is_new = gold >= len(task.known)
     return {
         "scores": {
-            protocol: rounded(score.as_dict())
+            protocol: round_values(score.as_dict())
             for protocol, score in both_protocols(gold, predicted, len(task.known)).items()
         },
-        "clustering": rounded(clustering_scores(gold[is_new], predicted[is_new])),
-        "all_intents": rounded(
+        "clustering": round_values(clustering_scores(gold[is_new], predicted[is_new])),
+        "all_intents": round_values(
             {"acc": accuracy(gold, map_clusters(gold, predicted)), **clustering_scores(gold, predicted)}
         ),
     }
@@ -98,7 +98,7 @@ def strictly_correct(gold: Ids, predicted: Ids, n_known: int) -> npt.NDArray[np.
     return correct
 
 
-def rounded(values: dict[str, float]) -> dict[str, float | None]:
+def round_values(values: dict[str, float]) -> dict[str, float | None]:
     """Return the values as result files hold them: four decimals, and null for NaN, which JSON does not have."""
     return {name: None if value != value else round(value, 4) for name, value in values.items()}
 

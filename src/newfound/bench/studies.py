@@ -40,7 +40,7 @@ def read_rows(path: Path) -> list[Row]:
         content = path.read_text("utf-8")
         rows = json.loads(content) if path.suffix == ".json" else [json.loads(line) for line in content.splitlines()]
     except ValueError:
-        raise DataError(f"{path}: damaged; mend or delete it and run the study again") from None
+        raise DataError(f"{path}: damaged; fix or delete it and run the study again") from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{path}: not a file of result rows")
     return rows
@@ -58,12 +58,7 @@ def append_row(path: Path, row: Row) -> None:
 
 
 def group_rows(rows: Iterable[Row], by: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Group rows by the values of some fields; groups and rows keep their order.
-
-    Args:
-        rows: The rows.
-        by: The names of the fields.
-    """
+    """Group rows by the values of the fields named in `by`; groups and rows keep their order."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in by), []).append(row)

@@ -24,11 +24,11 @@ class Group:
     """The cells of one row of a table, over splits and seeds.
 
     Attributes:
-        benchmark: The benchmark.
+        benchmark: Name of the benchmark.
         ratio: The share of new intents, in percent.
-        method: The method.
-        variant: The variant.
-        cells: The cells.
+        method: Name of the method, as in the registry.
+        variant: One of `VARIANTS`.
+        cells: The cells, one for each split and seed.
     """
 
     benchmark: str
@@ -66,8 +66,8 @@ def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Li
     """Return the table of an experiment: mean ± std of each column, and the number of runs.
 
     Args:
-        experiment: The experiment.
-        cells: Its cells.
+        experiment: Says which columns to show.
+        cells: The cells of the experiment, for one encoder and tuning.
         root: The folder of the result files.
 
     Returns:
@@ -91,7 +91,7 @@ def table_of_rows(rows: Iterable[Row], by: Sequence[str], columns: Sequence[Colu
     Args:
         rows: One row per run.
         by: The fields to group by; each group is a line of the table.
-        columns: The numbers to show.
+        columns: Where each number is in a row, and its heading.
 
     Returns:
         The header and the lines.
@@ -116,8 +116,8 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> li
     """Compare the best with the second best method on each benchmark by a paired test over the same splits and seeds.
 
     Args:
-        experiment: The experiment.
-        cells: Its cells.
+        experiment: Says whether its methods are compared, and by which column.
+        cells: The cells of the experiment, for one encoder and tuning.
         root: The folder of the result files.
 
     Returns:

@@ -25,10 +25,10 @@ def measure(
     """Measure the seconds of each phase of a fit and the seconds per epoch.
 
     Args:
-        method: The name of the method.
-        task: The data.
+        method: Name of the method, as in the registry.
+        task: Its training data are fitted on.
         encoder: The loaded encoder.
-        tune: How much of it trains.
+        tune: How much of the encoder trains.
         device: auto, cpu or cuda.
         epochs: Number of epochs to time in each stage.
         **settings: Settings of the method.

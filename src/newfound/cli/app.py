@@ -21,7 +21,7 @@ from newfound.cli.processes import (
 )
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 from newfound.version import __version__
 
 CODE_OF_CTRL_C = 130
@@ -73,7 +73,7 @@ def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
     settle_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    if not launched().is_main:
+    if not current_launch().is_main:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
     try:
         check_processes(arguments)
@@ -83,7 +83,7 @@ def main() -> NoReturn:
             raise KeyboardInterrupt
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
-        if not launched().is_main:
+        if not current_launch().is_main:
             sys.exit(CODE_OF_CTRL_C)
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)
         print(f"newfound: {message or 'stopped'}", file=sys.stderr)

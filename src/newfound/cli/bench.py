@@ -62,14 +62,14 @@ def list_experiments() -> None:
 @with_option_groups
 def run(chosen: CellOptions, name: NameArgument = "main") -> None:
     """Run the missing cells of an experiment, then print its table. Finished cells are skipped."""
-    from newfound.bench.cells import missing
+    from newfound.bench.cells import missing_cells
     from newfound.bench.running import run_missing
     from newfound.encoders.cache import FeatureCache
     from newfound.encoders.encoder import load_encoder
     from newfound.paths import feature_cache_dir
 
     experiment, cells = _planned(name, chosen)
-    if missing(cells, chosen.out):
+    if missing_cells(cells, chosen.out):
         loaded = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()))
         run_missing(cells, chosen.out, loaded, chosen.device, reporter_for_terminal())
     _print_experiment(experiment, cells, chosen.out, "terminal")
@@ -108,17 +108,17 @@ def figures(
 
 def _planned(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
-    from newfound.bench.cells import resolved
+    from newfound.bench.cells import resolve_cell
     from newfound.bench.experiments import experiment_named
 
-    experiment = experiment_named(name).narrowed(
+    experiment = experiment_named(name).narrow(
         methods=parts(chosen.methods),
         benchmarks=parts(chosen.benchmarks),
         ratios=whole_numbers(chosen.ratios, "--ratios"),
         splits=whole_numbers(chosen.splits, "--splits"),
         seeds=whole_numbers(chosen.seeds, "--seeds"),
     )
-    return experiment, [resolved(cell, chosen.device) for cell in experiment.cells(chosen.encoder, chosen.tune)]
+    return experiment, [resolve_cell(cell, chosen.device) for cell in experiment.cells(chosen.encoder, chosen.tune)]
 
 
 def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:

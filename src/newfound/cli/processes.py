@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from newfound.errors import SettingsError
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 
 DIVIDED_COMMANDS = ("demo", "discover", "update")
 SECONDS_FOR_THE_MAIN_PROCESS = 5.0
@@ -20,7 +20,7 @@ def check_processes(arguments: Sequence[str]) -> None:
         arguments: The arguments of the command line.
     """
     command = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if launched().count > 1 and command is not None and command not in DIVIDED_COMMANDS:
+    if current_launch().count > 1 and command is not None and command not in DIVIDED_COMMANDS:
         raise SettingsError(
             f"newfound {command} works in one process; start it without accelerate or torchrun, which are for "
             f"{', '.join(DIVIDED_COMMANDS)}"
@@ -34,18 +34,18 @@ def wait_for_the_main_process_to_speak() -> None:
     others while they wait here, and the error is printed once. What only another process has met is printed after the
     wait.
     """
-    if not launched().is_main:
+    if not current_launch().is_main:
         time.sleep(SECONDS_FOR_THE_MAIN_PROCESS)
 
 
 def name_of_process() -> str:
     """Return the beginning of a message that says which process it comes from; nothing for the main one."""
-    return "" if launched().is_main else f"process {launched().rank}: "
+    return "" if current_launch().is_main else f"process {current_launch().rank}: "
 
 
 def leave_processes() -> None:
     """Disconnect from the other processes, if there are any."""
-    if launched().count > 1 and "torch.distributed" in sys.modules:
+    if current_launch().count > 1 and "torch.distributed" in sys.modules:
         from newfound.training.parallel import leave
 
         leave()

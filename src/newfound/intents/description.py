@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.neighbours import nearest
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
 from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance, certainty_of
@@ -174,7 +174,7 @@ class IntentDescriber:
     def overlaps_of(self, intent: int) -> tuple[Overlap, ...]:
         """Return the intents that overlap with this one most, the largest overlap first."""
         shares = self.overlap[intent]
-        order = [c for c in ranked(shares).tolist() if c != intent]
+        order = [c for c in rank_descending(shares).tolist() if c != intent]
         largest = [Overlap(self.names[c], round(float(shares[c]), 3)) for c in order[:MAX_OVERLAPS_SHOWN]]
         return tuple(overlap for overlap in largest if overlap.share >= MIN_OVERLAP_SHOWN)
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.text import words_of
 
 MAX_SIMILARITY_OF_EXEMPLARS = 0.95  # cosine; more similar utterances would show the same
@@ -25,7 +25,7 @@ def exemplars(x: Tensor, prototype: Tensor, texts: Sequence[str], count: int = 5
         count: How many to choose at most.
     """
     x = F.normalize(x, dim=-1)
-    order = ranked(x @ F.normalize(prototype, dim=-1)).tolist()
+    order = rank_descending(x @ F.normalize(prototype, dim=-1)).tolist()
     chosen: list[int] = []
     seen: set[str] = set()
     # The second pass fills up with similar utterances, if the first did not choose enough.
@@ -54,7 +54,7 @@ def border_cases(scores: Tensor, column: int, texts: Sequence[str], count: int =
     others[:, column] = -torch.inf
     margin = scores[:, column] - others.max(1).values
     chosen: dict[str, int] = {}
-    for i in ranked(-margin).tolist():
+    for i in rank_descending(-margin).tolist():
         chosen.setdefault(texts[i], i)
         if len(chosen) == count:
             break

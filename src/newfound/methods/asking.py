@@ -10,7 +10,7 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.methods.context import FitContext
 from newfound.questions.annotators import ask, measure_reliability
 from newfound.questions.checks import check_questions
@@ -38,7 +38,7 @@ def ask_about(
     """Ask the annotator about rows on which clusterings disagree, and return the labels [m] under the answers.
 
     Args:
-        context: The fit, whose annotator is asked; nothing is asked if there is none.
+        context: The context of the fit, whose annotator is asked; nothing is asked if there is none.
         x: Vectors of all rows, [n, d].
         rows: The rows that were clustered, [m].
         ensemble: Their clusterings, [m] each.
@@ -104,7 +104,7 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
     outside = {}
     for intent in range(context.n_known):
         own = (y == intent).nonzero().squeeze(1)
-        own = own[ranked(typical[own])][:MAX_EXAMPLES]
+        own = own[rank_descending(typical[own])][:MAX_EXAMPLES]
         outside[intent] = OutsideIntent(means[intent], tuple(first + i for i in own.tolist()))
     return outside
 
@@ -113,7 +113,7 @@ def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement
     """Return vectors [m, d] that lie halfway to those of short labels where clusterings disagree; None without labels.
 
     Args:
-        context: The fit, whose labeller gives the short labels.
+        context: The context of the fit, whose labeller gives the short labels.
         x: The vectors of some rows, [m, d].
         rows: The numbers of these rows, [m].
         agreement: The share of the clusterings that agree on each, [m].

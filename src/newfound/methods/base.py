@@ -28,8 +28,8 @@ from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.methods.context import FitContext, Recording
 from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
-from newfound.methods.fitted import MIN_INTENTS, count_parameters, fitted_model
-from newfound.methods.settings import Count, CountOrNone, NotNegative, Positive, check_types
+from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
+from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import IntentNetwork
@@ -75,18 +75,18 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_new: Count | Literal["auto"] = "auto"
     encoder: str | Encoder = defaults.ENCODER
     tune: str = defaults.TUNE
-    trunk_views: CountOrNone | Literal["auto"] = "auto"
+    trunk_views: NonNegativeInt | Literal["auto"] = "auto"
     trunk_dropout: bool = False
     pooling: Pooling | None = None
     max_length: Count = MAX_LENGTH
     device: str = defaults.DEVICE
-    seed: CountOrNone = defaults.SEED
-    pretrain_epochs: CountOrNone = 100
+    seed: NonNegativeInt = defaults.SEED
+    pretrain_epochs: NonNegativeInt = 100
     pretrain_lr: Positive = 0.1
-    epochs: CountOrNone = 100
+    epochs: NonNegativeInt = 100
     lr: Positive = 0.1
     min_lr: NotNegative = 0.001
-    warmup_epochs: CountOrNone = 10
+    warmup_epochs: NonNegativeInt = 10
     momentum: NotNegative = 0.9
     weight_decay: NotNegative = 1.5e-4
     batch_size: Count = 512
@@ -153,7 +153,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
         Args:
-            texts: The utterances.
+            texts: Labelled and unlabelled utterances, in any order.
             labels: Their intents; None for an unlabelled one. Whole numbers become their digits as text. Without labels
                 no intent is known, and all are discovered.
             origins: Where each utterance came from, and how often it occurred; kept in the model.
@@ -179,7 +179,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.history_, self.snapshots_ = context.history, context.snapshots
         self.n_new_ = context.n_new
         self.parameters_ = count_parameters(context.encoder, network)
-        self.model_ = fitted_model(corpus, context, network, temperature)
+        self.model_ = build_model(corpus, context, network, temperature)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         if self.estimate_ is not None:
@@ -192,7 +192,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Fit, and return the intent of each text, [n]: its label, or what was discovered.
 
         Args:
-            texts: The utterances.
+            texts: Labelled and unlabelled utterances, in any order.
             labels: Their intents; None for an unlabelled one, or for all.
             **more: Further arguments of `fit`.
         """
@@ -202,10 +202,10 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
 
         Args:
-            texts: The texts.
+            texts: Texts to predict.
             labels: Their intents; None for a text that does not count.
         """
-        return self._fitted().score(texts, labels)
+        return self._fitted_model().score(texts, labels)
 
     def __sklearn_tags__(self) -> Any:
         return text_classifier_tags(super().__sklearn_tags__())
@@ -307,11 +307,12 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._no_intent(),
             ]
         )
-        found = run.shared(
+        estimate = run.get_or_make(
             key, lambda: estimate_for(corpus, encoder, logs_hold=logs, no_intent=self._no_intent(), seed=self.seed)
         )
-        self.estimate_ = found
-        run.reporter.note(f"estimated number of new intents: {found.n_new} (between {found.low} and {found.high})")
+        self.estimate_ = estimate
+        interval = f"between {estimate.low} and {estimate.high}"
+        run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
             run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")
         elif not corpus.intents:
@@ -319,7 +320,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "without known intents this number is a rough guess: look at the intents, and give it (n_new) if they "
                 "are too fine or too coarse"
             )
-        return max(int(run.of_main(torch.tensor(found.n_new))), MIN_INTENTS - len(corpus.intents))
+        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - len(corpus.intents))
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""
@@ -342,21 +343,21 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def intents(self) -> tuple[Intent, ...]:
-        return self._fitted().intents
+        return self._fitted_model().intents
 
     def predict(self, texts: Sequence[str]) -> list[str | None]:
-        return self._fitted().predict(texts)
+        return self._fitted_model().predict(texts)
 
     def predict_proba(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return self._fitted().predict_proba(texts)
+        return self._fitted_model().predict_proba(texts)
 
     def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return self._fitted().transform(texts)
+        return self._fitted_model().transform(texts)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
-        self._fitted().save(folder, overwrite=overwrite)
+        self._fitted_model().save(folder, overwrite=overwrite)
 
-    def _fitted(self) -> IntentModel:
+    def _fitted_model(self) -> IntentModel:
         if not hasattr(self, "model_"):
             raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_

@@ -38,7 +38,7 @@ from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
 from newfound.methods.no_intent import put_aside
-from newfound.methods.settings import Count, CountOrNone, OpenShare, Positive
+from newfound.methods.settings import Count, NonNegativeInt, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
 from newfound.training.schedule import AdamWSchedule, Schedule
@@ -49,9 +49,9 @@ MAX_ROWS_FOR_ALL_EPOCHS = 20_000  # in the training of the classifier; beyond it
 MIN_EPOCHS = 5
 MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
 MIN_AGREEMENT_TO_TEACH = 0.5  # share of the clusterings that must agree on a row for it to teach the next round
-MIXED_ROUNDS = 3
+ROUNDS_IN_MIXED_LOGS = 3
 MIN_SHARE_ASIDE = 0.05  # of the logs: from here on, clusters of known intents hold rows of no intent, too
-MAX_TO_COMPARE = 8  # clusterings, pair by pair, for how consistent they are
+MAX_COMPARED = 8  # clusterings, pair by pair, for how consistent they are
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,11 +102,11 @@ class Consensus(Discoverer):
     finetune_epochs: Count = 2
     finetune_steps: Count = 100
     finetune_lr: Positive = 2e-5
-    rounds: CountOrNone | Literal["auto"] = "auto"
+    rounds: NonNegativeInt | Literal["auto"] = "auto"
     round_epochs: Count = 4
     temperature: Positive | None = None
-    epochs: CountOrNone = 50
-    questions: CountOrNone = 100
+    epochs: NonNegativeInt = 50
+    questions: NonNegativeInt = 100
 
     ASKS_QUESTIONS: ClassVar[bool] = True
     NEEDS_KNOWN: ClassVar[bool] = False
@@ -179,7 +179,7 @@ class Consensus(Discoverer):
         self, context: FitContext, x: Tensor, y: Tensor, rows: Tensor, number: int, *, joint: bool, last: bool
     ) -> tuple[Tensor, Tensor]:
         """Labels [m] of the given rows [m], and the share of the clusterings that agree on each."""
-        chosen = self._drawn(context, rows, number)
+        chosen = self._draw_rows(context, rows, number)
         points, given = x[chosen.to(x.device)], y[chosen.to(x.device)]
         seeds = partial(derive, context.seed, "vote", number)
         if joint:
@@ -200,7 +200,7 @@ class Consensus(Discoverer):
         if last:
             offer_known = self._may_hold_known(context)
             labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-            context.estimates["consistency"] = consistency(ensemble[:MAX_TO_COMPARE]) if len(ensemble) > 1 else 1.0
+            context.estimates["consistency"] = consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0
         if len(chosen) == len(rows):
             return labels, share_agreeing(ensemble, labels)
         place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
@@ -212,7 +212,7 @@ class Consensus(Discoverer):
         clusters = consensus_clustering(ensemble, k, seed=derive(context.seed, "agree", number))
         return name_by_labels(clusters, given, context.n_known) if joint else context.n_known + clusters
 
-    def _drawn(self, context: FitContext, rows: Tensor, number: int) -> Tensor:
+    def _draw_rows(self, context: FitContext, rows: Tensor, number: int) -> Tensor:
         """All rows, or of very many a random part; labelled ones first."""
         if len(rows) <= MAX_CLUSTERED_ROWS:
             return rows
@@ -245,7 +245,7 @@ class Consensus(Discoverer):
         return self.logs == "mixed" and context.n_known > 0
 
     def _way(self, context: FitContext, x: Tensor) -> Way:
-        """Which way the labels of mixed logs are found; it is chosen once in a fit."""
+        """How the rows of mixed logs get their labels; chosen once in a fit."""
         if not self._may_hold_known(context) or not context.n_new:
             return "divided"
         if "way" not in context.choices:
@@ -299,18 +299,18 @@ class Consensus(Discoverer):
         if self._no_intent() == "none" or context.languages is not None:
             return y  # labels of one language do not show what other languages are like
         given = context.y.to(x.device)
-        found = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
-        context.estimates.update(known_precision=found.precision, known_accuracy=found.accuracy)
+        recognition = precise_recognition(x, given, y, context.n_known, precision=self.known_precision)
+        context.estimates.update(known_precision=recognition.precision, known_accuracy=recognition.accuracy)
         rows = ((given < 0) & (y >= 0) & (y < context.n_known)).nonzero().squeeze(1)
         y = y.clone()
-        y[rows[~found.accepts(x[rows], y[rows])]] = -1
+        y[rows[~recognition.accepts(x[rows], y[rows])]] = -1
         return y
 
     def _rounds(self, context: FitContext) -> int:
         if not context.tune.layers:
             return 0  # frozen vectors cluster alike every time
         if self.rounds == "auto":
-            return MIXED_ROUNDS if self._may_hold_known(context) else 0
+            return ROUNDS_IN_MIXED_LOGS if self._may_hold_known(context) else 0
         return self.rounds
 
     def _fine_tune(self, context: FitContext, network: IntentNetwork, y: Tensor, stage: str, epochs: int) -> None:

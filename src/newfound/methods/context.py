@@ -56,9 +56,6 @@ class EncodedCorpus:
     y: Tensor  # [n] known id or -1
     texts: Sequence[str] = ()
 
-    def where(self, keep: Tensor) -> Tensor:
-        return keep.nonzero().squeeze(1)
-
 
 @dataclass(frozen=True, slots=True)
 class FitContext:
@@ -66,12 +63,12 @@ class FitContext:
 
     Attributes:
         encoder: The pretrained encoder.
-        tune: How much of it trains.
+        tune: Which layers of the encoder train.
         train: The corpus to learn from.
         validation: The corpus for choosing a checkpoint.
         n_known: How many known intents there are; their ids come first.
         n_new: How many new intents to look for.
-        seed: Of everything random.
+        seed: The seed of the fit; each purpose derives its own from it.
         device: Where tensors live.
         run: Shows progress and keeps checkpoints.
         trunk_dropout: Whether the frozen layers run with dropout in every step.
@@ -121,11 +118,11 @@ class FitContext:
 
     @property
     def known_rows(self) -> Tensor:
-        return self.train.where(self.train.y >= 0)
+        return (self.train.y >= 0).nonzero().squeeze(1)
 
     @property
     def unlabelled_rows(self) -> Tensor:
-        return self.train.where(self.train.y < 0)
+        return (self.train.y < 0).nonzero().squeeze(1)
 
     def network(
         self, build: Callable[..., IntentNetwork] = IntentNetwork, *, dense: bool = False, dropout: float = 0.0
@@ -154,7 +151,7 @@ class FitContext:
         It needs no label: it says how compact and separate the predicted intents are.
         """
         x = embed(network, self.validation.features, self.validation.batches, self.run.processes)
-        rows = self.validation.where(self.validation.y < 0) if of == "new" else torch.arange(len(x))
+        rows = (self.validation.y < 0).nonzero().squeeze(1) if of == "new" else torch.arange(len(x))
         x = x[rows[:MAX_VALIDATION_ROWS].to(x.device)]
         with torch.inference_mode():
             predicted = network.classifier(x).argmax(1)
@@ -190,8 +187,8 @@ class FitContext:
         if self.recording.gold is None:
             return {}
         rows = self.unlabelled_rows.numpy()
-        gold, found = self.recording.gold[rows], ids.cpu().numpy()[rows]
-        return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, found))}
+        gold, pseudo_labels = self.recording.gold[rows], ids.cpu().numpy()[rows]
+        return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, pseudo_labels))}
 
     def snapshot(self, epoch: int, vectors: Callable[[], Tensor], prototypes: Tensor) -> None:
         if epoch in self.recording.snapshots:

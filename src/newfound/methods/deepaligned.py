@@ -109,11 +109,11 @@ class DeepAligned(Discoverer):
         """Cluster the unlabelled rows, aligned with the clustering before; returns their unit vectors."""
         rows = context.unlabelled_rows.to(context.device)
         x = F.normalize(context.embed(network)[rows].float(), dim=-1)
-        found = kmeans(x, context.n_new, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
+        clustering = kmeans(x, context.n_new, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
         if when != "first":
-            found = align_clusters(found, network.centres)
-        network.centres.copy_(found.centres)
-        network.pseudo[rows] = context.n_known + found.labels
+            clustering = align_clusters(clustering, network.centres)
+        network.centres.copy_(clustering.centres)
+        network.pseudo[rows] = context.n_known + clustering.labels
         return x
 
     def _train_on_clusters(self, context: FitContext, network: ClusteredNetwork, temperature: float) -> None:

@@ -81,10 +81,10 @@ class DeepAlignedMix(Discoverer):
         """Cluster all rows; clusters take the numbers of the reference centres that they match."""
         x = F.normalize(context.embed(network).float(), dim=-1)
         clusters = len(network.centres)
-        found = kmeans(x, clusters, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
-        found = align_clusters(found, reference)
-        network.centres.copy_(found.centres)
-        network.pseudo.copy_(found.labels)
+        clustering = kmeans(x, clusters, restarts=self.restarts, seed=derive(context.seed, "k-means", when))
+        clustering = align_clusters(clustering, reference)
+        network.centres.copy_(clustering.centres)
+        network.pseudo.copy_(clustering.labels)
 
 
 @torch.no_grad()

@@ -27,7 +27,7 @@ from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
-from newfound.methods.starts import check_sizes, estimated_shares, random_directions, start_projection
+from newfound.methods.starts import check_sizes, estimate_shares, random_directions, start_projection
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
@@ -216,7 +216,7 @@ class DPL(Discoverer):
         with torch.inference_mode():
             means, _ = class_means(network.project(x), ids.to(x.device), len(network.mu))
         network.mu.copy_(means)
-        return estimated_shares(ids, context) if self.sizes == "estimated" else None
+        return estimate_shares(ids, context) if self.sizes == "estimated" else None
 
     def _align(self, logits: Tensor, y: Tensor, n_known: int, sizes: Tensor | None) -> Tensor:
         new = logits[..., n_known:].detach()  # [2, B, M]

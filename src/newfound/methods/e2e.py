@@ -20,8 +20,8 @@ from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
-from newfound.methods.settings import Count, CountOrNone, DropoutRate, NotNegative, Positive
-from newfound.methods.starts import check_sizes, estimated_shares
+from newfound.methods.settings import Count, DropoutRate, NonNegativeInt, NotNegative, Positive
+from newfound.methods.starts import check_sizes, estimate_shares
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
 from newfound.model.network import IntentNetwork
 from newfound.training.trainer import Losses
@@ -72,7 +72,7 @@ class E2E(Discoverer):
     """
 
     heads: Count = 4
-    overcluster: CountOrNone = 1
+    overcluster: NonNegativeInt = 1
     temperature: Positive | None = None
     epsilon: Positive = 0.05
     sinkhorn_iterations: Count = 3
@@ -81,7 +81,7 @@ class E2E(Discoverer):
     dense: bool = False
     dropout: DropoutRate = 0.1
     sizes: Literal["equal", "estimated"] = "equal"
-    epochs: CountOrNone = 200
+    epochs: NonNegativeInt = 200
     lr: Positive = 0.4
     min_lr: NotNegative = 0.01
 
@@ -116,7 +116,7 @@ class E2E(Discoverer):
             x = context.embed(network)
             ids = cluster(x, context, balanced=self.start == "balanced" and self.sizes == "equal")
             start_classifier(network, x, ids)
-            shares = estimated_shares(ids, context) if self.sizes == "estimated" else None
+            shares = estimate_shares(ids, context) if self.sizes == "estimated" else None
             with torch.no_grad():
                 network.new_heads.copy_(network.classifier.weight[context.n_known :].expand_as(network.new_heads))
         y = context.y.to(context.device)
@@ -126,11 +126,11 @@ class E2E(Discoverer):
             y_batch = y[batch.rows]
             x = F.normalize(network.two_views(context.features, batch), dim=-1)  # [2, B, d]
             known_logits = x @ network.classifier.weight[: context.n_known].T  # [2, B, N]
-            by_head = self._swapped(x, known_logits, network.new_heads, y_batch, temperature, shares)  # [H]
+            by_head = self._swapped_loss(x, known_logits, network.new_heads, y_batch, temperature, shares)  # [H]
             network.head_loss += by_head.detach()
             losses = {"ce": by_head.mean()}
             if self.overcluster:
-                over = self._swapped(x, known_logits, network.over_heads, y_batch, temperature)
+                over = self._swapped_loss(x, known_logits, network.over_heads, y_batch, temperature)
                 losses["over"] = over.mean()
             return {"loss": torch.stack(list(losses.values())).mean(), **losses}
 
@@ -150,7 +150,7 @@ class E2E(Discoverer):
         )
         return network, temperature
 
-    def _swapped(
+    def _swapped_loss(
         self,
         x: Tensor,
         known_logits: Tensor,

@@ -51,11 +51,11 @@ class CorpusEncoder:
     """Encodes the corpora of one fit; fits of one run share the features of the same texts.
 
     Attributes:
-        encoder: The encoder.
-        tune: How much of it trains.
+        encoder: What reads the texts.
+        tune: Which layers of the encoder train; the features are the output of the layers below.
         device: Where the features go.
         run: Keeps the features.
-        ids: The ids of the known intents.
+        ids: The id of each known intent by its name.
         trunk_dropout: Whether the frozen layers run with fresh dropout in every step.
     """
 
@@ -70,13 +70,13 @@ class CorpusEncoder:
         """Return a corpus for the network.
 
         Args:
-            part: The corpus.
+            part: The texts, and the labels of those that have one.
             views: Stored runs of the frozen layers with dropout; 0 is one run without.
         """
         texts = Corpus.of(part.texts).fingerprint()
         same_encoder = [self.run.identity["encoder"], self.encoder.max_length]
         key = repr([texts, *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
-        features, batches, lengths = self.run.shared(key, lambda: self._features(part, views))
+        features, batches, lengths = self.run.get_or_make(key, lambda: self._features(part, views))
         y = torch.tensor([-1 if label is None else self.ids.get(label, -1) for label in part.labels])
         return EncodedCorpus(features, batches, lengths, y, part.texts)
 

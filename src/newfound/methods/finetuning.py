@@ -20,7 +20,7 @@ from newfound.training.sampling import class_balanced_batches
 from newfound.training.schedule import AdamWSchedule
 from newfound.training.trainer import Losses
 
-MAX_STEPS = 400  # of an epoch: more labelled data than 100,000 rows are sampled
+MAX_STEPS_PER_EPOCH = 400  # more labelled data than 100,000 rows are sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def epochs_for_steps(y: Tensor, steps: int, contrast: ContrastiveSettings = DEFA
 
 
 def steps_of_epoch(y: Tensor, contrast: ContrastiveSettings = DEFAULT_CONTRAST) -> int:
-    """Return how many steps it takes to draw as many labelled rows as there are, at most `MAX_STEPS`.
+    """Return how many steps it takes to draw as many labelled rows as there are, at most `MAX_STEPS_PER_EPOCH`.
 
     Args:
         y: Labels of all rows, -1 for none.
@@ -67,7 +67,7 @@ def steps_of_epoch(y: Tensor, contrast: ContrastiveSettings = DEFAULT_CONTRAST) 
     """
     labelled = y[y >= 0]
     batch = contrast.per_class * min(contrast.classes, len(set(labelled.tolist())))
-    return min(MAX_STEPS, max(1, -(-len(labelled) // max(1, batch))))
+    return min(MAX_STEPS_PER_EPOCH, max(1, -(-len(labelled) // max(1, batch))))
 
 
 def fine_tune(
@@ -82,7 +82,7 @@ def fine_tune(
     """Train the encoder of a network; its classifier stays as it is.
 
     Args:
-        context: The fit.
+        context: The context of the fit, which records the history of the stage.
         network: Its tail is trained in place.
         y: Labels of all rows (CPU), -1 for none: known intents, and in later rounds pseudo-labels. With fewer than two
             classes the instance contrast is left alone: there is nothing to tell apart.
@@ -109,7 +109,7 @@ def fine_tune(
             classes=contrast.classes,
             per_class=contrast.per_class,
             n_others=n_logs,
-            max_steps=MAX_STEPS,
+            max_steps=MAX_STEPS_PER_EPOCH,
             seed=context.seed,
             stage=stage,
             epoch=epoch,

@@ -25,21 +25,21 @@ from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temper
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.text import is_wordless
 
-QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
+MAX_QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 MIN_INTENTS = 2  # of a classifier
 MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
-SAME_SIMILARITY = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
-SAME_DIRECTION = 0.99  # cosine of two columns that stand for one intent
+SIMILARITY_TOLERANCE = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
+MIN_COSINE_OF_ONE_INTENT = 0.99  # of two columns that stand for one intent
 
 
-def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
+def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
     """Return the model of a trained network; its surplus columns are dropped.
 
     Args:
         corpus: What it was trained on.
-        context: The fit.
-        network: The trained network.
-        temperature: Of its softmax.
+        context: The context of the fit, with its estimates and choices.
+        network: The trained network, which becomes part of the model.
+        temperature: Temperature that the softmax of the classifier was trained with.
     """
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
@@ -67,7 +67,7 @@ def fitted_model(corpus: Corpus, context: FitContext, network: IntentNetwork, te
     }
     utterances = _utterances(corpus, context.y, probabilities)
     embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
-    described = _described(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
+    described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
     intents = [
         replace(intent, min_similarity=least, takes_wordless=wordless)
         for intent, least, wordless in zip(described, limits.min_similarity, limits.takes_wordless, strict=True)
@@ -91,8 +91,8 @@ class _Limits:
     """What a text must be like to belong to an intent; see `Intent.min_similarity` and `Intent.takes_wordless`.
 
     Attributes:
-        min_similarity: For each column.
-        takes_wordless: For each column.
+        min_similarity: The limit of each column of the classifier.
+        takes_wordless: Whether each column takes texts without a word.
         outside: Which rows of the logs belong to no intent, [n] (CPU).
     """
 
@@ -128,7 +128,7 @@ class _Limits:
         least = [-1.0] * columns
         if 0 < wanted < int(among.sum()):
             limit = float(margin[among].sort().values[wanted - 1 : wanted + 1].mean())
-            least = [round(max(-1.0, limit + float(u) - SAME_SIMILARITY), 6) for u in usual]
+            least = [round(max(-1.0, limit + float(u) - SIMILARITY_TOLERANCE), 6) for u in usual]
         outside = logs & (refused | (value < torch.tensor(least)[best]))
         return cls(least, takes_wordless.tolist(), outside)
 
@@ -196,7 +196,7 @@ def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tu
     columns = len(classifier.weight)
     size = torch.bincount(classifier(x).argmax(1), minlength=columns).tolist()
     unit = torch.nn.functional.normalize(classifier.weight, dim=-1)
-    alike = (unit @ unit.T > SAME_DIRECTION).tolist()
+    alike = (unit @ unit.T > MIN_COSINE_OF_ONE_INTENT).tolist()
     new = range(n_known, columns)
     empty = [c for c in new if not size[c]]
     double = [c for c in new if size[c] and any(alike[c][d] and (size[d], -d) > (size[c], -c) for d in new)]
@@ -208,7 +208,7 @@ def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[flo
     """Quantiles of how close labelled utterances lie to the nearest intent; all utterances, where few are labelled."""
     rows = context.known_rows if len(context.known_rows) >= MIN_TYPICAL_ROWS else torch.arange(len(x))
     closest = network.classifier(x[rows.to(x.device)].float()).amax(1).double().cpu()
-    return [round(float(q), 6) for q in torch.quantile(closest[:QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
+    return [round(float(q), 6) for q in torch.quantile(closest[:MAX_QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 
 def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:
@@ -229,7 +229,7 @@ def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Uttera
     ]
 
 
-def _described(
+def _describe_intents(
     known: Sequence[str],
     utterances: Sequence[Utterance],
     x: Tensor,
@@ -252,14 +252,14 @@ def _described(
         return near
 
     spoken = languages_of([u.text for u in utterances if u.labelled])
-    found = name_intents(
+    new_names = name_intents(
         texts[len(known) :],
         taken=known,
         others=texts[: len(known)],
         likeness=likeness,
         language=spoken[0] if spoken else UNKNOWN,
     )
-    names = [*known, *found]
+    names = [*known, *new_names]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
     assigned = [
         AssignedUtterance(

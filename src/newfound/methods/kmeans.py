@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
-from newfound.methods.settings import Count, CountOrNone, Positive
+from newfound.methods.settings import Count, NonNegativeInt, Positive
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
 
@@ -27,7 +27,7 @@ class KMeans(Discoverer):
 
     temperature: Positive | None = None
     restarts: Count = 10
-    epochs: CountOrNone = 50
+    epochs: NonNegativeInt = 50
 
     NEEDS_KNOWN: ClassVar[bool] = False
 

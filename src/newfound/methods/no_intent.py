@@ -13,7 +13,7 @@ from newfound.defaults import NoIntent
 from newfound.errors import DataError
 from newfound.text import is_wordless
 
-MIN_LEFT = 2  # utterances, so that there is something to tell apart
+MIN_UTTERANCES_LEFT = 2  # so that there is something to tell apart
 
 
 def put_aside(
@@ -51,7 +51,7 @@ def put_aside(
         return rows_of_no_intent(values, is_labelled, no_intent)
     aside = wordless.copy()
     aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
-    if not is_labelled.any() and (~aside).sum() < MIN_LEFT:
+    if not is_labelled.any() and (~aside).sum() < MIN_UTTERANCES_LEFT:
         example = texts[int(aside.argmax())]
         raise DataError(
             f"nearly all of the {len(texts):,} utterances hold no word, such as {example!r}, and none is labelled; "

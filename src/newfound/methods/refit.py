@@ -10,7 +10,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
-from newfound.methods.settings import CountOrNone, check_types
+from newfound.methods.settings import NonNegativeInt, check_types
 from newfound.methods.supervised import default_temperature, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
@@ -20,8 +20,8 @@ from newfound.training.run import Run
 class Refit(Discoverer):
     """A supervised classifier over the intents of the labels; utterances without one are left out of the training."""
 
-    epochs: CountOrNone = 50
-    trunk_views: CountOrNone | Literal["auto"] = 0
+    epochs: NonNegativeInt = 50
+    trunk_views: NonNegativeInt | Literal["auto"] = 0
 
     def check_settings(self, corpus: Corpus) -> None:
         if len(corpus.intents) < 2:

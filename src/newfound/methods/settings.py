@@ -58,7 +58,7 @@ class Between:
 
 
 Count = Annotated[int, AtLeast(1)]
-CountOrNone = Annotated[int, AtLeast(0)]
+NonNegativeInt = Annotated[int, AtLeast(0)]
 Positive = Annotated[float, Above(0)]
 NotNegative = Annotated[float, AtLeast(0)]
 DropoutRate = Annotated[float, Between(0, 1)]
@@ -101,13 +101,13 @@ def _expected(hint: Any) -> str:
     """What a value should have been: "must be above 0", "is not one of a, b"."""
     arms = [arm for arm in (get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)) if arm != NoneType]
     choices = [choice for arm in arms if get_origin(arm) is Literal for choice in get_args(arm)]
-    others = [_described(arm) for arm in arms if get_origin(arm) is not Literal]
+    others = [_describe(arm) for arm in arms if get_origin(arm) is not Literal]
     if not others:
         return f"is not one of {', '.join(map(str, choices))}"
     return f"must {', or '.join([*others, *(repr(choice) for choice in choices)])}"
 
 
-def _described(hint: Any) -> str:
+def _describe(hint: Any) -> str:
     kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if kind is int and len(limits) == 1 and isinstance(limits[0], AtLeast):
         return f"be a whole number from {limits[0].limit:g}"

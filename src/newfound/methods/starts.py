@@ -18,7 +18,7 @@ def check_sizes(sizes: str, start: str) -> None:
         )
 
 
-def estimated_shares(ids: Tensor, context: FitContext) -> Tensor:
+def estimate_shares(ids: Tensor, context: FitContext) -> Tensor:
     """Return the share of each new intent among the unlabelled rows [M], from the clusters `ids` [n] of all rows.
 
     One utterance is added to each, so that no share is zero.

@@ -29,9 +29,9 @@ def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: boo
     """
     rows = context.unlabelled_rows
     points = F.normalize(x[rows.to(x.device)].float(), dim=-1)
-    found = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
+    clustering = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
     ids = context.y.clone()
-    ids[rows] = context.n_known + (balance(points, found.centres) if balanced else found.labels).cpu()
+    ids[rows] = context.n_known + (balance(points, clustering.centres) if balanced else clustering.labels).cpu()
     return context.run.of_main(ids)
 
 
@@ -78,7 +78,7 @@ def train_head(
     """Train the classifier alone, on vectors that do not change any more.
 
     Args:
-        context: The fit.
+        context: The context of the fit, which records the history of the stage.
         network: Its classifier is trained in place.
         x: Vectors of all rows, [n, d].
         y: Labels of all rows (CPU), -1 for none.
@@ -118,7 +118,7 @@ def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization
         )
         return {name: t.clone() for name, t in network.classifier_branch().items()}
 
-    trained = context.run.shared(_pretraining_key(context, network, schedule, temperature), train)
+    trained = context.run.get_or_make(_pretraining_key(context, network, schedule, temperature), train)
     for name, tensor in network.classifier_branch().items():
         tensor.copy_(trained[name])
 

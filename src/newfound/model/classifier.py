@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune
@@ -167,7 +167,7 @@ class IntentModel(FittedClassifier):
         """
         prototypes = F.normalize(self.network.classifier.weight.detach().float(), dim=-1).cpu()
         similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
-        order: list[list[int]] = ranked(similarity)[:, :count].tolist()
+        order: list[list[int]] = rank_descending(similarity)[:, :count].tolist()
         return [[j for j in row if j != i] for i, row in enumerate(order)]
 
     def with_known(self, names: Collection[str]) -> IntentModel:

@@ -10,7 +10,7 @@ from typing import Protocol
 from newfound.questions.selection import QuestionSelector
 from newfound.questions.state import AnswerState, Question
 
-MIN_PROBABILITY = 0.9  # of an answer that is taken
+MIN_ANSWER_PROBABILITY = 0.9  # of an answer that is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class PosedQuestion:
     """Which of some intents an utterance belongs to.
 
     Attributes:
-        text: The utterance.
+        text: The utterance that is asked about.
         candidates: For each intent a few utterances that stand for it.
     """
 
@@ -55,12 +55,12 @@ class Labeller(Protocol):
         """Return a label for each text, the most important of which come first; None where there is none."""
 
 
-def in_words(question: Question, texts: Sequence[str]) -> PosedQuestion:
-    """Return a question in words.
+def pose_question(question: Question, texts: Sequence[str]) -> PosedQuestion:
+    """Return a question with texts in place of row numbers.
 
     Args:
-        question: The question.
-        texts: The texts of all rows.
+        question: Names rows by their numbers.
+        texts: The texts of all rows, by row number.
     """
     return PosedQuestion(texts[question.row], tuple(tuple(texts[i] for i in rows) for rows in question.candidates))
 
@@ -96,11 +96,11 @@ def ask(
 
     Args:
         state: Takes the answers.
-        texts: The texts of all rows.
-        annotator: Answers.
+        texts: The texts of all rows, by row number.
+        annotator: The person or language model that answers.
         count: How many questions to ask at most.
         reliability: The share of the answers that are right.
-        seed: Of the order of the candidates.
+        seed: Chooses the order of the candidates in each question.
     """
     rng, selector = random.Random(seed), QuestionSelector(state)
     asked = answered = 0
@@ -113,16 +113,16 @@ def ask(
         for row in (question.row, *question.others):
             order = rng.sample(range(len(question.candidates)), len(question.candidates))
             shown = replace(question, row=row, candidates=tuple(question.candidates[i] for i in order))
-            answer = annotator.answer(in_words(shown, texts)) if asked < count else None
+            answer = annotator.answer(pose_question(shown, texts)) if asked < count else None
             asked += 1
             if answer is None:
                 break
             answered += 1
             choices.append(None if answer.choice is None else order[answer.choice])
             likely = question.probabilities(choices, reliability)
-            if max(likely.values()) >= MIN_PROBABILITY:
+            if max(likely.values()) >= MIN_ANSWER_PROBABILITY:
                 break
-        if max(likely.values(), default=0.0) >= MIN_PROBABILITY:
+        if max(likely.values(), default=0.0) >= MIN_ANSWER_PROBABILITY:
             state.answer(question, max(likely, key=lambda choice: likely[choice]))
         else:
             state.skip(question)

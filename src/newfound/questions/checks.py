@@ -11,18 +11,18 @@ import numpy as np
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.questions.annotators import CheckQuestion, PosedQuestion
 from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES
 
-NONE_FITS = 1 / 6  # of the questions: the right intent is not among the candidates
+SHARE_WITHOUT_RIGHT_CANDIDATE = 1 / 6  # of the questions
 
 
 def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[CheckQuestion]:
     """Return questions whose candidates are the intents nearest to each utterance.
 
     Args:
-        texts: The texts of the rows.
+        texts: The texts of all rows, by row number.
         x: Vectors of unit length, [n, d].
         y: The intent of each row, [n] (CPU); -1 where it is not certain. There are no questions unless some intents
             have several rows.
@@ -39,9 +39,9 @@ def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, s
     checks = []
     for intent in rng.permutation(usable)[:count].tolist():
         row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
-        others = [i for i in ranked(means @ x[row]).tolist() if i in usable and i != intent]
+        others = [i for i in rank_descending(means @ x[row]).tolist() if i in usable and i != intent]
         shown = others[:MAX_CANDIDATES]
-        if rng.random() >= NONE_FITS:
+        if rng.random() >= SHARE_WITHOUT_RIGHT_CANDIDATE:
             shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
         examples = tuple(_examples(texts, y, i, row, rng) for i in shown)
         fits = shown.index(intent) if intent in shown else None

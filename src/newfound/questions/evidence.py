@@ -16,8 +16,8 @@ from newfound.algorithms.clustering import kmeans
 MIN_ROWS_TO_CUT = 4
 CUT_RESTARTS = 3
 # Logistic regressions on 1,000 cuts and 300 pairs of clusters on four fresh partitions (benchmarks/questions/odds.py).
-PARTS_DIFFER = (4.07, -6.72)  # log odds that two parts are two intents: constant, and factor of their co-association
-PAIR_IS_ONE = (-4.37, 6.83)  # log odds that two clusters are one intent
+LOG_ODDS_DIFFERENT = (4.07, -6.72)  # two parts are two intents: constant, and factor of their co-association
+LOG_ODDS_SAME = (-4.37, 6.83)  # two clusters are one intent
 
 
 @dataclass(slots=True, eq=False)
@@ -25,9 +25,9 @@ class Piece:
     """Rows that are taken for one intent, the row that stands for them, and where they would be cut next.
 
     Attributes:
-        rows: The rows.
+        rows: The row numbers.
         anchor: The row that stands for them.
-        intent: The intent.
+        intent: The number of the intent.
         counts: How votes divide the rows, [votes, clusters].
         part: The rows away from the anchor; None if the piece is not cut.
         medoid: The row that stands for the part.
@@ -87,7 +87,7 @@ class Evidence:
     def doubt(self, part: Tensor, rows: Tensor) -> float:
         """Return the probability that a part of some rows is another intent than the rest."""
         counts = self.counts(part)
-        return float(probability(PARTS_DIFFER, co_association(counts, self.counts(rows) - counts)))
+        return float(probability(LOG_ODDS_DIFFERENT, co_association(counts, self.counts(rows) - counts)))
 
     def confusion(self, pieces: list[Piece]) -> tuple[list[int], Tensor, Tensor]:
         """Return the intents of pieces, how far votes put each two together [intents, intents], and their sizes."""

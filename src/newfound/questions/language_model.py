@@ -37,11 +37,7 @@ class ModelAnnotator:
     reliability: float | None = None
 
     def __init__(self, llm: LanguageModel) -> None:
-        """Use an open language model.
-
-        Args:
-            llm: The language model.
-        """
+        """Use at most a share of the budget of an open language model."""
         self._llm = llm
         self._calls_left = int(llm.settings.budget * SHARE_FOR_QUESTIONS)
 
@@ -60,7 +56,7 @@ def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
     """Return the prompt for a question.
 
     Args:
-        question: The question.
+        question: Its candidates become numbered groups.
         masked: Whether what is recognised as personal is masked.
     """
     groups = "\n\n".join(
@@ -78,10 +74,10 @@ def parse_answer(answer: str, candidates: int) -> Answer | None:
         candidates: How many groups it could choose from.
     """
     short = answer.strip()
-    found = NUMBER_IN_JSON.search(short) or NUMBER_ALONE.match(short)
-    if found is None or len(short) > MAX_ANSWER_LENGTH:
+    match = NUMBER_IN_JSON.search(short) or NUMBER_ALONE.match(short)
+    if match is None or len(short) > MAX_ANSWER_LENGTH:
         return None
-    number = int(found.group(1)[:6])
+    number = int(match.group(1)[:6])
     if not 0 <= number <= candidates:
         return None
     return Answer(None if number == 0 else number - 1)
@@ -91,11 +87,7 @@ class ModelLabeller:
     """Gives short labels to utterances with a language model."""
 
     def __init__(self, llm: LanguageModel) -> None:
-        """Use an open language model.
-
-        Args:
-            llm: The language model.
-        """
+        """Use at most a share of the budget of an open language model."""
         self._llm = llm
         self._calls_left = int(llm.settings.budget * SHARE_FOR_LABELS)
 
@@ -104,6 +96,6 @@ class ModelLabeller:
         before = self._llm.calls
         # More texts are not sent even where remembered answers cost nothing, so that a repeated run has no more labels.
         sent = texts[: max(0, min(self._calls_left, self._llm.calls_left)) * BATCH]
-        found = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
+        labels = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
         self._calls_left -= self._llm.calls - before
-        return [*found, *([None] * (len(texts) - len(sent)))]
+        return [*labels, *([None] * (len(texts) - len(sent)))]

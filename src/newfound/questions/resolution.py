@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from newfound.questions.evidence import PAIR_IS_ONE, probability
+from newfound.questions.evidence import LOG_ODDS_SAME, probability
 from newfound.questions.state import AnswerState
 
 
@@ -38,7 +38,7 @@ def resolve_labels(state: AnswerState, k: int | None = None) -> Tensor:
 def _join_at_least_loss(state: AnswerState, becomes: dict[int, int], told_apart: set[frozenset[int]]) -> bool:
     """Join two intents that are not told apart at the least expected loss; False if there are none."""
     intents, together, size = state.evidence.confusion(state.pieces)
-    differ = 1 - probability(PAIR_IS_ONE, together)
+    differ = 1 - probability(LOG_ODDS_SAME, together)
     total: dict[int, float] = {}
     for intent, n in zip(intents, size.tolist(), strict=True):
         total[becomes[intent]] = total.get(becomes[intent], 0.0) + n

@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ranking import ranked
-from newfound.questions.evidence import PAIR_IS_ONE, co_association, probability
+from newfound.algorithms.ranking import rank_descending
+from newfound.questions.evidence import LOG_ODDS_SAME, co_association, probability
 from newfound.questions.state import AnswerState, Question
 
 MAX_CANDIDATES = 5
@@ -56,7 +56,7 @@ class QuestionSelector:
         together.fill_diagonal_(-1.0)
         most = MAX_CONFUSED if len(intents) <= state.n_intents else MAX_CANDIDATES
         near = together.topk(min(most, len(intents) - 1)).indices
-        chance = torch.zeros_like(together).scatter_(1, near, probability(PAIR_IS_ONE, together.gather(1, near)))
+        chance = torch.zeros_like(together).scatter_(1, near, probability(LOG_ODDS_SAME, together.gather(1, near)))
         gain = chance * torch.minimum(size[:, None], size[None])
         place = {intent: i for i, intent in enumerate(intents)}
         for a, b in (tuple(pair) for pair in state.apart | state.skipped):
@@ -82,7 +82,7 @@ class QuestionSelector:
         centre = F.normalize(self._x[rows].mean(0), dim=-1)
         order = self._candidates(rows, centre, first, is_about)
         shown = tuple(tuple(self._nearest_examples(intent, row)) for intent in order)
-        central = ranked(self._x[rows] @ centre)[: MAX_OTHERS + 1]
+        central = rank_descending(self._x[rows] @ centre)[: MAX_OTHERS + 1]
         others = tuple(i for i in rows[central].tolist() if i != row)[:MAX_OTHERS]
         return Question(row, tuple(order), shown, doubt * size, doubt, len(rows), others, is_about)
 
@@ -105,5 +105,5 @@ class QuestionSelector:
         if intent in self._state.outside:
             return list(self._state.outside[intent].examples)[:MAX_EXAMPLES]
         rows = self._state.examples[intent]
-        near = ranked(self._x[rows] @ self._x[row])[:MAX_EXAMPLES]
+        near = rank_descending(self._x[rows] @ self._x[row])[:MAX_EXAMPLES]
         return [rows[i] for i in near.tolist()]

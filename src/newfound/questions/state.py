@@ -23,7 +23,7 @@ class Question:
     """Which of some intents an utterance belongs to.
 
     Attributes:
-        row: The utterance.
+        row: The row number of the utterance.
         intents: The numbers of the intents, the present one or most probable one first.
         candidates: For each of them rows that stand for it.
         gain: The expected number of utterances that the answer puts right.
@@ -66,7 +66,7 @@ class OutsideIntent:
     """An intent that has no rows in a clustering, but to which some of them may belong.
 
     Attributes:
-        vector: Of unit length, [d].
+        vector: The mean of its utterances, of unit length, [d].
         examples: Numbers that stand for it in questions; no row has them.
     """
 
@@ -156,8 +156,8 @@ class AnswerState:
         that a question would have been about just this row, or that votes tell this part from the rest.
 
         Args:
-            row: The row.
-            intent: The intent; a new number is a new intent.
+            row: The row number.
+            intent: The number of the intent; a new number is a new intent.
         """
         self.asked.add(row)
         self._certain.add(row)

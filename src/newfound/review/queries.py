@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.review.entries import Entry
@@ -192,7 +192,7 @@ class ReviewView:
         undecided = set(self.undecided)
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
-        order = ranked(of_other)[:count].tolist()
+        order = rank_descending(of_other)[:count].tolist()
         return tuple(self.listed(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order)
 
     @cached_property
@@ -283,7 +283,7 @@ class ReviewView:
         vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
         similarity = self.session.vectors @ vector[0]
-        nearest = ranked(similarity)[:5].tolist()
+        nearest = rank_descending(similarity)[:5].tolist()
         similar = tuple(self.listed(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest)
         return Explanation(
             **{f.name: getattr(prediction, f.name) for f in fields(prediction)},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from newfound.algorithms.ranking import ranked
+from newfound.algorithms.ranking import rank_descending
 from newfound.review.questions import LogVotes, ReviewInquiry
 from newfound.review.views import QueueItem
 
@@ -73,7 +73,7 @@ class ReviewQueue:
         agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
         questions = [] if votes is None else [q for q in self._questions(votes, agreed) if q.id in agreed]
         asked = {item.id for item in questions}
-        others = [rows[j] for j in ranked(doubt).tolist() if rows[j] not in asked]
+        others = [rows[j] for j in rank_descending(doubt).tolist() if rows[j] not in asked]
         return _Order(questions, others, agreed, votes is not None)
 
     def _questions(self, votes: LogVotes, agreed: Mapping[int, float]) -> list[QueueItem]:

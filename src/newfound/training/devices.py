@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from newfound.errors import NoGpu, SettingsError
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 
 if TYPE_CHECKING:
     import torch
@@ -56,7 +56,7 @@ def _take_own_gpu() -> None:
     """Make "cuda" the GPU of this process, where several were started on one machine."""
     import torch
 
-    launch = launched()
+    launch = current_launch()
     if launch.count == 1:
         return
     if launch.local_rank >= torch.cuda.device_count():

@@ -26,7 +26,7 @@ class Launch:
         return self.rank == 0
 
 
-def launched() -> Launch:
+def current_launch() -> Launch:
     """Return what `accelerate launch` and `torchrun` have set in the environment; one process if they have not."""
     try:
         rank, count, local_rank = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))

@@ -20,10 +20,10 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from newfound.errors import MissingExtra, ProcessLost, SettingsError
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 
 TIMEOUT_VARIABLE = "NEWFOUND_PROCESS_TIMEOUT"
-SECONDS_TO_WAIT = 1_800.0  # the others wait while the main process writes the model or asks a language model for names
+DEFAULT_TIMEOUT_SECONDS = 1_800.0  # others wait while the main process writes the model or asks for names
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def join(device: torch.device) -> Processes:
     Args:
         device: What this process computes on.
     """
-    launch = launched()
+    launch = current_launch()
     if launch.count == 1:
         return ALONE
     try:
@@ -167,7 +167,7 @@ def leave() -> None:
 def _seconds_to_wait() -> float:
     text = os.environ.get(TIMEOUT_VARIABLE, "")
     try:
-        seconds = float(text) if text else SECONDS_TO_WAIT
+        seconds = float(text) if text else DEFAULT_TIMEOUT_SECONDS
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):

@@ -97,7 +97,7 @@ class Run:
         if path.is_file() and not self._anew:
             if not self._resume:
                 raise UnfinishedRun(self.folder)
-            changed = _changed(_read_identity(path), json.loads(content))
+            changed = _differences(_read_identity(path), json.loads(content))
             if changed:
                 raise RunMismatch(self.folder, f"was begun with other {', '.join(changed)}", repeatable=True)
             return
@@ -119,20 +119,20 @@ class Run:
         except (SafetensorError, OSError, ValueError, KeyError, TypeError):
             raise RunMismatch(path, "the checkpoint is damaged") from None
 
-    def shared(self, key: str, make: Callable[[], T]) -> T:
+    def get_or_make(self, key: str, make: Callable[[], T]) -> T:
         """What an earlier fit with the same memory made under this key; made now otherwise."""
         if self.memory is None:
             return make()
         if key not in self.memory:
             self.memory[key] = make()
-        found: T = self.memory[key]
-        return found
+        value: T = self.memory[key]
+        return value
 
-    def due(self) -> bool:
+    def is_checkpoint_due(self) -> bool:
         """Whether enough time has passed for the next checkpoint."""
         return self.folder is not None and time.monotonic() - self._last >= self._every
 
-    def keep(self, stage: str, state: StageState) -> None:
+    def save_checkpoint(self, stage: str, state: StageState) -> None:
         """Write a checkpoint: one file, one rename."""
         path = self._path(stage)
         if path is None or not self.processes.is_main:
@@ -159,7 +159,7 @@ class Run:
             self.folder.rmdir()
 
     @property
-    def kept(self) -> bool:
+    def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint to go on from."""
         return self.folder is not None and any(self.folder.glob("*.safetensors"))
 
@@ -184,7 +184,7 @@ def _read_identity(path: Path) -> dict[str, Any]:
     return identity
 
 
-def _changed(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def _differences(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """Names of what differs, settings by their own names."""
     flat = [{**identity, **(identity.get("settings") or {})} for identity in (earlier, now)]
     names = {*flat[0], *flat[1]} - {"settings"}

@@ -33,10 +33,10 @@ def class_balanced_batches(
         classes: Classes in a batch, at most.
         per_class: Rows of each class.
         n_others: Size of the second part.
-        max_steps: Of an epoch.
-        seed: The user's seed.
-        stage: The name of the training stage.
-        epoch: The number of the epoch.
+        max_steps: Maximum number of steps in an epoch.
+        seed: The seed of the fit.
+        stage: Name of the training stage; each stage draws other batches.
+        epoch: Number of the epoch; each epoch draws other batches.
     """
     rng = np.random.default_rng(derive(seed, stage, "rows", epoch))
     labels = y.numpy()

@@ -78,7 +78,7 @@ class AdamWSchedule:
         head_lr: Highest learning rate of what is not the encoder.
         weight_decay: Weight decay of AdamW on all weights that train.
         warmup: Share of the steps in which the rate rises.
-        clip: The longest gradient.
+        clip: Norm that longer gradients are scaled down to; None leaves them as they are.
         batch_size: Utterances per step, where the batches are not given.
     """
 

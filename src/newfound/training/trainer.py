@@ -79,7 +79,7 @@ class Trainer:
             stage: Its name, unique within a fit: seeds and checkpoints go by it.
             module: What is trained; parameters under `tail` are the encoder's, all others are heads.
             schedule: Optimiser and learning rates.
-            seed: Of batches and dropout.
+            seed: Same seed, same batches and dropout.
             device: Where the module is.
             run: Shows progress and keeps checkpoints.
         """
@@ -134,7 +134,7 @@ class Trainer:
         plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, last)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         capture = self.device.type == "cuda" and self.processes.count == 1 and plan
-        advance = self._captured(step, plan, batches) if capture else self._eager(step, batches)
+        advance = self._make_captured_epoch(step, plan, batches) if capture else self._make_eager_epoch(step, batches)
         with self.run.reporter.task(self.stage, self.schedule.epochs) as task:
             if state.epoch:
                 task.advance(steps=state.epoch)
@@ -153,8 +153,8 @@ class Trainer:
                 state.history.append(record)
                 state.epoch = epoch + 1
                 is_last = state.epoch == self.schedule.epochs or _is_exhausted(state, patience)
-                if self.run.due() or (is_last and self.run.folder is not None):
-                    self.run.keep(self.stage, self._saved(state))
+                if self.run.is_checkpoint_due() or (is_last and self.run.folder is not None):
+                    self.run.save_checkpoint(self.stage, self._checkpoint(state))
                 task.advance(f"loss {record['loss']:.3f}")
                 if _is_exhausted(state, patience):
                     break
@@ -189,7 +189,9 @@ class Trainer:
             return epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
         return rows(epoch)
 
-    def _eager(self, step: Callable[[Batch], Losses], batches: Batches[Batch]) -> Callable[[Tensor], dict[str, float]]:
+    def _make_eager_epoch(
+        self, step: Callable[[Batch], Losses], batches: Batches[Batch]
+    ) -> Callable[[Tensor], dict[str, float]]:
         def run_epoch(order: Tensor) -> dict[str, float]:
             totals: Losses = {}
             for rows in order:
@@ -217,7 +219,7 @@ class Trainer:
             return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
         return nullcontext()
 
-    def _captured(
+    def _make_captured_epoch(
         self, step: Callable[[Batch], Losses], plan: list[Tensor], batches: Batches[Batch]
     ) -> Callable[[Tensor], dict[str, float]]:
         """The step as a CUDA graph over one buffer; the layout holds for every batch of the plan."""
@@ -290,7 +292,7 @@ class Trainer:
             if best:
                 tensor.copy_(best[f"best.{name}"])
 
-    def _saved(self, state: StageState) -> StageState:
+    def _checkpoint(self, state: StageState) -> StageState:
         best = {name: t for name, t in state.tensors.items() if name.startswith("best.")}
         return StageState(state.epoch, {**self._tensors(), **best}, state.history, state.best_score, state.best_epoch)
 

@@ -23,7 +23,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
 from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.files import write_atomically
-from newfound.methods.settings import CountOrNone, check_types
+from newfound.methods.settings import NonNegativeInt, check_types
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import KnownSource, corpus_of, rows_of, tell
@@ -51,7 +51,7 @@ class CheckRequest:
     known: KnownSource
     out: str | Path | None = None
     encoder: str | Encoder = defaults.ENCODER
-    seed: CountOrNone = defaults.SEED
+    seed: NonNegativeInt = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
     overwrite: bool = False
 

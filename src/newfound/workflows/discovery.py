@@ -15,7 +15,7 @@ from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
 from newfound.model.types import Intent
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     check_fit_options,
@@ -136,7 +136,9 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     _check(request)
     runtime = Runtime.of(request, reporter)
     with language_model(request.llm, runtime.reporter) as llm:
-        conflicts_file = None if out is None or not launched().is_main else out.with_name(out.name + ".conflicts.csv")
+        conflicts_file = (
+            None if out is None or not current_launch().is_main else out.with_name(out.name + ".conflicts.csv")
+        )
         inputs = read_inputs(request.known, request.logs, request, runtime.reporter, conflicts_file=conflicts_file)
         if not len(inputs.known):
             runtime.reporter.note(NO_KNOWN_INTENTS)
@@ -176,7 +178,7 @@ def _fitted(
     try:
         model = _named_and_saved(request, method, out, run, llm)
     except KeyboardInterrupt:
-        raise Interrupted(run.folder if run.kept else None) from None
+        raise Interrupted(run.folder if run.has_checkpoint else None) from None
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), inputs.logs)
 
 

@@ -141,7 +141,7 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
     try:
         method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
     except KeyboardInterrupt:
-        raise Interrupted(run.folder if run.kept else None) from None
+        raise Interrupted(run.folder if run.has_checkpoint else None) from None
     finally:
-        if not run.kept:
+        if not run.has_checkpoint:
             run.finish()

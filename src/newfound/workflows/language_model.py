@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from newfound.llm.settings import LanguageModelSettings
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def language_model(settings: LanguageModelSettings | None, reporter: Reporter) -
     """
     if settings is not None:
         settings.check()
-    if settings is None or not launched().is_main:  # of several processes one asks
+    if settings is None or not current_launch().is_main:  # of several processes one asks
         yield None
         return
     from newfound.llm.asking import LanguageModel

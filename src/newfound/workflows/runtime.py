@@ -11,7 +11,7 @@ from newfound.encoders.precision import check_precision
 from newfound.errors import NoInt8
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device
-from newfound.training.launch import launched
+from newfound.training.launch import current_launch
 from newfound.training.progress import LoggingReporter, NullReporter, Reporter
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Runtime:
 
 def reporter_of_main(reporter: Reporter | None) -> Reporter:
     """Return who is told the progress: of several processes that work together, only the main one tells it."""
-    return reporter or LoggingReporter() if launched().is_main else NullReporter()
+    return reporter or LoggingReporter() if current_launch().is_main else NullReporter()
 
 
 def with_cache(encoder: str | Encoder) -> str | Encoder:

@@ -19,7 +19,7 @@ from newfound.data.sampling import DistinctSample
 from newfound.data.validation import check_combined, check_known, check_label, read_combined, read_known, read_logs
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
-from newfound.methods.settings import CountOrNone
+from newfound.methods.settings import NonNegativeInt
 from newfound.text import has_half_character
 from newfound.training.progress import Reporter
 
@@ -52,7 +52,7 @@ class InputOptions:
     conflicts: Conflicts = defaults.CONFLICTS
     redact: bool = False
     max_logs: int = defaults.MAX_LOGS
-    seed: CountOrNone = defaults.SEED
+    seed: NonNegativeInt = defaults.SEED
 
 
 @dataclass(frozen=True, slots=True)
