@@ -192,9 +192,9 @@ def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) 
         )
     _remove_unfinished(folder)
     wanted = {f"part-{part.number:05}" for part in parts}
-    found = {path.stem: path for path in folder.iterdir() if path.name.startswith("part-")}
-    if set(found) != wanted:
-        raise EngineError(f"{len(wanted):,} files were to be written and {len(found):,} are there; nothing was kept")
+    written = {path.stem for path in folder.iterdir() if path.name.startswith("part-")}
+    if written != wanted:
+        raise EngineError(f"{len(wanted):,} files were to be written and {len(written):,} are there; nothing was kept")
     files = []
     for part in parts:
         result = by_number[part.number]

@@ -134,14 +134,14 @@ class Predictor:
         """Return one prediction for each text."""
         if not all(isinstance(text, str) for text in texts):
             raise SettingsError("give a list of texts: strings, and not one string alone")
-        found = {text: self._remembered[text] for text in texts if text in self._remembered}
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        predictions = {text: self._remembered[text] for text in texts if text in self._remembered}
+        missing = [text for text in dict.fromkeys(texts) if text not in predictions]
         if missing:
             answers = self.model.classify(missing, top=self.settings.top)
-            found |= {p.text: self.settings.limits.applied(p) for p in answers}
-        for text in found:
-            self._remember(text, found[text])
-        return [found[text] for text in texts]
+            predictions |= {p.text: self.settings.limits.applied(p) for p in answers}
+        for text, prediction in predictions.items():
+            self._remember(text, prediction)
+        return [predictions[text] for text in texts]
 
     def _remember(self, text: str, prediction: Prediction) -> None:
         if len(text) > MAX_REMEMBERED_LENGTH:

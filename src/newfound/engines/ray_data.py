@@ -181,6 +181,6 @@ def _places(resources: dict[str, float]) -> int:
 def _last_line(error: Exception) -> str:
     """Return the last line of the traceback that a worker sent: the exception itself."""
     cause = getattr(error, "cause", None)
-    found = str(getattr(cause, "__cause__", None) or cause or error)
-    lines = [line for line in found.strip().splitlines() if line.strip()]
+    message = str(getattr(cause, "__cause__", None) or cause or error)
+    lines = [line for line in message.strip().splitlines() if line.strip()]
     return lines[-1].strip() if lines else type(error).__name__

@@ -49,4 +49,4 @@ def names_without_slash(intents: Sequence[str]) -> dict[str, str]:
 def _quoted(name: str) -> str:
     """Return a name as a YAML string; characters that end a line in YAML are escaped."""
     quoted = json.dumps(one_line(name), ensure_ascii=False)
-    return re.sub("[\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return re.sub("[\u2028\u2029\ufeff]", lambda match: f"\\u{ord(match[0]):04x}", quoted)

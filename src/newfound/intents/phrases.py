@@ -220,14 +220,14 @@ class PhraseNames:
             first = bases.index(pair[0])
             second = bases.index(pair[1], first)
             n += 1
-            found = set()
+            triples = set()
             if first > 0 and units[first].position - units[first - 1].position == 1:
-                found.add((bases[first - 1], *pair))
+                triples.add((bases[first - 1], *pair))
             if second - first == 2:
-                found.add((pair[0], bases[first + 1], pair[1]))
+                triples.add((pair[0], bases[first + 1], pair[1]))
             if second + 1 < len(units) and units[second + 1].position - units[second].position <= 2:
-                found.add((*pair, bases[second + 1]))
-            beside.update(phrase for phrase in found if len(set(phrase)) == 3)
+                triples.add((*pair, bases[second + 1]))
+            beside.update(phrase for phrase in triples if len(set(phrase)) == 3)
         if beside:
             phrase, count = max(beside.items(), key=lambda item: (item[1], item[0]))
             if count >= max(MIN_COUNT, SHARE_OF_WHOLE_PHRASE * n):

@@ -38,8 +38,8 @@ def short_labels(
     answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE, calls=calls)
     labels: dict[str, str | None] = {}
     for own, answer in zip(batches, answers, strict=True):
-        found = _parsed(answer or "", len(own))
-        labels.update({message: found.get(number) for number, message in enumerate(own, 1)})
+        by_number = _parse_labels(answer or "", len(own))
+        labels.update({message: by_number.get(number) for number, message in enumerate(own, 1)})
     return [labels[message] for message in messages]
 
 
@@ -48,14 +48,14 @@ def _prompt(messages: Sequence[str]) -> str:
     return PROMPT.format(messages="\n".join(f"{number}: {message}" for number, message in enumerate(messages, 1)))
 
 
-def _parsed(answer: str, count: int) -> dict[int, str]:
+def _parse_labels(answer: str, count: int) -> dict[int, str]:
     """Return the labels in an answer by number; what is not usable is left out."""
-    found = _from_json(answer, count)
-    if found is None:
+    pairs = _from_json(answer, count)
+    if pairs is None:
         lines = [match for line in answer.splitlines() if (match := NUMBERED_LINE.match(line))]
-        found = [(match.group(1), match.group(2)) for match in lines]
+        pairs = [(match.group(1), match.group(2)) for match in lines]
     labels: dict[int, str] = {}
-    for number, value in found:
+    for number, value in pairs:
         label = _clean(value)
         if label and number.isdecimal() and 1 <= int(number) <= count:
             labels.setdefault(int(number), label)

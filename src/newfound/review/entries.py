@@ -75,9 +75,9 @@ def events(entries: Sequence[Entry]) -> list[Event]:
     Args:
         entries: All entries of the log.
     """
-    found = [Event(entry.at, entry.author, entry, False) for entry in entries]
-    found += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
-    return sorted(found, key=lambda event: (event.at, event.is_undo, event.entry.id))
+    recorded = [Event(entry.at, entry.author, entry, False) for entry in entries]
+    recorded += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
+    return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.entry.id))
 
 
 def version_of(entries: Sequence[Entry]) -> int:

@@ -105,14 +105,14 @@ class ReviewInquiry:
         Args:
             count: Their number at most.
         """
-        found: list[Question] = []
-        while self._state is not None and len(found) < count:
+        questions: list[Question] = []
+        while self._state is not None and len(questions) < count:
             question = QuestionSelector(self._state).next()
             if question is None or question.gain < MIN_GAIN:
                 break
-            found.append(question)
+            questions.append(question)
             self._state.answer(question, 0 if question.is_about is None else None)
-        return found
+        return questions
 
 
 def reclustered(reviewed: ReviewedModel) -> tuple[Corpus, int]:
@@ -132,17 +132,17 @@ def reclustered(reviewed: ReviewedModel) -> tuple[Corpus, int]:
         return corpus, 0
     inquiry = ReviewInquiry(reviewed, LogVotes(reviewed.model))
     texts = [u.text for u in reviewed.model.utterances]
-    found = {texts[i]: name for i, name in inquiry.labels().items()}
-    return _relabelled(corpus, found, reviewed.review.checked)
+    intents = {texts[i]: name for i, name in inquiry.labels().items()}
+    return _relabelled(corpus, intents, reviewed.review.checked)
 
 
-def _relabelled(corpus: Corpus, found: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
-    """Return the corpus with the intents that were found for unlabelled texts, and how many of them are others."""
+def _relabelled(corpus: Corpus, intents: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
+    """Return the corpus with these intents of unlabelled texts, and how many of them have changed."""
     labels: list[str | None] = []
     changed = 0
     rows: Sequence[tuple[str, str | None, Origin]] = list(zip(corpus.texts, corpus.labels, corpus.origins, strict=True))
     for text, label, origin in rows:
-        intent = label if origin.labelled or text in checked else found.get(text, label)
+        intent = label if origin.labelled or text in checked else intents.get(text, label)
         changed += intent != label
         labels.append(intent)
     return Corpus.of(corpus.texts, labels, corpus.origins), changed
