@@ -14,7 +14,7 @@ import pytest
 import newfound as library
 from commands import newfound
 from newfound.engines import parts, ray_data
-from newfound.engines.ray_data import RaySettings, connected
+from newfound.engines.ray_data import RaySettings, connect
 from newfound.errors import EngineError, MissingExtra
 from waiting import until
 
@@ -163,7 +163,7 @@ def test_messages_without_ray_and_without_a_cluster(saved, logs, tmp_path, monke
     done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out.csv")
     assert "the engine ray writes a folder, not a file" in done.stderr
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connected(RaySettings("127.0.0.1:1")):
+    with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connect(RaySettings("127.0.0.1:1")):
         pass
     monkeypatch.setattr(ray_data, "find_spec", lambda name: None)
     done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out")

@@ -111,13 +111,13 @@ class PartPredictor:
         self._predictor: Predictor | None = None
 
     def __call__(self, part: Part) -> PartResult:
-        """Write one part. What a user can mend is an error in the result, since exceptions lose their type on a way."""
+        """Write one part. Errors of the user are returned in the result: Ray does not keep their type."""
         try:
             if self._job.version != __version__:
                 raise EngineError(f"a worker has newfound {__version__}, not {self._job.version}; install the same one")
             if self._predictor is None:
                 self._predictor = Predictor(self._model, self._job.settings)
-            return self._written(part, self._predictor)
+            return self._write_part(part, self._predictor)
         except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
             return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
         except NewfoundError as error:
@@ -126,7 +126,7 @@ class PartPredictor:
             reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
             return PartResult(part.number, error=reason, cause="output")
 
-    def _written(self, part: Part, predictor: Predictor) -> PartResult:
+    def _write_part(self, part: Part, predictor: Predictor) -> PartResult:
         job = self._job
         path = job.folder / f"part-{part.number:05}.{job.format}"
         names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY if job.identify else ())]
@@ -172,7 +172,7 @@ def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Pa
         yield predict(part)
 
 
-def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
+def collect_files(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
     """Return the files of a finished job, after a check that no row was lost or doubled.
 
     What workers that were killed have left half written is removed.

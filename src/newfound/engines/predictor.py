@@ -45,7 +45,7 @@ class PredictionLimits:
         if self.fallback is not None and not self.fallback.strip():
             raise SettingsError("the fallback label is empty; give it a name, or leave it out")
 
-    def applied(self, prediction: Prediction) -> Prediction:
+    def apply(self, prediction: Prediction) -> Prediction:
         """Return the prediction, with the fallback label if it is not to be trusted."""
         is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
         is_unsure = self.threshold is not None and prediction.probability < self.threshold
@@ -138,7 +138,7 @@ class Predictor:
         missing = [text for text in dict.fromkeys(texts) if text not in predictions]
         if missing:
             answers = self.model.classify(missing, top=self.settings.top)
-            predictions |= {p.text: self.settings.limits.applied(p) for p in answers}
+            predictions |= {p.text: self.settings.limits.apply(p) for p in answers}
         for text, prediction in predictions.items():
             self._remember(text, prediction)
         return [predictions[text] for text in texts]

@@ -53,8 +53,8 @@ class RaySettings:
 
 
 @contextmanager
-def connected(settings: RaySettings) -> Iterator[None]:
-    """Be connected to the cluster for a block; one that the caller's program is connected to already is used.
+def connect(settings: RaySettings) -> Iterator[None]:
+    """Connect to the cluster for a block; a connection that the caller's program has already is used and kept.
 
     Raises:
         MissingExtra: Ray is not installed.
@@ -70,13 +70,13 @@ def connected(settings: RaySettings) -> Iterator[None]:
         return
     address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
     _check_reachable(address)
-    here: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    local_options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     try:
         ray.init(
             address=address,
             log_to_driver=False,
             logging_level=logging.CRITICAL,
-            **(here if address == "local" else {}),
+            **(local_options if address == "local" else {}),
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise EngineError(f"no Ray cluster at {address} ({first_line(error)})", "address") from error
@@ -122,7 +122,7 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
     Raises:
         EngineError: Workers died again and again at the same part, or failed in a way that is no user's.
     """
-    with connected(settings):
+    with connect(settings):
         import ray
         import ray.data
 

@@ -43,7 +43,7 @@ def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] =
     """
     messages = _messages(intent, masked=masked)
     prompt = PROMPT.format(
-        similar="\n".join(_described(other, masked=masked) for other in similar) or "- none",
+        similar="\n".join(_describe(other, masked=masked) for other in similar) or "- none",
         keywords=", ".join(keywords_to_send(intent) if masked else intent.keywords),
         messages="\n".join(f"- {message}" for message in messages),
     )
@@ -54,7 +54,7 @@ def _messages(intent: Intent, *, masked: bool) -> list[str]:
     return [message_of(text, masked=masked) for text in intent.exemplars]
 
 
-def _described(intent: Intent, *, masked: bool) -> str:
+def _describe(intent: Intent, *, masked: bool) -> str:
     name = name_to_send(intent) if masked else intent.name
     messages = " / ".join(_messages(intent, masked=masked)[:MESSAGES_OF_SIMILAR])
     return "- " + ": ".join(part for part in (name, messages) if part)

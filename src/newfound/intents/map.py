@@ -54,7 +54,7 @@ def quick_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
 
     if len(x) < 3:
         return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    return _scaled(PCA(2, random_state=seed).fit_transform(x))
+    return _scale(PCA(2, random_state=seed).fit_transform(x))
 
 
 def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
@@ -68,10 +68,10 @@ def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
     flat = low[:, :2]
     if len(x) > 30:
         flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
-    return _scaled(flat)
+    return _scale(flat)
 
 
-def _scaled(flat: npt.NDArray[Any]) -> Positions:
+def _scale(flat: npt.NDArray[Any]) -> Positions:
     span = np.maximum(flat.max(0) - flat.min(0), 1e-9)
     scaled: Positions = (flat - flat.min(0)) / span
     return scaled

@@ -130,10 +130,10 @@ class PhraseNames:
             taken: Names that must not be used.
             likeness: How near phrases are to the utterances; without it, counts alone decide.
         """
-        ranked = [list(dict.fromkeys(self._ranked(i))) for i in range(self._n)]
+        ranked = [list(dict.fromkeys(self._rank_phrases(i))) for i in range(self._n)]
         if likeness is not None:
             ranked = self._by_meaning(ranked, likeness)
-        names = [_written(phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
+        names = [_to_name(phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
         # Intents with the same name are told apart by what differs between them, all of them.
         alike: dict[str, list[int]] = {}
         for i, name in enumerate(names):
@@ -145,14 +145,14 @@ class PhraseNames:
                 used.add(name)
                 continue
             for i in group:
-                names[i] = self._refined(i, ranked[i], [j for j in group if j != i], used)
+                names[i] = self._refine_name(i, ranked[i], [j for j in group if j != i], used)
                 if names[i] is not None:
                     used.add(names[i] or "")
         return names
 
     def _by_meaning(self, ranked: Sequence[Sequence[Phrase]], likeness: Likeness) -> list[list[Phrase]]:
         """Return the phrases of each intent with the first ones in the order of their meaning's nearness."""
-        words = [[_written(p).replace("_", " ") for p in own[:CANDIDATES]] for own in ranked]
+        words = [[_to_name(p).replace("_", " ") for p in own[:CANDIDATES]] for own in ranked]
         row = {phrase: i for i, phrase in enumerate(dict.fromkeys(phrase for own in words for phrase in own))}
         if not row:
             return [list(own) for own in ranked]
@@ -164,7 +164,7 @@ class PhraseNames:
             ordered.append([*(own[rank] for rank in first), *own[CANDIDATES:]])
         return ordered
 
-    def _refined(self, i: int, ranked: Sequence[Phrase], rivals: Sequence[int], used: set[str]) -> str | None:
+    def _refine_name(self, i: int, ranked: Sequence[Phrase], rivals: Sequence[int], used: set[str]) -> str | None:
         """Return a name with a word that tells an intent from those with the same name, or another name."""
         against = list(rivals) or self._neighbours[i]
         counts = self._counts[i]
@@ -176,10 +176,10 @@ class PhraseNames:
         frequent = [u for u, n in counts.units.items() if n >= max(MIN_COUNT, MIN_SHARE * counts.size)]
         telling = sorted((u for u in frequent if gain(u) > 0 and u not in ranked[0]), key=lambda u: (-gain(u), u))
         for unit in telling[:3]:
-            name = _written(self._extended(i, ranked[0], unit))
+            name = _to_name(self._extend(i, ranked[0], unit))
             if name not in used:
                 return name
-        return next((name for phrase in ranked[1:] if (name := _written(phrase)) not in used), None)
+        return next((name for phrase in ranked[1:] if (name := _to_name(phrase)) not in used), None)
 
     def _contrast(self, i: int, unit: str) -> float:
         """How well a unit tells an intent from its neighbours and from all."""
@@ -188,7 +188,7 @@ class PhraseNames:
         everywhere = self._total[unit] / len(self._counts)
         return math.log1p(share / (near + everywhere + SMOOTHING))
 
-    def _ranked(self, i: int) -> Iterator[Phrase]:
+    def _rank_phrases(self, i: int) -> Iterator[Phrase]:
         """Yield possible names, the best first."""
         counts = self._counts[i]
         weights = {unit: counts.share(unit) * self._contrast(i, unit) for unit in counts.units}
@@ -234,14 +234,14 @@ class PhraseNames:
                 return phrase
         return pair
 
-    def _extended(self, i: int, phrase: Phrase, unit: str) -> Phrase:
+    def _extend(self, i: int, phrase: Phrase, unit: str) -> Phrase:
         """Return a phrase with a further unit, before or after it as it is mostly said."""
         pairs = self._counts[i].pairs
         before = sum(pairs[unit, other] - pairs[other, unit] for other in phrase)
         return (unit, *phrase) if before > 0 else (*phrase, unit)
 
 
-def _written(phrase: Phrase) -> str:
+def _to_name(phrase: Phrase) -> str:
     return "_".join(phrase)
 
 

@@ -104,8 +104,8 @@ class LanguageModel:
     def ask_many(self, prompts: Sequence[str], *, purpose: str, calls: int | None = None) -> list[str | None]:
         """Return the answers to prompts, in their order; see `ask`. The calls are spent on the first ones."""
         last = self.settings.budget if calls is None else min(self.settings.budget, self.calls + calls)
-        sent = [self._outgoing(prompt) for prompt in prompts]
-        answers = {prompt: self._remembered(prompt, purpose) for prompt in dict.fromkeys(sent)}
+        sent = [self._prepare(prompt) for prompt in prompts]
+        answers = {prompt: self._recall(prompt, purpose) for prompt in dict.fromkeys(sent)}
         waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
         while waiting and not self._gave_up:
             wave, waiting = waiting[: self.settings.at_once], waiting[self.settings.at_once :]
@@ -135,11 +135,11 @@ class LanguageModel:
     def _name(self) -> str:
         return f"language model at {self._endpoint.address}"
 
-    def _outgoing(self, prompt: str) -> str:
+    def _prepare(self, prompt: str) -> str:
         prompt = prompt.encode("utf-8", "replace").decode()  # halves of characters cannot be sent
         return redact(prompt) if self.settings.redact else prompt
 
-    def _remembered(self, prompt: str, purpose: str) -> str | None:
+    def _recall(self, prompt: str, purpose: str) -> str | None:
         answer = None if self._cache is None else self._cache.get(prompt)
         if answer is not None:
             self._record(purpose, prompt, _Reply(answer, None, 0.0), "remembered")

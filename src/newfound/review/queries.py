@@ -193,7 +193,9 @@ class ReviewView:
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
         order = ranked(of_other)[:count].tolist()
-        return tuple(self.listed(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order)
+        return tuple(
+            self.describe_utterance(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order
+        )
 
     @cached_property
     def undecided(self) -> list[int]:
@@ -203,9 +205,9 @@ class ReviewView:
 
     def utterance(self, i: int) -> ListedUtterance:
         """Return one utterance by its number."""
-        return self.listed(ListedUtterance, i)
+        return self.describe_utterance(ListedUtterance, i)
 
-    def listed(self, kind: type[Listed], i: int, **more: Any) -> Listed:
+    def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
         """Return one utterance with what a list shows of it.
 
         Args:
@@ -284,7 +286,9 @@ class ReviewView:
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
         similarity = self.session.vectors @ vector[0]
         nearest = ranked(similarity)[:5].tolist()
-        similar = tuple(self.listed(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest)
+        similar = tuple(
+            self.describe_utterance(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest
+        )
         return Explanation(
             **{f.name: getattr(prediction, f.name) for f in fields(prediction)},
             intents=self.candidates(probabilities, 5),

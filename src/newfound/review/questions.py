@@ -54,11 +54,11 @@ class LogVotes:
             self.votes = cluster_ensemble(points, k, RUNS, seeds, neighbours=NEIGHBOURS)
 
 
-class ReviewInquiry:
+class ReviewQuestions:
     """The questions about a reviewed model, and the intents of its logs under the decisions so far."""
 
     def __init__(self, reviewed: ReviewedModel, logs: LogVotes) -> None:
-        """Tell an inquiry what was decided.
+        """Apply the decisions so far as answers.
 
         Args:
             reviewed: The model with its decisions.
@@ -99,8 +99,8 @@ class ReviewInquiry:
     def questions(self, count: int) -> list[Question]:
         """Return the next questions, in order, if the answers before each confirm what is assigned now.
 
-        The numbers in a question are rows of `rows` and positions in the reviewed model's names. The inquiry goes on
-        behind these questions, so this is called once.
+        The numbers in a question are rows of `rows` and positions in the reviewed model's names. Each question
+        is answered as it is returned, so this is called once.
 
         Args:
             count: Their number at most.
@@ -115,8 +115,8 @@ class ReviewInquiry:
         return questions
 
 
-def reclustered(reviewed: ReviewedModel) -> tuple[Corpus, int]:
-    """Return the corpus of a reviewed model in which the logs are clustered again under the decisions.
+def recluster(reviewed: ReviewedModel) -> tuple[Corpus, int]:
+    """Return the corpus of a reviewed model in which the logs are clustered again with the decisions as answers.
 
     Args:
         reviewed: The model with its decisions.
@@ -130,13 +130,13 @@ def reclustered(reviewed: ReviewedModel) -> tuple[Corpus, int]:
     logs = {u.text for u in reviewed.model.utterances if not u.labelled}
     if not any(text in logs for text in moved):
         return corpus, 0
-    inquiry = ReviewInquiry(reviewed, LogVotes(reviewed.model))
+    questions = ReviewQuestions(reviewed, LogVotes(reviewed.model))
     texts = [u.text for u in reviewed.model.utterances]
-    intents = {texts[i]: name for i, name in inquiry.labels().items()}
-    return _relabelled(corpus, intents, reviewed.review.checked)
+    intents = {texts[i]: name for i, name in questions.labels().items()}
+    return _relabel(corpus, intents, reviewed.review.checked)
 
 
-def _relabelled(corpus: Corpus, intents: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
+def _relabel(corpus: Corpus, intents: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
     """Return the corpus with these intents of unlabelled texts, and how many of them have changed."""
     labels: list[str | None] = []
     changed = 0

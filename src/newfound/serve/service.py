@@ -112,7 +112,7 @@ class Service:
             return
         if signature[0] != self._loaded[0]:
             try:
-                opened = self._open(folder, self._encoder)
+                loaded_model = self._open(folder, self._encoder)
             except NewfoundError as error:
                 logger.warning("the newer model cannot be used: %s", error)
                 self._loaded = signature
@@ -120,7 +120,7 @@ class Service:
             with self._lock:
                 if self._folder != folder:  # another model was chosen while this one was loaded
                     return
-                self._use(folder, *opened)
+                self._use(folder, *loaded_model)
             Thread(target=self.warm_up, daemon=True).start()
             return
         self.refresh()
@@ -165,9 +165,9 @@ class Service:
             self._earlier.pop()
 
     def _serve(self, folder: Path) -> None:
-        opened = self._open(folder, self._encoder or self.session.model.encoder)
+        loaded_model = self._open(folder, self._encoder or self.session.model.encoder)
         with self._lock:
-            self._use(folder, *opened)
+            self._use(folder, *loaded_model)
         Thread(target=self.warm_up, daemon=True).start()
 
 

@@ -121,11 +121,11 @@ class BackgroundJobs:
             message = f"Wrote {out.name}, beside the model. The model itself stays as it is."
             return {"status": "done", "message": message, "folder": out.name, "changes": work.result()}
         if isinstance(error, NewfoundError | WorkFailed):
-            return {"status": "failed", "message": self._shown(str(error))}
+            return {"status": "failed", "message": self._hide_paths(str(error))}
         logger.error("a job failed", exc_info=error)
         return {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
 
-    def _shown(self, message: str) -> str:
+    def _hide_paths(self, message: str) -> str:
         return without_paths(message, self._place)
 
     def _update(self, **changes: Any) -> None:
@@ -135,10 +135,10 @@ class BackgroundJobs:
         """Keep a report of the job."""
         match kind, values:
             case "note", (message,):
-                self._update(message=self._shown(message))
+                self._update(message=self._hide_paths(message))
             case "warn", (message,):
                 logger.warning("%s: %s", self._state.kind, message)
-                message = self._shown(message)
+                message = self._hide_paths(message)
                 self._update(message=message, warnings=[*self._state.warnings, message][:MAX_WARNINGS])
             case "task", (title, total):
                 self._update(step=title, done=0, total=total)

@@ -49,7 +49,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         async with asyncio.timeout(service.settings.seconds_to_answer):
             answers = await service.batcher.ask(body.texts)
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
-        return Predictions([replace(limits.applied(answer), top=answer.top[: body.top]) for answer in answers])
+        return Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in answers])
 
     queued = APIRouter(route_class=queued_route(service.queue))
 
