@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of, not_utf8
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, NewfoundError, OutputError
-from newfound.exports.predictions import COLUMNS, arrow_fields, writer_of
+from newfound.exports.predictions import PREDICTION_COLUMNS, arrow_fields, writer_of
 from newfound.files import file_atomically
 from newfound.version import __version__
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIN_ROWS_PER_PART = 10_000
 MAX_PARTS_PER_TABLE = 2_000  # a very large table gets larger parts rather than more of them
-IDENTITY = ("file", "line")  # where a row came from
+IDENTITY_COLUMNS = ("file", "line")  # where a row came from
 INPUT_PREFIX = "input_"  # of a column of the input whose name a column of the predictions has
 
 
@@ -129,7 +129,7 @@ class PartPredictor:
     def _write_part(self, part: Part, predictor: Predictor) -> PartResult:
         job = self._job
         path = job.folder / f"part-{part.number:05}.{job.format}"
-        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY if job.identify else ())]
+        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
         rows = empty = 0
         with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
             for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
@@ -155,7 +155,7 @@ class PartPredictor:
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
     """Return what the columns of the input are called beside those of the predictions."""
-    taken = {*COLUMNS, "top", *(IDENTITY if identify else ())}
+    taken = {*PREDICTION_COLUMNS, "top", *(IDENTITY_COLUMNS if identify else ())}
     kept: list[str] = []
     for name in names:
         others = taken | set(kept) | (set(names) - {name} if name in taken else set())

@@ -13,7 +13,7 @@ from newfound import defaults
 from newfound.data.rows import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
-from newfound.exports.predictions import COLUMNS
+from newfound.exports.predictions import PREDICTION_COLUMNS
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
 from newfound.model.estimator import FittedClassifier
 from newfound.model.types import Prediction
@@ -114,7 +114,7 @@ class Predictor:
         return min(self.settings.top, len(self.model.columns.statuses))
 
     def __call__(self, texts: Sequence[str | None]) -> dict[str, list[Any]]:
-        """Return one value for each text in the columns `COLUMNS`, and in `top` if it was asked for.
+        """Return one value for each text in the columns `PREDICTION_COLUMNS`, and in `top` if it was asked for.
 
         Args:
             texts: The texts; one that is None or blank belongs to no intent and has no probability.
@@ -123,7 +123,7 @@ class Predictor:
         answers = iter(self.predictions([text for text in cleaned if text]))
         rows = [next(answers) if text else None for text in cleaned]
         columns: dict[str, list[Any]] = {
-            name: [None if row is None else getattr(row, name) for row in rows] for name in COLUMNS
+            name: [None if row is None else getattr(row, name) for row in rows] for name in PREDICTION_COLUMNS
         }
         columns["intent"] = [self.settings.limits.fallback if row is None else row.intent for row in rows]
         if self.settings.top:

@@ -20,13 +20,13 @@ from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult
 from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
 from newfound.text import first_line
 
-MAX_REPEATS = 3  # of the same work; a text or a file that kills every worker must not do so for ever
+MAX_RETRIES = 3  # of the same work; a text or a file that kills every worker must not do so for ever
 WITHOUT_LIMIT = -1  # for Ray
 SECONDS_TO_CONNECT = 10
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; only numbers of parts pass through it
 
 # Ray writes much about its inner life; a user can ask for it by setting the variables.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+QUIET_VARIABLES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def connect(settings: RaySettings) -> Iterator[None]:
         EngineError: There is no cluster at the address.
     """
     settings.check()
-    for name, value in QUIET.items():
+    for name, value in QUIET_VARIABLES.items():
         os.environ.setdefault(name, value)
     import ray
 
@@ -147,7 +147,7 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
                 yield PartResult(**row)
         except ray.exceptions.RayActorError as error:
             raise EngineError(
-                f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work, likely for lack of memory",
+                f"workers of the Ray cluster died {MAX_RETRIES + 1} times at the same work, likely for lack of memory",
                 "fewer_workers",
             ) from error
         except ray.exceptions.RayError as error:
@@ -156,7 +156,7 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
 
 def _tries() -> dict[str, int]:
     """Return how often Ray tries: a long job may lose any number of workers, but not many at the same work."""
-    return {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_REPEATS}
+    return {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_RETRIES}
 
 
 def _resources(settings: RaySettings) -> tuple[str, dict[str, float]]:

@@ -11,7 +11,7 @@ import torch
 from newfound.algorithms.neighbours import nearest
 
 MAX_LANDMARKS = 3_000  # rows that t-SNE projects; with more it takes minutes
-NEIGHBOURS = 3  # landmarks between which any other row is placed
+NEAREST_LANDMARKS = 3  # between which any other row is placed
 TEMPERATURE = 0.05  # of the weights of these landmarks, on cosines
 JITTER = 0.004  # standard deviation, so that rows with the same landmarks do not cover one another
 Positions = npt.NDArray[np.float64]  # [n, 2]
@@ -32,7 +32,7 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
     rng = np.random.default_rng(seed)
     landmarks = np.sort(rng.permutation(len(x))[:MAX_LANDMARKS])
     landmark_positions = _project(x[landmarks], seed)
-    similarity, index = nearest(torch.from_numpy(x), NEIGHBOURS, among=torch.from_numpy(landmarks))
+    similarity, index = nearest(torch.from_numpy(x), NEAREST_LANDMARKS, among=torch.from_numpy(landmarks))
     landmark_number = np.full(len(x), -1)
     landmark_number[landmarks] = np.arange(len(landmarks))
     weight = (similarity / TEMPERATURE).softmax(1).numpy()

@@ -22,10 +22,10 @@ from newfound.paths import answer_cache_dir
 
 MAX_ANSWER_LENGTH = 20_000  # characters
 MAX_FAILURES_IN_A_ROW = 3
-FIRST_WAIT = 1.0  # seconds before a request is repeated; twice as long before each further repetition
-MAX_WAIT = 30.0  # seconds; an endpoint that asks for more is not waited for
-SHORTEST_SECRET = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
-GRACE = 2.0  # seconds after which a request that ignores its time-out is left to itself
+FIRST_WAIT_SECONDS = 1.0  # before a request is repeated; twice as long before each further repetition
+MAX_WAIT_SECONDS = 30.0  # an endpoint that asks for more is not waited for
+MIN_SECRET_LENGTH = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
+GRACE_SECONDS = 2.0  # after which a request that ignores its time-out is left to itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _Question:
 
     def may_be_repeated(self, attempt: int) -> bool:
         problem = None if self.reply is None else self.reply.problem
-        return problem is not None and problem.repeat and _wait(problem, attempt) <= MAX_WAIT
+        return problem is not None and problem.repeat and _wait(problem, attempt) <= MAX_WAIT_SECONDS
 
 
 class LanguageModel:
@@ -156,7 +156,7 @@ class LanguageModel:
                 self._sleep(max(_wait(q.reply.problem, attempt) for q in pending if q.reply and q.reply.problem))
             pending = pending[: max(0, last - self.calls)]
             self.calls += len(pending)
-            limit = self.settings.timeout + GRACE
+            limit = self.settings.timeout + GRACE_SECONDS
             too_slow = NoAnswer(f"it took longer than {self.settings.timeout:g} seconds")
             replies = _at_once([partial(self._send, q.prompt) for q in pending], limit)
             for question, reply in zip(pending, replies, strict=True):
@@ -226,12 +226,14 @@ class LanguageModel:
             self._give_up(f"the transcript cannot be written: {error.strerror}")
 
     def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "<key>") if len(self._key) >= SHORTEST_SECRET else text
+        return text.replace(self._key, "<key>") if len(self._key) >= MIN_SECRET_LENGTH else text
 
 
 def _wait(problem: NoAnswer, attempt: int) -> float:
     """Return how long to wait before a request is repeated: as the endpoint says, or longer each time."""
-    return problem.wait if problem.wait is not None else min(MAX_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1))
+    if problem.wait is not None:
+        return problem.wait
+    return min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
 
 
 def _at_once(tasks: Sequence[Callable[[], _Reply]], seconds: float) -> list[_Reply | None]:

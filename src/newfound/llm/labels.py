@@ -10,7 +10,7 @@ from newfound.llm.asking import LanguageModel
 from newfound.llm.messages import message_of
 
 PURPOSE = "labels of utterances"
-BATCH = 10  # utterances of one request
+UTTERANCES_PER_REQUEST = 10
 MAX_LABEL_WORDS = 8
 MAX_LABEL_LENGTH = 80  # characters
 PROMPT = """Below are numbered messages to a chatbot. Say for each in two to five English words what its sender wants,
@@ -22,7 +22,7 @@ NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
 
 
 def short_labels(
-    texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH, calls: int | None = None
+    texts: Sequence[str], llm: LanguageModel, *, batch: int = UTTERANCES_PER_REQUEST, calls: int | None = None
 ) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 

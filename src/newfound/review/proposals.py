@@ -22,7 +22,7 @@ from newfound.review.views import ConfusedPair, MergeProposal, Part, SplitPropos
 MAX_UTTERANCES_COMPARED = 400  # per intent, for the proposals to merge or split
 MAX_DESCRIBING_UTTERANCES = 12  # of a part of a proposed split
 MAX_EVIDENCE_PAIRS = 3  # per proposal to merge
-MAX_VALUES_KEPT = 4_096
+MAX_CACHED_VALUES = 4_096
 MIN_SEPARATION_TO_SUGGEST = 0.2  # the silhouette of two parts that are clearly apart
 MIN_EXPECTED_CONFUSIONS = 0.5  # utterances, for a pair of intents to be shown
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class KeptByRows:
         value = compute()
         with self._lock:
             self._values[key] = value
-            while len(self._values) > MAX_VALUES_KEPT:
+            while len(self._values) > MAX_CACHED_VALUES:
                 self._values.popitem(last=False)
         return value
 

@@ -24,10 +24,10 @@ from newfound.questions.state import AnswerState, Question
 from newfound.review.reviewed import ReviewedModel
 from newfound.training.seeding import derive
 
-RUNS = 3  # votes on each of the two views
-MAX_ROWS = 10_000  # of the logs that are asked about; a random sample of larger ones
-MIN_GAIN = 0.5  # expected utterances put right, for a question to be worth a person's time
-NEIGHBOURS = 10
+RUNS_PER_VIEW = 3  # votes on each of the two views
+MAX_UTTERANCES_ASKED_ABOUT = 10_000  # a random sample of larger logs
+MIN_CORRECTIONS_PER_QUESTION = 0.5  # expected number of utterances, for a question to be worth a person's time
+NEIGHBOURS = 10  # of each utterance, in the graph that its vector is diffused on
 
 
 class LogVotes:
@@ -41,9 +41,9 @@ class LogVotes:
         """
         utterances = model.utterances
         logs = torch.tensor([i for i, u in enumerate(utterances) if not u.labelled], dtype=torch.int64)
-        if len(logs) > MAX_ROWS:
+        if len(logs) > MAX_UTTERANCES_ASKED_ABOUT:
             generator = torch.Generator().manual_seed(derive(0, "rows asked about"))
-            logs = logs[torch.randperm(len(logs), generator=generator)[:MAX_ROWS]].sort().values
+            logs = logs[torch.randperm(len(logs), generator=generator)[:MAX_UTTERANCES_ASKED_ABOUT]].sort().values
         self.rows = logs
         points = F.normalize(model.utterance_vectors[logs].float(), dim=-1)
         self.vectors = diffuse(points, neighbours=NEIGHBOURS)
@@ -51,7 +51,7 @@ class LogVotes:
         self.votes: list[Tensor] = []
         if k > 1:
             seeds = partial(derive, 0, "review vote")
-            self.votes = cluster_ensemble(points, k, RUNS, seeds, neighbours=NEIGHBOURS)
+            self.votes = cluster_ensemble(points, k, RUNS_PER_VIEW, seeds, neighbours=NEIGHBOURS)
 
 
 class ReviewQuestions:
@@ -108,7 +108,7 @@ class ReviewQuestions:
         questions: list[Question] = []
         while self._state is not None and len(questions) < count:
             question = QuestionSelector(self._state).next()
-            if question is None or question.gain < MIN_GAIN:
+            if question is None or question.gain < MIN_CORRECTIONS_PER_QUESTION:
                 break
             questions.append(question)
             self._state.answer(question, 0 if question.is_about is None else None)

@@ -16,12 +16,12 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from newfound.errors import NewfoundError
-from newfound.serve.background.child import LENGTH, main
+from newfound.serve.background.child import MESSAGE_LENGTH, main
 from newfound.threads import inference_threads
 
 NICENESS = 10  # beside predictions that want all cores, it gets about a tenth of one, so that it comes to its end
-SAFE_PATH = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
-PRELOADED = ["newfound.serve.background.work", "newfound.methods.consensus", "threadpoolctl"]
+SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
+PRELOADED_MODULES = ["newfound.serve.background.work", "newfound.methods.consensus", "threadpoolctl"]
 Work = Callable[..., Any]  # can be pickled, with all its arguments but the reporter
 Tell = Callable[..., None]  # is called with the kind of a report and its values
 _starting = threading.Lock()
@@ -79,10 +79,10 @@ class WorkProcess:
             self._started = await _start()
         started = self._started
         try:
-            started.writer.write(LENGTH.pack(len(message)) + message)
+            started.writer.write(MESSAGE_LENGTH.pack(len(message)) + message)
             await started.writer.drain()
             while True:
-                (length,) = LENGTH.unpack(await started.reader.readexactly(LENGTH.size))
+                (length,) = MESSAGE_LENGTH.unpack(await started.reader.readexactly(MESSAGE_LENGTH.size))
                 kind, *values = pickle.loads(await started.reader.readexactly(length))  # noqa: S301 (our own process)
                 if kind == "done":
                     return values[0]
@@ -117,16 +117,16 @@ def _start_process(connection: socket.socket) -> BaseProcess:
     """Start a process; all but the first come from one that has imported everything already, where there is fork."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(method)
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload(PRELOADED_MODULES)
     threads = max(1, inference_threads() // 2)
     process: BaseProcess = context.Process(target=main, args=(connection, threads, NICENESS), daemon=True)
     with _starting:
-        before = os.environ.get(SAFE_PATH)
-        os.environ[SAFE_PATH] = "1"
+        before = os.environ.get(SAFE_PATH_VARIABLE)
+        os.environ[SAFE_PATH_VARIABLE] = "1"
         try:
             process.start()
         finally:
             if before is None:
                 with contextlib.suppress(KeyError):
-                    del os.environ[SAFE_PATH]
+                    del os.environ[SAFE_PATH_VARIABLE]
     return process
