@@ -33,7 +33,7 @@ class Part:
 
     Attributes:
         number: The position of the part, from 0.
-        file: The file.
+        file: The file, with its path and its number of rows.
         start: The first row of the range, from 0.
         rows: The number of rows.
     """

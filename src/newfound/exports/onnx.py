@@ -43,7 +43,7 @@ def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> N
 
     Args:
         reviewed: The model with its review.
-        folder: The folder.
+        folder: Where the three files are written.
         precision: fp32 or int8.
 
     Raises:

@@ -98,8 +98,8 @@ def clean_name(answer: str, intent: Intent) -> str:
     The name is in the JSON object that was asked for, or the answer is a single short line.
 
     Args:
-        answer: The answer.
-        intent: The intent that it is about.
+        answer: What the language model answered.
+        intent: The intent that was to be named.
     """
     json_object = re.search(r"\{.*?\}", answer, re.S)
     try:

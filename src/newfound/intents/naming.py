@@ -83,7 +83,7 @@ def plain_name(utterance: str, *, taken: Collection[str]) -> str:
     """Return a snake_case name from the first words of an utterance.
 
     Args:
-        utterance: The utterance.
+        utterance: Any text; one without words gives `new_intent`.
         taken: Names that must not be used.
     """
     base = "_".join(words_of(utterance)[:MAX_WORDS])[:MAX_NAME_LENGTH].strip("_") or "new_intent"

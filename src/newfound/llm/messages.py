@@ -16,7 +16,7 @@ def message_of(text: str, *, masked: bool) -> str:
     """Return an utterance as it may be sent.
 
     Args:
-        text: The utterance.
+        text: The utterance, of any length; it is put on one line and cut.
         masked: Whether what is recognised as personal is masked.
     """
     line = " ".join(text.split())

@@ -72,7 +72,7 @@ def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
     for the strategy "tree", how well each number of clusters fits.
 
     Args:
-        estimate: The estimate.
+        estimate: The estimated number of new intents, with its interval and its curve.
         folder: The folder to write to.
     """
     folder.mkdir(parents=True, exist_ok=True)

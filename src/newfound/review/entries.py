@@ -14,10 +14,10 @@ class Entry:
     """A recorded decision.
 
     Attributes:
-        id: Its number.
+        id: Its number in the log, from 1.
         at: When it was recorded (UTC, ISO 8601).
         author: Who decided.
-        decision: The decision.
+        decision: What was decided.
         undone_at: When it was undone; None if it is in effect.
         undone_by: Who undid it; None if it is in effect.
     """
@@ -50,9 +50,9 @@ class Event:
     """Something that was recorded: a decision, or the undo of one.
 
     Attributes:
-        at: When.
+        at: When it happened (UTC, ISO 8601).
         author: Who did it.
-        entry: The decision.
+        entry: The decision that was recorded or undone.
         is_undo: Whether the decision was undone then.
     """
 

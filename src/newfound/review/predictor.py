@@ -32,8 +32,8 @@ class StoredPredictor(FittedClassifier):
         """Take what makes vectors of texts; `open_stored` adds the columns.
 
         Args:
-            session: The graph.
-            stored: Where it lies, with its tokenizer.
+            session: Runs the graph of the encoder.
+            stored: Where the graph lies, with its tokenizer.
             max_length: The largest number of tokens of a text.
         """
         self._session, self._tokenizer, self._max_length = session, stored.tokenizer(), max_length

@@ -92,7 +92,7 @@ def split_proposal(
     Args:
         parts: The two parts.
         vectors: Unit vectors of the intent's utterances, [n, d].
-        texts: The utterances.
+        texts: These utterances, in the same order.
         names_in_use: Names that the parts must not have.
     """
     groups = [(parts.label == part).nonzero().squeeze(1) for part in (0, 1)]

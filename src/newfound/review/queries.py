@@ -63,7 +63,7 @@ class ReviewView:
         """Make a view; `ReviewSession.view` does this.
 
         Args:
-            session: The session.
+            session: The session whose cached vectors, neighbours and votes the view uses.
             reviewed: The model with the decisions applied.
             version: The version of the review.
         """
@@ -134,7 +134,7 @@ class ReviewView:
         """Return one intent with some of its utterances.
 
         Args:
-            name: The intent.
+            name: Its present name.
             start: The number of utterances to skip. Proposals are made only if it is 0, on the first page.
             count: The number of utterances to return at most.
         """

@@ -13,7 +13,7 @@ def without_paths(text: str, *folders: Path) -> str:
     """Return a message with the names of files and folders, but without the folders that they lie in.
 
     Args:
-        text: The message.
+        text: A message that may hold absolute paths.
         *folders: Folders that may be in it. Other paths cannot be recognised if they have spaces.
     """
     known = {str(path) for folder in (*folders, Path.home()) for path in (folder, folder.resolve())} - {".", "/"}

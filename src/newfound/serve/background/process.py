@@ -45,8 +45,8 @@ class WorkProcess:
         """Do some work and return its result. If this is cancelled, the process is killed.
 
         Args:
-            work: The work.
-            tell: Is told the progress.
+            work: What to do; it is pickled and sent to the process.
+            tell: Called with each report of progress.
 
         Raises:
             NewfoundError: The work cannot be done as it was asked for.
