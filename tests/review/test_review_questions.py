@@ -31,12 +31,12 @@ def a_move(session):
 def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_twice(session):
     view = session.view()
     items = view.queue(500)
-    questions = ReviewQuestions(view.reviewed, session.votes)
-    questions = questions.questions(50)
+    review_questions = ReviewQuestions(view.reviewed, session.votes)
+    questions = review_questions.questions(50)
     gains = [q.gain for q in questions]
     assert questions
     assert gains[0] == max(gains)
-    asked = [int(questions.rows[q.row]) for q in questions]
+    asked = [int(review_questions.rows[q.row]) for q in questions]
     assert [i.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
     ids = [item.id for item in items]
     assert len(ids) == len(set(ids)) == len(view.undecided)

@@ -106,7 +106,7 @@ class Predictor:
                 loaded = load(model, encoder=self.settings.encoder)
                 model = loaded.with_precision(self.settings.precision).to(device)
         self.model = model
-        self._remembered: OrderedDict[str, Prediction] = OrderedDict()
+        self._cache: OrderedDict[str, Prediction] = OrderedDict()
 
     @property
     def top(self) -> int:
@@ -134,7 +134,7 @@ class Predictor:
         """Return one prediction for each text."""
         if not all(isinstance(text, str) for text in texts):
             raise SettingsError("give a list of texts: strings, and not one string alone")
-        predictions = {text: self._remembered[text] for text in texts if text in self._remembered}
+        predictions = {text: self._cache[text] for text in texts if text in self._cache}
         missing = [text for text in dict.fromkeys(texts) if text not in predictions]
         if missing:
             answers = self.model.classify(missing, top=self.settings.top)
@@ -146,10 +146,10 @@ class Predictor:
     def _remember(self, text: str, prediction: Prediction) -> None:
         if len(text) > MAX_REMEMBERED_LENGTH:
             return
-        self._remembered[text] = prediction
-        self._remembered.move_to_end(text)
-        if len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
+        self._cache[text] = prediction
+        self._cache.move_to_end(text)
+        if len(self._cache) > MAX_REMEMBERED:
+            self._cache.popitem(last=False)
 
 
 def model_fingerprint(folder: str | Path) -> str:

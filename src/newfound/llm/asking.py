@@ -83,7 +83,7 @@ class LanguageModel:
         self._transcript = None if settings.transcript is None else Transcript(settings.transcript)
         self.calls = 0
         self.problem = ""
-        self._unanswered = self._failures_in_a_row = 0
+        self._n_unanswered = self._failures_in_a_row = 0
         self._gave_up = self._told_budget = False
 
     @property
@@ -116,10 +116,10 @@ class LanguageModel:
 
     def close(self) -> None:
         """Tell in one line how many questions stayed without an answer, and close the transcript."""
-        if self._unanswered and not self._gave_up:
-            number = "1 question" if self._unanswered == 1 else f"{self._unanswered} questions"
+        if self._n_unanswered and not self._gave_up:
+            number = "1 question" if self._n_unanswered == 1 else f"{self._n_unanswered} questions"
             self._warn(f"{self._name}: no answer to {number} ({self.problem}); went on without")
-        self._unanswered = 0
+        self._n_unanswered = 0
         if self._transcript is not None:
             self._transcript.close()
 
@@ -192,7 +192,7 @@ class LanguageModel:
             elif question.reply.problem is None:
                 self._failures_in_a_row = 0
             else:
-                self._unanswered += 1
+                self._n_unanswered += 1
                 if question.sent <= self.settings.retries and question.may_be_repeated(question.sent):
                     continue  # the calls were spent before it was known whether the endpoint fails
                 self._failures_in_a_row += 1

@@ -28,7 +28,7 @@ MIN_EXPECTED_CONFUSIONS = 0.5  # utterances, for a pair of intents to be shown
 T = TypeVar("T")
 
 
-class KeptByRows:
+class CacheByRows:
     """Keeps what was computed from the utterances of an intent, until other utterances belong to it."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class KeptByRows:
         self._lock = Lock()
 
     def get(self, what: str, rows: Sequence[int], compute: Callable[[], T]) -> T:
-        """Return a value, which is computed if it is not kept.
+        """Return a value, which is computed if it is not in the cache.
 
         Args:
             what: The name of the value.

@@ -115,7 +115,7 @@ class ReviewView:
 
     def _details(self, intent: int) -> IntentDetails:
         name, rows = self.names[intent], self.describer.rows(intent)
-        examples = self.session.kept.get("examples", rows, lambda: self.describer.exemplars(intent))
+        examples = self.session.cache.get("examples", rows, lambda: self.describer.exemplars(intent))
         if self.reviewed.review.status(name) == "known":
             return IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
         overlap = next(iter(self.describer.overlaps_of(intent)), None)
@@ -222,7 +222,7 @@ class ReviewView:
         )
 
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
-        return self.session.kept.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
+        return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
 
     def _split(self, rows: Sequence[int]) -> SplitProposal | None:
         """Propose to split an intent with these utterances; None if it is too small."""

@@ -36,7 +36,7 @@ class WorkQueue:
             max_waiting_per_client: How many of them may be of one client.
         """
         self._max_waiting, self._max_waiting_per_client = max_waiting, max_waiting_per_client
-        self._waiting: Counter[str] = Counter()
+        self._n_waiting_of_client: Counter[str] = Counter()
         self._turn = asyncio.Lock()
         self._process = WorkProcess()
         self._idle: asyncio.TimerHandle | None = None
@@ -53,17 +53,17 @@ class WorkQueue:
             HTTPException: Too many requests wait.
         """
         headers = {"retry-after": RETRY_AFTER_SECONDS}
-        if self._waiting[client] >= self._max_waiting_per_client:
+        if self._n_waiting_of_client[client] >= self._max_waiting_per_client:
             raise HTTPException(429, "your earlier requests of this kind are not answered yet; wait for them", headers)
-        if self._waiting.total() >= self._max_waiting:
+        if self._n_waiting_of_client.total() >= self._max_waiting:
             raise HTTPException(503, "too many requests of this kind are waiting; try again later", headers)
-        self._waiting[client] += 1
+        self._n_waiting_of_client[client] += 1
         try:
             async with self._turn:
                 yield
         finally:
-            self._waiting[client] -= 1
-            self._waiting += Counter()  # forgets clients that wait for nothing
+            self._n_waiting_of_client[client] -= 1
+            self._n_waiting_of_client += Counter()  # forgets clients that wait for nothing
 
     async def run(self, work: Work) -> Any:
         """Do the work of the request whose turn it is."""
