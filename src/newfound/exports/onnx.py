@@ -111,8 +111,8 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
     for column, prototypes in columns.prototypes.items():
         name = f"{SHARES}.{column}"
         logits = builder.add("MatMul", direction, builder.weight(f"{name}.parts", prototypes.T), name=f"{name}.cosines")
-        gone = np.where(was_split_again(prototypes), -1e9, 0.0).astype(np.float32)
-        logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", gone))
+        mask = np.where(was_split_again(prototypes), -1e9, 0.0).astype(np.float32)
+        logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", mask))
         whole = builder.add("Gather", p, builder.weight(f"{name}.column", [column]), axis=1)
         parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)
         weight = builder.weight(f"{name}.names", columns.names_of_parts(column))
@@ -154,8 +154,8 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
     one = builder.weight("one", np.float32(1))
     needed = builder.add("Clip", builder.add("Div", lead, most), share, one)
     kept = builder.add("Where", builder.add("Greater", best, rival), needed, share)
-    left = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
-    changed = builder.add("Mul", left, "is new")
+    blended = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
+    changed = builder.add("Mul", blended, "is new")
     return builder.add("Add", known, changed)
 
 

@@ -67,11 +67,11 @@ def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:
 def _touched_things(decision: Decision, what: str) -> Iterator[tuple[Thing, object]]:
     """Yield what a decision changes or relies on, and what it makes of it: two moves to the same intent agree."""
     try:
-        made: Kind = decision.read()
+        checked_decision: Kind = decision.read()
     except DecisionError:  # refused elsewhere
         return
-    for field, aspects in getattr(made, what).items():
-        value = getattr(made, field)
+    for field, aspects in getattr(checked_decision, what).items():
+        value = getattr(checked_decision, field)
         for name in [value] if isinstance(value, str) else value or ():
             for aspect in aspects:
-                yield (aspect, name), getattr(made, "to", None) if aspect == UTTERANCE else what
+                yield (aspect, name), getattr(checked_decision, "to", None) if aspect == UTTERANCE else what

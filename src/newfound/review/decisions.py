@@ -85,8 +85,8 @@ class Kind:
         if unknown:
             meant = did_you_mean(unknown[0], expected)
             raise DecisionError(f"unknown argument {unknown[0][:60]!r}{meant}; expected {', '.join(expected)}")
-        given = {name: f for name, f in expected.items() if name in arguments or f.default is MISSING}
-        return cls(**{name: READERS[str(field.type)](arguments, name) for name, field in given.items()})
+        fields_to_read = {name: f for name, f in expected.items() if name in arguments or f.default is MISSING}
+        return cls(**{name: READERS[str(field.type)](arguments, name) for name, field in fields_to_read.items()})
 
     def apply(self, review: Review) -> None:
         """Change the state of a review; raise a `DecisionError` and leave it as it is if that is not possible."""
@@ -332,10 +332,10 @@ def check_new(decision: Decision, texts: Collection[str], review: Review | None 
         DecisionError: A name is not readable, a split has too many parts or texts, an intent has too many comments, or
             a moved text is not in the model.
     """
-    made = decision.read()
-    for name in made.new_names():
+    checked_decision = decision.read()
+    for name in checked_decision.new_names():
         check_name(name)
-    made.check(texts, review)
+    checked_decision.check(texts, review)
 
 
 def format_decision(decision: Decision, width: int = 100) -> str:

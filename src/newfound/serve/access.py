@@ -50,10 +50,10 @@ class Tokens:
 
     def identify(self, secret: str) -> Identity | None:
         """Return whose secret it is, or None. The time it takes does not depend on the secret."""
-        given = secret.encode("utf-8", "surrogateescape")
+        secret_bytes = secret.encode("utf-8", "surrogateescape")
         owner = None
         for expected, identity in self._identities.items():
-            if hmac.compare_digest(given, expected.encode()):
+            if hmac.compare_digest(secret_bytes, expected.encode()):
                 owner = identity
         return owner
 
