@@ -123,12 +123,13 @@ def _work_in_the_background_does_not_wait():
 
     The modules of the tiny encoder are imported once and not in every process.
     """
-    from newfound.serve.background.process import PRELOADED
+    from newfound.serve.background.process import PRELOADED_MODULES
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("newfound.serve.background.process.NICENESS", 0)
         patch.setattr(
-            "newfound.serve.background.process.PRELOADED", [*PRELOADED, "transformers.models.bert.modeling_bert"]
+            "newfound.serve.background.process.PRELOADED_MODULES",
+            [*PRELOADED_MODULES, "transformers.models.bert.modeling_bert"],
         )
         yield
 

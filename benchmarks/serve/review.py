@@ -38,7 +38,7 @@ def main(model: Path) -> dict[str, float]:
         locked: list[float] = []
         asked: list[float] = []
         asked_again: list[float] = []
-        writing = session.store.log.writing
+        writing = session.store.log.lock_for_writing
 
         @contextmanager
         def timed() -> Iterator[LogWriter]:
@@ -47,7 +47,7 @@ def main(model: Path) -> dict[str, float]:
                 yield log
             locked.append(time.process_time() - started)
 
-        session.store.log.writing = timed  # type: ignore[method-assign]
+        session.store.log.lock_for_writing = timed  # type: ignore[method-assign]
         for _ in range(REPEATS):
             item = session.view().queue()[0]
             session.decide([Decision("move", {"texts": [item.text], "to": item.intent})], author="ana")

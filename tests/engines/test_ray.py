@@ -14,7 +14,7 @@ import pytest
 import newfound as library
 from commands import newfound
 from newfound.engines import parts, ray_data
-from newfound.engines.ray_data import RaySettings, connected
+from newfound.engines.ray_data import RaySettings, connect
 from newfound.errors import EngineError, MissingExtra
 from waiting import until
 
@@ -28,7 +28,7 @@ ROWS = 240
 @pytest.fixture(scope="module")
 def cluster():
     """Two cores, whatever the machine has; started once for all tests."""
-    for name, value in ray_data.QUIET.items():
+    for name, value in ray_data.QUIET_VARIABLES.items():
         os.environ.setdefault(name, value)
     ray.init(
         address="local",
@@ -110,7 +110,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_no_row(
 
 def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
     monkeypatch.setattr(ray_data, "PartWorker", dying_worker(tmp_path / "marker", always=True))
-    monkeypatch.setattr(ray_data, "MAX_REPEATS", 1)
+    monkeypatch.setattr(ray_data, "MAX_RETRIES", 1)
     done = newfound(
         *("predict", saved, logs, "--engine", "ray", "--encoder", tiny_folder, "--device", "cpu"),
         *("--out", tmp_path / "out", "--workers", 1),
@@ -139,7 +139,7 @@ def worker_that_dies_once_at_each_of(numbers, folder: Path):
 
 def test_workers_may_die_at_any_number_of_different_parts(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
     monkeypatch.setattr(ray_data, "PartWorker", worker_that_dies_once_at_each_of((3, 4, 5), tmp_path))
-    monkeypatch.setattr(ray_data, "MAX_REPEATS", 1)
+    monkeypatch.setattr(ray_data, "MAX_RETRIES", 1)
     options = {"encoder": str(tiny_folder), "device": "cpu", "workers": 1}
     written = library.write_predictions(saved, logs, out=tmp_path / "out", engine="ray", **options)
     assert len(list(tmp_path.glob("died-at-*"))) == 3
@@ -163,7 +163,7 @@ def test_messages_without_ray_and_without_a_cluster(saved, logs, tmp_path, monke
     done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out.csv")
     assert "the engine ray writes a folder, not a file" in done.stderr
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connected(RaySettings("127.0.0.1:1")):
+    with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connect(RaySettings("127.0.0.1:1")):
         pass
     monkeypatch.setattr(ray_data, "find_spec", lambda name: None)
     done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from newfound.intents.examples import border_cases, exemplars
 from newfound.intents.keywords import keywords
 from newfound.intents.naming import MAX_NAME_LENGTH, name_intents, plain_name
-from newfound.intents.phrases import CANDIDATES
+from newfound.intents.phrases import MAX_CANDIDATES
 from newfound.text import words_of
 
 
@@ -194,7 +194,7 @@ def test_of_the_best_phrases_the_one_whose_meaning_is_nearest_is_taken():
 
     assert named(texts) == ["cancel_booking"]
     assert named(texts, likeness=likeness) == ["cancel_trip"]
-    assert len(asked) == len(set(asked)) <= CANDIDATES
+    assert len(asked) == len(set(asked)) <= MAX_CANDIDATES
 
 
 KARTE = ["wo ist meine karte", "meine karte ist nicht da", "ich habe die karte nicht", "karte verloren, was nun"]

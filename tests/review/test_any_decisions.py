@@ -191,7 +191,7 @@ def test_decisions_do_not_get_slower_with_splits(session, monkeypatch):
 def test_stored_decisions_of_older_versions_are_replayed(session):
     """What is refused today may have been recorded yesterday."""
     store = ReviewStore(session.folder)
-    with store.log.writing() as log:
+    with store.log.lock_for_writing() as log:
         log.add([Decision("rename", {"intent": "pay", "to": "two\nlines"})], "ana")
     assert "two\nlines" in store.review().names
 

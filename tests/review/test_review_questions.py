@@ -9,7 +9,7 @@ import pytest
 from newfound.methods.consensus import Consensus
 from newfound.questions.annotators import Answer
 from newfound.review.decisions import Decision
-from newfound.review.questions import LogVotes, ReviewInquiry, reclustered
+from newfound.review.questions import LogVotes, ReviewQuestions, recluster
 from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.workflows.refitting import RefitRequest, refit
@@ -31,12 +31,12 @@ def a_move(session):
 def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_twice(session):
     view = session.view()
     items = view.queue(500)
-    inquiry = ReviewInquiry(view.reviewed, session.votes)
-    questions = inquiry.questions(50)
+    review_questions = ReviewQuestions(view.reviewed, session.votes)
+    questions = review_questions.questions(50)
     gains = [q.gain for q in questions]
     assert questions
     assert gains[0] == max(gains)
-    asked = [int(inquiry.rows[q.row]) for q in questions]
+    asked = [int(review_questions.rows[q.row]) for q in questions]
     assert [i.id for i in items][: len(dict.fromkeys(asked))] == list(dict.fromkeys(asked))
     ids = [item.id for item in items]
     assert len(ids) == len(set(ids)) == len(view.undecided)
@@ -53,7 +53,7 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
     item, other = a_move(session)
     session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
-    corpus, followed = reclustered(reviewed)
+    corpus, followed = recluster(reviewed)
     assert followed == item.stands_for - 1
     before = reviewed.corpus()
     moved = [text for text, a, b in zip(corpus.texts, before.labels, corpus.labels, strict=True) if a != b]
@@ -73,7 +73,7 @@ def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
     new = next(i.name for i in session.view().state().intents if not i.known)
     session.decide([Decision("accept", {"intent": new})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
-    assert reclustered(reviewed) == (reviewed.corpus(), 0)
+    assert recluster(reviewed) == (reviewed.corpus(), 0)
 
 
 def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session, tiny_encoder):
@@ -84,7 +84,7 @@ def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session,
     session.decide([Decision("move", {"texts": kept, "to": item.intent})], author="ana")
     session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
-    names = ReviewInquiry(reviewed, LogVotes(reviewed.model)).labels()
+    names = ReviewQuestions(reviewed, LogVotes(reviewed.model)).labels()
     of_text = {reviewed.model.utterances[i].text: name for i, name in names.items()}
     assert of_text[item.text] == other
     assert {of_text[text] for text in kept} == {item.intent}

@@ -18,7 +18,7 @@ from newfound.errors import ModelError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
-from newfound.review.sqlite import SqliteLog, _explained
+from newfound.review.sqlite import SqliteLog, _explain_errors
 from newfound.review.store import ReviewStore
 
 
@@ -150,7 +150,7 @@ def test_damaged_decisions_are_named(folder, arguments):
 def test_what_is_wrong_with_the_disk_is_not_blamed_on_the_file(folder, code, message):
     error = sqlite3.OperationalError("something")
     error.sqlite_errorname = code
-    with pytest.raises(ModelError, match=message) as caught, _explained(folder / REVIEW_FILE):
+    with pytest.raises(ModelError, match=message) as caught, _explain_errors(folder / REVIEW_FILE):
         raise error
     assert ("restore" in str(caught.value)) == (code == "SQLITE_CORRUPT")
 

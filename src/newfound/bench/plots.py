@@ -16,7 +16,7 @@ from newfound.bench.tables import Group, Results, groups_of
 from newfound.bench.variants import VARIANTS
 from newfound.errors import DataError, SettingsError
 from newfound.methods.registry import method_entry
-from newfound.report.figures import BLUE, COLUMN_WIDTH, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
+from newfound.report.figures import BLUE, COLUMN_WIDTH_INCHES, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
 
 Projection = Literal["tsne", "pca", "umap"]
 
@@ -163,7 +163,7 @@ def _maps(
     if not maps:
         name = experiment.name
         raise DataError(f"{name}: nothing is complete yet; run `newfound bench run {name}` first")
-    with figure(path, width=2 * COLUMN_WIDTH, height=1.9, panels=len(maps)) as panels:
+    with figure(path, width=2 * COLUMN_WIDTH_INCHES, height=1.9, panels=len(maps)) as panels:
         for axes, (method, epoch, content) in zip(np.atleast_1d(panels), maps, strict=True):
             _map(axes, content, projection)
             axes.set_title(f"{method}, epoch {epoch + 1}")

@@ -14,7 +14,7 @@ from newfound.data.readers import READERS
 from newfound.data.rows import ReadOptions
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
-from newfound.llm.settings import ANSWER_TOKENS, BUDGET, LanguageModelSettings
+from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET, LanguageModelSettings
 from newfound.methods.registry import METHODS
 
 
@@ -205,10 +205,10 @@ class LanguageModelOptions:
     llm_model: Annotated[str, typer.Option("--llm-model", help="The model to ask for at --llm.")] = ""
     llm_budget: Annotated[
         int, typer.Option("--llm-budget", min=0, help="How many requests may be sent to --llm in one run.")
-    ] = BUDGET
+    ] = DEFAULT_REQUEST_BUDGET
     llm_answer_tokens: Annotated[
         int, typer.Option("--llm-answer-tokens", min=1, help="The longest answer of --llm, in tokens.")
-    ] = ANSWER_TOKENS
+    ] = DEFAULT_ANSWER_TOKENS
     llm_transcript: Annotated[
         Path | None,
         typer.Option("--llm-transcript", help="Append what --llm was asked and answered to this file, as JSON lines."),

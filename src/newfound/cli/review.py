@@ -78,7 +78,7 @@ def apply(
 ) -> None:
     """Record the decisions of a file (rename, merge, split, reject, accept, move): all of them, or none."""
     from newfound.files import check_replaceable
-    from newfound.review.decisions import shown
+    from newfound.review.decisions import format_decision
     from newfound.review.store import ReviewStore
 
     if refit and out is None:
@@ -90,7 +90,7 @@ def apply(
         entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
     except DecisionError as error:
         # With several decisions, the store says which one it is.
-        which = f"decision 1, {shown(taken[0])}: " if len(taken) == 1 else ""
+        which = f"decision 1, {format_decision(taken[0])}: " if len(taken) == 1 else ""
         raise DecisionError(f"{decisions}, {which}{error}; nothing was recorded") from None
     counted = "1 decision, which applies" if len(entries) == 1 else f"{len(entries)} decisions, which apply"
     print(f"Recorded {counted} at once. Undo: newfound review undo {model}")

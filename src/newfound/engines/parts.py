@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of, not_utf8
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, NewfoundError, OutputError
-from newfound.exports.predictions import COLUMNS, arrow_fields, writer_of
+from newfound.exports.predictions import PREDICTION_COLUMNS, arrow_fields, writer_of
 from newfound.files import file_atomically
 from newfound.version import __version__
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MIN_ROWS_PER_PART = 10_000
 MAX_PARTS_PER_TABLE = 2_000  # a very large table gets larger parts rather than more of them
-IDENTITY = ("file", "line")  # where a row came from
+IDENTITY_COLUMNS = ("file", "line")  # where a row came from
 INPUT_PREFIX = "input_"  # of a column of the input whose name a column of the predictions has
 
 
@@ -33,7 +33,7 @@ class Part:
 
     Attributes:
         number: The position of the part, from 0.
-        file: The file.
+        file: The file, with its path and its number of rows.
         start: The first row of the range, from 0.
         rows: The number of rows.
     """
@@ -111,13 +111,13 @@ class PartPredictor:
         self._predictor: Predictor | None = None
 
     def __call__(self, part: Part) -> PartResult:
-        """Write one part. What a user can mend is an error in the result, since exceptions lose their type on a way."""
+        """Write one part. Errors of the user are returned in the result: Ray does not keep their type."""
         try:
             if self._job.version != __version__:
                 raise EngineError(f"a worker has newfound {__version__}, not {self._job.version}; install the same one")
             if self._predictor is None:
                 self._predictor = Predictor(self._model, self._job.settings)
-            return self._written(part, self._predictor)
+            return self._write_part(part, self._predictor)
         except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
             return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
         except NewfoundError as error:
@@ -126,10 +126,10 @@ class PartPredictor:
             reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
             return PartResult(part.number, error=reason, cause="output")
 
-    def _written(self, part: Part, predictor: Predictor) -> PartResult:
+    def _write_part(self, part: Part, predictor: Predictor) -> PartResult:
         job = self._job
         path = job.folder / f"part-{part.number:05}.{job.format}"
-        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY if job.identify else ())]
+        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
         rows = empty = 0
         with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
             for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
@@ -155,7 +155,7 @@ class PartPredictor:
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
     """Return what the columns of the input are called beside those of the predictions."""
-    taken = {*COLUMNS, "top", *(IDENTITY if identify else ())}
+    taken = {*PREDICTION_COLUMNS, "top", *(IDENTITY_COLUMNS if identify else ())}
     kept: list[str] = []
     for name in names:
         others = taken | set(kept) | (set(names) - {name} if name in taken else set())
@@ -172,7 +172,7 @@ def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Pa
         yield predict(part)
 
 
-def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
+def collect_files(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
     """Return the files of a finished job, after a check that no row was lost or doubled.
 
     What workers that were killed have left half written is removed.
@@ -192,9 +192,9 @@ def counted(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) 
         )
     _remove_unfinished(folder)
     wanted = {f"part-{part.number:05}" for part in parts}
-    found = {path.stem: path for path in folder.iterdir() if path.name.startswith("part-")}
-    if set(found) != wanted:
-        raise EngineError(f"{len(wanted):,} files were to be written and {len(found):,} are there; nothing was kept")
+    written = {path.stem for path in folder.iterdir() if path.name.startswith("part-")}
+    if written != wanted:
+        raise EngineError(f"{len(wanted):,} files were to be written and {len(written):,} are there; nothing was kept")
     files = []
     for part in parts:
         result = by_number[part.number]

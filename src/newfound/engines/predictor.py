@@ -13,7 +13,7 @@ from newfound import defaults
 from newfound.data.rows import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
-from newfound.exports.predictions import COLUMNS
+from newfound.exports.predictions import PREDICTION_COLUMNS
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
 from newfound.model.estimator import FittedClassifier
 from newfound.model.types import Prediction
@@ -45,7 +45,7 @@ class PredictionLimits:
         if self.fallback is not None and not self.fallback.strip():
             raise SettingsError("the fallback label is empty; give it a name, or leave it out")
 
-    def applied(self, prediction: Prediction) -> Prediction:
+    def apply(self, prediction: Prediction) -> Prediction:
         """Return the prediction, with the fallback label if it is not to be trusted."""
         is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
         is_unsure = self.threshold is not None and prediction.probability < self.threshold
@@ -106,7 +106,7 @@ class Predictor:
                 loaded = load(model, encoder=self.settings.encoder)
                 model = loaded.with_precision(self.settings.precision).to(device)
         self.model = model
-        self._remembered: OrderedDict[str, Prediction] = OrderedDict()
+        self._cache: OrderedDict[str, Prediction] = OrderedDict()
 
     @property
     def top(self) -> int:
@@ -114,7 +114,7 @@ class Predictor:
         return min(self.settings.top, len(self.model.columns.statuses))
 
     def __call__(self, texts: Sequence[str | None]) -> dict[str, list[Any]]:
-        """Return one value for each text in the columns `COLUMNS`, and in `top` if it was asked for.
+        """Return one value for each text in the columns `PREDICTION_COLUMNS`, and in `top` if it was asked for.
 
         Args:
             texts: The texts; one that is None or blank belongs to no intent and has no probability.
@@ -123,7 +123,7 @@ class Predictor:
         answers = iter(self.predictions([text for text in cleaned if text]))
         rows = [next(answers) if text else None for text in cleaned]
         columns: dict[str, list[Any]] = {
-            name: [None if row is None else getattr(row, name) for row in rows] for name in COLUMNS
+            name: [None if row is None else getattr(row, name) for row in rows] for name in PREDICTION_COLUMNS
         }
         columns["intent"] = [self.settings.limits.fallback if row is None else row.intent for row in rows]
         if self.settings.top:
@@ -134,22 +134,22 @@ class Predictor:
         """Return one prediction for each text."""
         if not all(isinstance(text, str) for text in texts):
             raise SettingsError("give a list of texts: strings, and not one string alone")
-        found = {text: self._remembered[text] for text in texts if text in self._remembered}
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        predictions = {text: self._cache[text] for text in texts if text in self._cache}
+        missing = [text for text in dict.fromkeys(texts) if text not in predictions]
         if missing:
             answers = self.model.classify(missing, top=self.settings.top)
-            found |= {p.text: self.settings.limits.applied(p) for p in answers}
-        for text in found:
-            self._remember(text, found[text])
-        return [found[text] for text in texts]
+            predictions |= {p.text: self.settings.limits.apply(p) for p in answers}
+        for text, prediction in predictions.items():
+            self._remember(text, prediction)
+        return [predictions[text] for text in texts]
 
     def _remember(self, text: str, prediction: Prediction) -> None:
         if len(text) > MAX_REMEMBERED_LENGTH:
             return
-        self._remembered[text] = prediction
-        self._remembered.move_to_end(text)
-        if len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
+        self._cache[text] = prediction
+        self._cache.move_to_end(text)
+        if len(self._cache) > MAX_REMEMBERED:
+            self._cache.popitem(last=False)
 
 
 def model_fingerprint(folder: str | Path) -> str:

@@ -20,13 +20,13 @@ from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult
 from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
 from newfound.text import first_line
 
-MAX_REPEATS = 3  # of the same work; a text or a file that kills every worker must not do so for ever
+MAX_RETRIES = 3  # of the same work; a text or a file that kills every worker must not do so for ever
 WITHOUT_LIMIT = -1  # for Ray
 SECONDS_TO_CONNECT = 10
 OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; only numbers of parts pass through it
 
 # Ray writes much about its inner life; a user can ask for it by setting the variables.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+QUIET_VARIABLES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class RaySettings:
 
 
 @contextmanager
-def connected(settings: RaySettings) -> Iterator[None]:
-    """Be connected to the cluster for a block; one that the caller's program is connected to already is used.
+def connect(settings: RaySettings) -> Iterator[None]:
+    """Connect to the cluster for a block; a connection that the caller's program has already is used and kept.
 
     Raises:
         MissingExtra: Ray is not installed.
         EngineError: There is no cluster at the address.
     """
     settings.check()
-    for name, value in QUIET.items():
+    for name, value in QUIET_VARIABLES.items():
         os.environ.setdefault(name, value)
     import ray
 
@@ -70,13 +70,13 @@ def connected(settings: RaySettings) -> Iterator[None]:
         return
     address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
     _check_reachable(address)
-    here: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    local_options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     try:
         ray.init(
             address=address,
             log_to_driver=False,
             logging_level=logging.CRITICAL,
-            **(here if address == "local" else {}),
+            **(local_options if address == "local" else {}),
         )
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise EngineError(f"no Ray cluster at {address} ({first_line(error)})", "address") from error
@@ -122,7 +122,7 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
     Raises:
         EngineError: Workers died again and again at the same part, or failed in a way that is no user's.
     """
-    with connected(settings):
+    with connect(settings):
         import ray
         import ray.data
 
@@ -147,7 +147,7 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
                 yield PartResult(**row)
         except ray.exceptions.RayActorError as error:
             raise EngineError(
-                f"workers of the Ray cluster died {MAX_REPEATS + 1} times at the same work, likely for lack of memory",
+                f"workers of the Ray cluster died {MAX_RETRIES + 1} times at the same work, likely for lack of memory",
                 "fewer_workers",
             ) from error
         except ray.exceptions.RayError as error:
@@ -156,7 +156,7 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
 
 def _tries() -> dict[str, int]:
     """Return how often Ray tries: a long job may lose any number of workers, but not many at the same work."""
-    return {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_REPEATS}
+    return {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_RETRIES}
 
 
 def _resources(settings: RaySettings) -> tuple[str, dict[str, float]]:
@@ -181,6 +181,6 @@ def _places(resources: dict[str, float]) -> int:
 def _last_line(error: Exception) -> str:
     """Return the last line of the traceback that a worker sent: the exception itself."""
     cause = getattr(error, "cause", None)
-    found = str(getattr(cause, "__cause__", None) or cause or error)
-    lines = [line for line in found.strip().splitlines() if line.strip()]
+    message = str(getattr(cause, "__cause__", None) or cause or error)
+    lines = [line for line in message.strip().splitlines() if line.strip()]
     return lines[-1].strip() if lines else type(error).__name__

@@ -30,7 +30,7 @@ def _is_control(character: str) -> bool:
     return character < " " or "\x7f" <= character <= "\x9f" or character in "\ufffe\uffff"
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
+def zip_files(files: dict[str, bytes]) -> bytes:
     """Return a zip of files, given by path; equal content gives an equal zip."""
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import zipped
+from newfound.exports.common import zip_files
 from newfound.exports.tables import to_jsonl
 
 
@@ -34,4 +34,4 @@ def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
         name: Not used; the format has no name of a project.
         language: Not used; the format has no language code.
     """
-    return zipped(dataset_files(corpus))
+    return zip_files(dataset_files(corpus))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from newfound.data.corpus import Corpus
-from newfound.exports.common import by_intent, file_name, stable_id, zipped
+from newfound.exports.common import by_intent, file_name, stable_id, zip_files
 from newfound.files import to_json
 
 
@@ -45,7 +45,7 @@ def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
         ]
         files[f"intents/{file_name(intent)}.json"] = about
         files[f"intents/{file_name(intent)}_usersays_{language}.json"] = phrases
-    return zipped({path: to_json(content) for path, content in files.items()})
+    return zip_files({path: to_json(content) for path, content in files.items()})
 
 
 def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:

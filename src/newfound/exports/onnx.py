@@ -43,7 +43,7 @@ def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> N
 
     Args:
         reviewed: The model with its review.
-        folder: The folder.
+        folder: Where the three files are written.
         precision: fp32 or int8.
 
     Raises:
@@ -104,16 +104,16 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
     closest = builder.add("ReduceMax", cosines, axis, keepdims=1)
     closest = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
     builder.add("Squeeze", closest, axis, name=SIMILARITY)
-    taught = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
-    found = add_reliability(builder, taught, classifier.is_new, classifier.reliability)
-    named = builder.add("MatMul", found, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
+    p = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
+    p = add_reliability(builder, p, classifier.is_new, classifier.reliability)
+    named = builder.add("MatMul", p, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
     products = [COSINES, NAMED]
     for column, prototypes in columns.prototypes.items():
         name = f"{SHARES}.{column}"
         logits = builder.add("MatMul", direction, builder.weight(f"{name}.parts", prototypes.T), name=f"{name}.cosines")
-        gone = np.where(was_split_again(prototypes), -1e9, 0.0).astype(np.float32)
-        logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", gone))
-        whole = builder.add("Gather", found, builder.weight(f"{name}.column", [column]), axis=1)
+        mask = np.where(was_split_again(prototypes), -1e9, 0.0).astype(np.float32)
+        logits = builder.add("Add", builder.add("Div", logits, temperature), builder.weight(f"{name}.gone", mask))
+        whole = builder.add("Gather", p, builder.weight(f"{name}.column", [column]), axis=1)
         parts = builder.add("Mul", builder.add("Softmax", logits, axis=-1), whole)
         weight = builder.weight(f"{name}.names", columns.names_of_parts(column))
         added = builder.add("MatMul", parts, weight, name=f"{name}.named")
@@ -154,8 +154,8 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
     one = builder.weight("one", np.float32(1))
     needed = builder.add("Clip", builder.add("Div", lead, most), share, one)
     kept = builder.add("Where", builder.add("Greater", best, rival), needed, share)
-    left = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
-    changed = builder.add("Mul", left, "is new")
+    blended = builder.add("Add", builder.add("Mul", kept, p), builder.add("Mul", builder.add("Sub", one, kept), even))
+    changed = builder.add("Mul", blended, "is new")
     return builder.add("Add", known, changed)
 
 

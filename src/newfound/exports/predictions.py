@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 from newfound.errors import MissingExtra, SettingsError
 from newfound.model.types import Prediction
 
-KEPT = ("line", "text")
-COLUMNS = ("intent", "known", "probability", "outlier", "status")
+INPUT_COLUMNS = ("line", "text")
+PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status")
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
 
 
@@ -35,7 +35,7 @@ def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
 class PredictionWriter:
     """Writes predictions to a stream; what was written can be read at once, unless the format has an end."""
 
-    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
+    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
         """Write to a stream.
 
         Args:
@@ -76,10 +76,10 @@ class JsonLines(PredictionWriter):
 class CommaSeparated(PredictionWriter):
     """CSV with a header; the most probable intents are columns intent_1, probability_1, intent_2 and so on."""
 
-    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
+    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
         """Write the header to a stream; see `PredictionWriter`."""
         super().__init__(stream, top, kept)
-        names = [*kept, *COLUMNS]
+        names = [*kept, *PREDICTION_COLUMNS]
         self._write([names + [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]])
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -124,7 +124,7 @@ def _with_finite_numbers(value: Any) -> Any:
 class Parquet(PredictionWriter):
     """A Parquet file; the most probable intents are a list in the column `top`."""
 
-    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> None:
+    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
         """Write to a stream; see `PredictionWriter`.
 
         Raises:
@@ -183,14 +183,16 @@ def arrow_fields(top: int) -> list[tuple[str, Any]]:
 
     ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
     types = (pyarrow.string(), pyarrow.bool_(), pyarrow.float64(), pyarrow.float64(), pyarrow.string())
-    return [*zip(COLUMNS, types, strict=True), *([("top", ranked)] if top else [])]
+    return [*zip(PREDICTION_COLUMNS, types, strict=True), *([("top", ranked)] if top else [])]
 
 
 WRITERS: dict[str, type[PredictionWriter]] = {"jsonl": JsonLines, "csv": CommaSeparated, "parquet": Parquet}
 
 
 @contextmanager
-def writer_of(format: str, stream: BinaryIO, top: int, kept: Sequence[str] = KEPT) -> Iterator[PredictionWriter]:
+def writer_of(
+    format: str, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS
+) -> Iterator[PredictionWriter]:
     """Yield a writer to a stream; the file is finished when the block ends without an error."""
     writer = WRITERS[format](stream, top, kept)
     try:

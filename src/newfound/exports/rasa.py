@@ -24,7 +24,7 @@ def to_rasa(corpus: Corpus, name: str, language: str) -> bytes:
     lines = ['version: "3.1"', "nlu:"]
     names = names_without_slash(corpus.intents)
     for intent, texts in by_intent(corpus).items():
-        lines += [f"- intent: {_quoted(names[intent])}", "  examples: |"]
+        lines += [f"- intent: {_quote(names[intent])}", "  examples: |"]
         lines += ["    - " + re.sub(r"\](?=[({\[])", "] ", text) for text in texts]
     return ("\n".join(lines) + "\n").encode()
 
@@ -46,7 +46,7 @@ def names_without_slash(intents: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """Return a name as a YAML string; characters that end a line in YAML are escaped."""
     quoted = json.dumps(one_line(name), ensure_ascii=False)
-    return re.sub("[\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return re.sub("[\u2028\u2029\ufeff]", lambda match: f"\\u{ord(match[0]):04x}", quoted)

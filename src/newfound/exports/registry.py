@@ -29,7 +29,7 @@ class ExportFormat:
         title: What the platform is called.
         about: What the platform or the reader gets, as the page says it.
         home: Module and function that makes the file's bytes.
-        suffix: Of the file.
+        suffix: The ending of the exported file, with its dot.
         folder: Module and function that makes the files of a folder, where the format is a folder on disk.
         names: Module and function that says which intents the platform needs other names for.
     """

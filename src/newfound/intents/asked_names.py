@@ -19,8 +19,8 @@ from newfound.model.types import Intent
 from newfound.text import words_of
 
 PURPOSE = "name of an intent"
-MESSAGES_OF_SIMILAR = 2
-EXAMPLE = "cancel_booking"
+MAX_MESSAGES_OF_SIMILAR = 2
+EXAMPLE_IN_PROMPT = "cancel_booking"
 PROMPT = """You name intents of a chatbot. Below are messages that users sent with one and the same intent.
 Answer with a JSON object {{"name": "..."}} whose name says what these users want: an action and its object in English
 snake_case, two to four words, such as cancel_booking. The name must tell the intent from these similar ones:
@@ -29,7 +29,7 @@ snake_case, two to four words, such as cancel_booking. The name must tell the in
 Keywords: {keywords}
 Messages:
 {messages}"""
-TAKEN = "\n\nDo not use any of these names: {taken}"
+TAKEN_NAMES_PROMPT = "\n\nDo not use any of these names: {taken}"
 
 
 def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = (), *, masked: bool = True) -> str:
@@ -43,20 +43,20 @@ def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] =
     """
     messages = _messages(intent, masked=masked)
     prompt = PROMPT.format(
-        similar="\n".join(_described(other, masked=masked) for other in similar) or "- none",
+        similar="\n".join(_describe(other, masked=masked) for other in similar) or "- none",
         keywords=", ".join(keywords_to_send(intent) if masked else intent.keywords),
         messages="\n".join(f"- {message}" for message in messages),
     )
-    return prompt + (TAKEN.format(taken=", ".join(taken)) if taken else "")
+    return prompt + (TAKEN_NAMES_PROMPT.format(taken=", ".join(taken)) if taken else "")
 
 
 def _messages(intent: Intent, *, masked: bool) -> list[str]:
     return [message_of(text, masked=masked) for text in intent.exemplars]
 
 
-def _described(intent: Intent, *, masked: bool) -> str:
+def _describe(intent: Intent, *, masked: bool) -> str:
     name = name_to_send(intent) if masked else intent.name
-    messages = " / ".join(_messages(intent, masked=masked)[:MESSAGES_OF_SIMILAR])
+    messages = " / ".join(_messages(intent, masked=masked)[:MAX_MESSAGES_OF_SIMILAR])
     return "- " + ": ".join(part for part in (name, messages) if part)
 
 
@@ -98,8 +98,8 @@ def clean_name(answer: str, intent: Intent) -> str:
     The name is in the JSON object that was asked for, or the answer is a single short line.
 
     Args:
-        answer: The answer.
-        intent: The intent that it is about.
+        answer: What the language model answered.
+        intent: The intent that was to be named.
     """
     json_object = re.search(r"\{.*?\}", answer, re.S)
     try:
@@ -114,7 +114,7 @@ def clean_name(answer: str, intent: Intent) -> str:
         return ""
     said = {word for text in intent.exemplars for word in words_of(text)}
     # Small models repeat the example of the prompt.
-    return "" if name == EXAMPLE and not said & set(words) else name
+    return "" if name == EXAMPLE_IN_PROMPT and not said & set(words) else name
 
 
 def _is_taken(name: str, others: Collection[str]) -> bool:

@@ -27,7 +27,7 @@ class SpokenTexts:
 
     Attributes:
         language: Their language; empty if it is not known.
-        texts: The texts.
+        texts: Those that are in this language, or all if no second language is frequent.
     """
 
     language: str

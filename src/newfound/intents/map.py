@@ -11,7 +11,7 @@ import torch
 from newfound.algorithms.neighbours import nearest
 
 MAX_LANDMARKS = 3_000  # rows that t-SNE projects; with more it takes minutes
-NEIGHBOURS = 3  # landmarks between which any other row is placed
+NEAREST_LANDMARKS = 3  # between which any other row is placed
 TEMPERATURE = 0.05  # of the weights of these landmarks, on cosines
 JITTER = 0.004  # standard deviation, so that rows with the same landmarks do not cover one another
 Positions = npt.NDArray[np.float64]  # [n, 2]
@@ -32,7 +32,7 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
     rng = np.random.default_rng(seed)
     landmarks = np.sort(rng.permutation(len(x))[:MAX_LANDMARKS])
     landmark_positions = _project(x[landmarks], seed)
-    similarity, index = nearest(torch.from_numpy(x), NEIGHBOURS, among=torch.from_numpy(landmarks))
+    similarity, index = nearest(torch.from_numpy(x), NEAREST_LANDMARKS, among=torch.from_numpy(landmarks))
     landmark_number = np.full(len(x), -1)
     landmark_number[landmarks] = np.arange(len(landmarks))
     weight = (similarity / TEMPERATURE).softmax(1).numpy()
@@ -54,7 +54,7 @@ def quick_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
 
     if len(x) < 3:
         return np.linspace([0.0, 0.0], [1.0, 1.0], len(x))
-    return _scaled(PCA(2, random_state=seed).fit_transform(x))
+    return _scale(PCA(2, random_state=seed).fit_transform(x))
 
 
 def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
@@ -68,10 +68,10 @@ def _project(x: npt.NDArray[np.float32], seed: int) -> Positions:
     flat = low[:, :2]
     if len(x) > 30:
         flat = TSNE(2, init="pca", perplexity=min(30, len(x) // 4), random_state=seed).fit_transform(low)
-    return _scaled(flat)
+    return _scale(flat)
 
 
-def _scaled(flat: npt.NDArray[Any]) -> Positions:
+def _scale(flat: npt.NDArray[Any]) -> Positions:
     span = np.maximum(flat.max(0) - flat.min(0), 1e-9)
     scaled: Positions = (flat - flat.min(0)) / span
     return scaled

@@ -47,10 +47,10 @@ def name_intents(
         in_others = [in_one_language(own, spoken_language) for own in others]
         known = [own.texts for own in in_others if own.language == spoken_language]
         near = None if likeness is None else partial(_likeness_of_some, likeness, rows)
-        found = _names_in_one_language([spoken[i].texts for i in rows], used, known, near)
-        for i, name in zip(rows, found, strict=True):
+        own_names = _names_in_one_language([spoken[i].texts for i in rows], used, known, near)
+        for i, name in zip(rows, own_names, strict=True):
             names[i] = name
-        used.update(found)
+        used.update(own_names)
     return names
 
 
@@ -83,7 +83,7 @@ def plain_name(utterance: str, *, taken: Collection[str]) -> str:
     """Return a snake_case name from the first words of an utterance.
 
     Args:
-        utterance: The utterance.
+        utterance: Any text; one without words gives `new_intent`.
         taken: Names that must not be used.
     """
     base = "_".join(words_of(utterance)[:MAX_WORDS])[:MAX_NAME_LENGTH].strip("_") or "new_intent"

@@ -21,14 +21,14 @@ from scipy.sparse import csr_matrix
 from newfound.intents.languages import LanguageWords
 from newfound.text import FILLERS, carries_meaning
 
-MAX_DISTANCE = 5  # words from one word of a name to the next
-NEIGHBOURS = 4  # intents that a name must tell apart
-MIN_SHARE = 0.06  # of the utterances that must have a pair for it to be a name
-MIN_COUNT = 2
-SHARE_OF_WHOLE_PHRASE = 0.35  # of the utterances with a pair; a third unit that so many have belongs to it
-SHARE_OF_PAIR = 0.1  # of the utterances with its better word; a pair that fewer have says less than the word alone
-SMOOTHING = 0.02  # share; words that hardly anybody says are no contrast
-CANDIDATES = 10  # phrases of an intent of which the one is taken whose meaning is nearest to its utterances
+MAX_WORDS_APART = 5  # from one word of a name to the next
+MAX_SIMILAR_INTENTS = 4  # that a name must tell apart
+MIN_SHARE_OF_TEXTS = 0.06  # of the utterances that must have a pair for it to be a name
+MIN_TEXTS = 2  # with a unit or a pair, likewise
+MIN_SHARE_OF_THIRD_UNIT = 0.35  # of the utterances with a pair; a third unit that so many have belongs to it
+MIN_SHARE_OF_PAIR = 0.1  # of the utterances with its better word; a pair that fewer have says less than the word alone
+SMOOTHING_SHARE = 0.02  # words that hardly anybody says are no contrast
+MAX_CANDIDATES = 10  # phrases of an intent of which the one is taken whose meaning is nearest to its utterances
 NEGATIONS = frozenset(
     "not cannot cant couldnt unable never isnt arent wasnt dont doesnt didnt hasnt havent hadnt wont".split()
 )
@@ -70,7 +70,7 @@ class UnitSplitter:
             row = words.words(text)[:most]
             said.update(row)
             with_particle.update(pair for pair in pairwise(row) if pair[1] in PARTICLES and pair[0] not in FILLERS)
-        self._phrasal = {pair for pair, n in with_particle.items() if n >= max(MIN_COUNT, said[pair[0]] / 2)}
+        self._phrasal = {pair for pair, n in with_particle.items() if n >= max(MIN_TEXTS, said[pair[0]] / 2)}
 
     def __call__(self, text: str) -> list[Unit]:
         """Return the words of a text that mean something, in their order."""
@@ -130,10 +130,10 @@ class PhraseNames:
             taken: Names that must not be used.
             likeness: How near phrases are to the utterances; without it, counts alone decide.
         """
-        ranked = [list(dict.fromkeys(self._ranked(i))) for i in range(self._n)]
+        ranked = [list(dict.fromkeys(self._rank_phrases(i))) for i in range(self._n)]
         if likeness is not None:
             ranked = self._by_meaning(ranked, likeness)
-        names = [_written(phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
+        names = [_to_name(phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
         # Intents with the same name are told apart by what differs between them, all of them.
         alike: dict[str, list[int]] = {}
         for i, name in enumerate(names):
@@ -145,14 +145,14 @@ class PhraseNames:
                 used.add(name)
                 continue
             for i in group:
-                names[i] = self._refined(i, ranked[i], [j for j in group if j != i], used)
+                names[i] = self._refine_name(i, ranked[i], [j for j in group if j != i], used)
                 if names[i] is not None:
                     used.add(names[i] or "")
         return names
 
     def _by_meaning(self, ranked: Sequence[Sequence[Phrase]], likeness: Likeness) -> list[list[Phrase]]:
         """Return the phrases of each intent with the first ones in the order of their meaning's nearness."""
-        words = [[_written(p).replace("_", " ") for p in own[:CANDIDATES]] for own in ranked]
+        words = [[_to_name(p).replace("_", " ") for p in own[:MAX_CANDIDATES]] for own in ranked]
         row = {phrase: i for i, phrase in enumerate(dict.fromkeys(phrase for own in words for phrase in own))}
         if not row:
             return [list(own) for own in ranked]
@@ -161,38 +161,38 @@ class PhraseNames:
         for i, own in enumerate(ranked):
             value = [-round(float(near[row[text], i]), 4) for text in words[i]]
             first = np.argsort(value, kind="stable").tolist()
-            ordered.append([*(own[rank] for rank in first), *own[CANDIDATES:]])
+            ordered.append([*(own[rank] for rank in first), *own[MAX_CANDIDATES:]])
         return ordered
 
-    def _refined(self, i: int, ranked: Sequence[Phrase], rivals: Sequence[int], used: set[str]) -> str | None:
+    def _refine_name(self, i: int, ranked: Sequence[Phrase], rivals: Sequence[int], used: set[str]) -> str | None:
         """Return a name with a word that tells an intent from those with the same name, or another name."""
         against = list(rivals) or self._neighbours[i]
         counts = self._counts[i]
 
         def gain(unit: str) -> float:
             other = max((self._counts[j].share(unit) for j in against), default=0.0)
-            return counts.share(unit) * math.log((counts.share(unit) + SMOOTHING) / (other + SMOOTHING))
+            return counts.share(unit) * math.log((counts.share(unit) + SMOOTHING_SHARE) / (other + SMOOTHING_SHARE))
 
-        frequent = [u for u, n in counts.units.items() if n >= max(MIN_COUNT, MIN_SHARE * counts.size)]
+        frequent = [u for u, n in counts.units.items() if n >= max(MIN_TEXTS, MIN_SHARE_OF_TEXTS * counts.size)]
         telling = sorted((u for u in frequent if gain(u) > 0 and u not in ranked[0]), key=lambda u: (-gain(u), u))
         for unit in telling[:3]:
-            name = _written(self._extended(i, ranked[0], unit))
+            name = _to_name(self._extend(i, ranked[0], unit))
             if name not in used:
                 return name
-        return next((name for phrase in ranked[1:] if (name := _written(phrase)) not in used), None)
+        return next((name for phrase in ranked[1:] if (name := _to_name(phrase)) not in used), None)
 
     def _contrast(self, i: int, unit: str) -> float:
         """How well a unit tells an intent from its neighbours and from all."""
         share = self._counts[i].share(unit)
         near = max((self._counts[j].share(unit) for j in self._neighbours[i]), default=0.0)
         everywhere = self._total[unit] / len(self._counts)
-        return math.log1p(share / (near + everywhere + SMOOTHING))
+        return math.log1p(share / (near + everywhere + SMOOTHING_SHARE))
 
-    def _ranked(self, i: int) -> Iterator[Phrase]:
+    def _rank_phrases(self, i: int) -> Iterator[Phrase]:
         """Yield possible names, the best first."""
         counts = self._counts[i]
         weights = {unit: counts.share(unit) * self._contrast(i, unit) for unit in counts.units}
-        least = max(MIN_COUNT, MIN_SHARE * counts.size)
+        least = max(MIN_TEXTS, MIN_SHARE_OF_TEXTS * counts.size)
         pairs = [pair for pair, n in counts.pairs.items() if n >= least]
 
         def score(pair: Phrase) -> float:
@@ -202,7 +202,7 @@ class PhraseNames:
         best_unit = max(weights, key=lambda unit: (weights[unit], unit), default=None)
         if best_unit is not None and counts.units[best_unit] >= least:
             pairs_with_it = max((counts.pairs[pair] for pair in pairs if best_unit in pair), default=0)
-            if pairs_with_it < SHARE_OF_PAIR * counts.units[best_unit] and (not order or best_unit in order[0]):
+            if pairs_with_it < MIN_SHARE_OF_PAIR * counts.units[best_unit] and (not order or best_unit in order[0]):
                 yield (best_unit,)
         for pair in order:
             yield self._whole(i, pair)
@@ -220,28 +220,28 @@ class PhraseNames:
             first = bases.index(pair[0])
             second = bases.index(pair[1], first)
             n += 1
-            found = set()
+            triples = set()
             if first > 0 and units[first].position - units[first - 1].position == 1:
-                found.add((bases[first - 1], *pair))
+                triples.add((bases[first - 1], *pair))
             if second - first == 2:
-                found.add((pair[0], bases[first + 1], pair[1]))
+                triples.add((pair[0], bases[first + 1], pair[1]))
             if second + 1 < len(units) and units[second + 1].position - units[second].position <= 2:
-                found.add((*pair, bases[second + 1]))
-            beside.update(phrase for phrase in found if len(set(phrase)) == 3)
+                triples.add((*pair, bases[second + 1]))
+            beside.update(phrase for phrase in triples if len(set(phrase)) == 3)
         if beside:
             phrase, count = max(beside.items(), key=lambda item: (item[1], item[0]))
-            if count >= max(MIN_COUNT, SHARE_OF_WHOLE_PHRASE * n):
+            if count >= max(MIN_TEXTS, MIN_SHARE_OF_THIRD_UNIT * n):
                 return phrase
         return pair
 
-    def _extended(self, i: int, phrase: Phrase, unit: str) -> Phrase:
+    def _extend(self, i: int, phrase: Phrase, unit: str) -> Phrase:
         """Return a phrase with a further unit, before or after it as it is mostly said."""
         pairs = self._counts[i].pairs
         before = sum(pairs[unit, other] - pairs[other, unit] for other in phrase)
         return (unit, *phrase) if before > 0 else (*phrase, unit)
 
 
-def _written(phrase: Phrase) -> str:
+def _to_name(phrase: Phrase) -> str:
     return "_".join(phrase)
 
 
@@ -249,7 +249,7 @@ def _count(texts: Sequence[Sequence[Unit]]) -> _Counts:
     counts = _Counts(len(texts), utterances=texts)
     for units in texts:
         counts.units.update({unit.text for unit in units})
-        near = [(a, b) for a, b in combinations(units, 2) if b.position - a.position <= MAX_DISTANCE]
+        near = [(a, b) for a, b in combinations(units, 2) if b.position - a.position <= MAX_WORDS_APART]
         counts.pairs.update({(a.text, b.text) for a, b in near if a.text != b.text})
     return counts
 
@@ -269,5 +269,5 @@ def _neighbours(counts: Sequence[_Counts], n: int) -> list[list[int]]:
     x = csr_matrix((values, (rows, cols)), shape=(len(counts), max(1, len(columns))), dtype=np.float64)
     similarity: npt.NDArray[np.float64] = (x[:n] @ x.T).toarray()
     similarity[np.arange(n), np.arange(n)] = -1
-    order = np.argsort(-similarity.round(9), axis=1, kind="stable")[:, :NEIGHBOURS]
+    order = np.argsort(-similarity.round(9), axis=1, kind="stable")[:, :MAX_SIMILAR_INTENTS]
     return [[j for j in row if j != i] for i, row in enumerate(order.tolist())]

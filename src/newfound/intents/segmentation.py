@@ -19,10 +19,10 @@ HAN_ROW = re.compile(f"[{GRAMMAR}]|(?:(?![{GRAMMAR}])[{HAN}])+")
 SAME_SCRIPT = re.compile(f"{HAN_ROW.pattern}|[{HIRAGANA}]+|[{KATAKANA}]+|[^{HAN}{HIRAGANA}{KATAKANA}]+")
 WITHOUT_SPACES = re.compile(f"[{HAN}{HIRAGANA}{KATAKANA}]")
 LONE_OR_GRAMMAR = re.compile(f"[{HAN}]|[{HIRAGANA}]+")  # single characters and endings say little by themselves
-MAX_CHARACTERS = 3  # of a Chinese word
-MIN_COUNT = 3  # of characters together, for a word
+MAX_WORD_CHARACTERS = 3  # of a Chinese word
+MIN_OCCURRENCES = 3  # of characters together, for a word
 # How much more often than by chance each further character of a word must be there: the power of all characters.
-MIN_GAIN = 0.34
+MIN_GAIN_EXPONENT = 0.34
 
 
 class Segmenter:
@@ -33,10 +33,10 @@ class Segmenter:
         self._counts: Counter[str] = Counter()
         for text in filter(WITHOUT_SPACES.search, texts):
             for row in self._rows(text):
-                for length in range(1, MAX_CHARACTERS + 1):
+                for length in range(1, MAX_WORD_CHARACTERS + 1):
                     self._counts.update(row[i : i + length] for i in range(len(row) - length + 1))
         self._total = max(1, sum(n for row, n in self._counts.items() if len(row) == 1))
-        self._min_gain = MIN_GAIN * math.log(self._total)
+        self._min_gain = MIN_GAIN_EXPONENT * math.log(self._total)
 
     @staticmethod
     def _rows(text: str) -> Iterator[str]:
@@ -58,9 +58,9 @@ class Segmenter:
         best: list[tuple[float, list[str]]] = [(0.0, [])]
         for end in range(1, len(row) + 1):
             options = []
-            for start in range(max(0, end - MAX_CHARACTERS), end):
+            for start in range(max(0, end - MAX_WORD_CHARACTERS), end):
                 piece = row[start:end]
-                if len(piece) == 1 or self._counts[piece] >= MIN_COUNT:
+                if len(piece) == 1 or self._counts[piece] >= MIN_OCCURRENCES:
                     options.append((best[start][0] + self._score(piece), [*best[start][1], piece]))
             best.append(max(options, key=lambda option: option[0]))
         return best[-1][1]

@@ -22,10 +22,10 @@ from newfound.paths import answer_cache_dir
 
 MAX_ANSWER_LENGTH = 20_000  # characters
 MAX_FAILURES_IN_A_ROW = 3
-FIRST_WAIT = 1.0  # seconds before a request is repeated; twice as long before each further repetition
-MAX_WAIT = 30.0  # seconds; an endpoint that asks for more is not waited for
-SHORTEST_SECRET = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
-GRACE = 2.0  # seconds after which a request that ignores its time-out is left to itself
+FIRST_WAIT_SECONDS = 1.0  # before a request is repeated; twice as long before each further repetition
+MAX_WAIT_SECONDS = 30.0  # an endpoint that asks for more is not waited for
+MIN_SECRET_LENGTH = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
+GRACE_SECONDS = 2.0  # after which a request that ignores its time-out is left to itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class _Question:
 
     def may_be_repeated(self, attempt: int) -> bool:
         problem = None if self.reply is None else self.reply.problem
-        return problem is not None and problem.repeat and _wait(problem, attempt) <= MAX_WAIT
+        return problem is not None and problem.repeat and _wait(problem, attempt) <= MAX_WAIT_SECONDS
 
 
 class LanguageModel:
@@ -83,7 +83,7 @@ class LanguageModel:
         self._transcript = None if settings.transcript is None else Transcript(settings.transcript)
         self.calls = 0
         self.problem = ""
-        self._unanswered = self._failures_in_a_row = 0
+        self._n_unanswered = self._failures_in_a_row = 0
         self._gave_up = self._told_budget = False
 
     @property
@@ -104,8 +104,8 @@ class LanguageModel:
     def ask_many(self, prompts: Sequence[str], *, purpose: str, calls: int | None = None) -> list[str | None]:
         """Return the answers to prompts, in their order; see `ask`. The calls are spent on the first ones."""
         last = self.settings.budget if calls is None else min(self.settings.budget, self.calls + calls)
-        sent = [self._outgoing(prompt) for prompt in prompts]
-        answers = {prompt: self._remembered(prompt, purpose) for prompt in dict.fromkeys(sent)}
+        sent = [self._prepare(prompt) for prompt in prompts]
+        answers = {prompt: self._recall(prompt, purpose) for prompt in dict.fromkeys(sent)}
         waiting = [_Question(prompt) for prompt, answer in answers.items() if answer is None]
         while waiting and not self._gave_up:
             wave, waiting = waiting[: self.settings.at_once], waiting[self.settings.at_once :]
@@ -116,10 +116,10 @@ class LanguageModel:
 
     def close(self) -> None:
         """Tell in one line how many questions stayed without an answer, and close the transcript."""
-        if self._unanswered and not self._gave_up:
-            number = "1 question" if self._unanswered == 1 else f"{self._unanswered} questions"
+        if self._n_unanswered and not self._gave_up:
+            number = "1 question" if self._n_unanswered == 1 else f"{self._n_unanswered} questions"
             self._warn(f"{self._name}: no answer to {number} ({self.problem}); went on without")
-        self._unanswered = 0
+        self._n_unanswered = 0
         if self._transcript is not None:
             self._transcript.close()
 
@@ -135,11 +135,11 @@ class LanguageModel:
     def _name(self) -> str:
         return f"language model at {self._endpoint.address}"
 
-    def _outgoing(self, prompt: str) -> str:
+    def _prepare(self, prompt: str) -> str:
         prompt = prompt.encode("utf-8", "replace").decode()  # halves of characters cannot be sent
         return redact(prompt) if self.settings.redact else prompt
 
-    def _remembered(self, prompt: str, purpose: str) -> str | None:
+    def _recall(self, prompt: str, purpose: str) -> str | None:
         answer = None if self._cache is None else self._cache.get(prompt)
         if answer is not None:
             self._record(purpose, prompt, _Reply(answer, None, 0.0), "remembered")
@@ -156,7 +156,7 @@ class LanguageModel:
                 self._sleep(max(_wait(q.reply.problem, attempt) for q in pending if q.reply and q.reply.problem))
             pending = pending[: max(0, last - self.calls)]
             self.calls += len(pending)
-            limit = self.settings.timeout + GRACE
+            limit = self.settings.timeout + GRACE_SECONDS
             too_slow = NoAnswer(f"it took longer than {self.settings.timeout:g} seconds")
             replies = _at_once([partial(self._send, q.prompt) for q in pending], limit)
             for question, reply in zip(pending, replies, strict=True):
@@ -192,7 +192,7 @@ class LanguageModel:
             elif question.reply.problem is None:
                 self._failures_in_a_row = 0
             else:
-                self._unanswered += 1
+                self._n_unanswered += 1
                 if question.sent <= self.settings.retries and question.may_be_repeated(question.sent):
                     continue  # the calls were spent before it was known whether the endpoint fails
                 self._failures_in_a_row += 1
@@ -226,12 +226,14 @@ class LanguageModel:
             self._give_up(f"the transcript cannot be written: {error.strerror}")
 
     def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "<key>") if len(self._key) >= SHORTEST_SECRET else text
+        return text.replace(self._key, "<key>") if len(self._key) >= MIN_SECRET_LENGTH else text
 
 
 def _wait(problem: NoAnswer, attempt: int) -> float:
     """Return how long to wait before a request is repeated: as the endpoint says, or longer each time."""
-    return problem.wait if problem.wait is not None else min(MAX_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1))
+    if problem.wait is not None:
+        return problem.wait
+    return min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
 
 
 def _at_once(tasks: Sequence[Callable[[], _Reply]], seconds: float) -> list[_Reply | None]:

@@ -10,7 +10,7 @@ from newfound.llm.asking import LanguageModel
 from newfound.llm.messages import message_of
 
 PURPOSE = "labels of utterances"
-BATCH = 10  # utterances of one request
+UTTERANCES_PER_REQUEST = 10
 MAX_LABEL_WORDS = 8
 MAX_LABEL_LENGTH = 80  # characters
 PROMPT = """Below are numbered messages to a chatbot. Say for each in two to five English words what its sender wants,
@@ -22,7 +22,7 @@ NUMBERED_LINE = re.compile(r"^\W*(\d{1,3})\W+(.*)$")
 
 
 def short_labels(
-    texts: Sequence[str], llm: LanguageModel, *, batch: int = BATCH, calls: int | None = None
+    texts: Sequence[str], llm: LanguageModel, *, batch: int = UTTERANCES_PER_REQUEST, calls: int | None = None
 ) -> list[str | None]:
     """Return a short intent label for each text; None where there is no usable answer.
 
@@ -38,8 +38,8 @@ def short_labels(
     answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE, calls=calls)
     labels: dict[str, str | None] = {}
     for own, answer in zip(batches, answers, strict=True):
-        found = _parsed(answer or "", len(own))
-        labels.update({message: found.get(number) for number, message in enumerate(own, 1)})
+        by_number = _parse_labels(answer or "", len(own))
+        labels.update({message: by_number.get(number) for number, message in enumerate(own, 1)})
     return [labels[message] for message in messages]
 
 
@@ -48,14 +48,14 @@ def _prompt(messages: Sequence[str]) -> str:
     return PROMPT.format(messages="\n".join(f"{number}: {message}" for number, message in enumerate(messages, 1)))
 
 
-def _parsed(answer: str, count: int) -> dict[int, str]:
+def _parse_labels(answer: str, count: int) -> dict[int, str]:
     """Return the labels in an answer by number; what is not usable is left out."""
-    found = _from_json(answer, count)
-    if found is None:
+    pairs = _from_json(answer, count)
+    if pairs is None:
         lines = [match for line in answer.splitlines() if (match := NUMBERED_LINE.match(line))]
-        found = [(match.group(1), match.group(2)) for match in lines]
+        pairs = [(match.group(1), match.group(2)) for match in lines]
     labels: dict[int, str] = {}
-    for number, value in found:
+    for number, value in pairs:
         label = _clean(value)
         if label and number.isdecimal() and 1 <= int(number) <= count:
             labels.setdefault(int(number), label)

@@ -18,8 +18,8 @@ from newfound.llm.settings import LanguageModelSettings
 MAX_REPLY_BYTES = 200_000
 MAX_ERROR_BYTES = 4_000
 MAX_REASON_LENGTH = 160  # characters
-CHUNK = 16_384  # bytes
-NO_QUOTA = ("insufficient_quota", "billing")
+CHUNK_BYTES = 16_384
+WORDS_FOR_NO_QUOTA = ("insufficient_quota", "billing")
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.S)  # of models that think aloud before they answer
 
 
@@ -103,7 +103,7 @@ class OpenAIChat:
             self._optional = {k: v for k, v in self._optional.items() if k not in refused}
             return NoAnswer(f"it does not know {refused[0]}", repeat=True)
         reason = f"HTTP {code}" + (f", {message}" if message else "")
-        if code in (401, 402, 403, 404) or (code == 429 and any(word in body for word in NO_QUOTA)):
+        if code in (401, 402, 403, 404) or (code == 429 and any(word in body for word in WORDS_FOR_NO_QUOTA)):
             return NoAnswer(reason, final=True)
         repeat = code in (408, 425, 429) or code >= 500
         return NoAnswer(reason, repeat=repeat, wait=_seconds(error.headers.get("Retry-After")) if repeat else None)
@@ -126,7 +126,7 @@ def chat_url(url: str) -> str:
 def _read(reply: Any, limit: int, deadline: float, *, cut: bool = False) -> bytes:
     """Read a reply; one that is too long is an error, or is cut off."""
     content: bytes = b""
-    while chunk := reply.read1(CHUNK):
+    while chunk := reply.read1(CHUNK_BYTES):
         content += chunk
         if len(content) > limit:
             if cut:

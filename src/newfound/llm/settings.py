@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from newfound.errors import SettingsError
 
 KEY_VARIABLE = "NEWFOUND_LLM_KEY"
-BUDGET = 200
-TIMEOUT = 60.0  # seconds
-RETRIES = 2
-AT_ONCE = 4  # requests
-ANSWER_TOKENS = 1_000  # models that think aloud need hundreds before they answer
+DEFAULT_REQUEST_BUDGET = 200
+DEFAULT_TIMEOUT_SECONDS = 60.0
+DEFAULT_RETRIES = 2
+DEFAULT_CONCURRENT_REQUESTS = 4
+DEFAULT_ANSWER_TOKENS = 1_000  # models that think aloud need hundreds before they answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class LanguageModelSettings:
 
     url: str
     model: str = ""
-    budget: int = BUDGET
-    timeout: float = TIMEOUT
-    retries: int = RETRIES
+    budget: int = DEFAULT_REQUEST_BUDGET
+    timeout: float = DEFAULT_TIMEOUT_SECONDS
+    retries: int = DEFAULT_RETRIES
     transcript: Path | None = None
     redact: bool = True
     remember: bool = True
-    at_once: int = AT_ONCE
-    answer_tokens: int = ANSWER_TOKENS
+    at_once: int = DEFAULT_CONCURRENT_REQUESTS
+    answer_tokens: int = DEFAULT_ANSWER_TOKENS
 
     def check(self) -> None:
         """Raise a `SettingsError` for settings that cannot work."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from newfound.llm.asking import LanguageModel
-from newfound.llm.labels import BATCH, short_labels
+from newfound.llm.labels import UTTERANCES_PER_REQUEST, short_labels
 from newfound.llm.messages import message_of
 from newfound.questions.annotators import Answer, PosedQuestion
 
@@ -95,7 +95,7 @@ class ModelLabeller:
         """Return a short label for each of the first texts, as many as the share of the budget allows, then None."""
         before = self._llm.calls
         # More texts are not sent even where remembered answers cost nothing, so that a repeated run has no more labels.
-        sent = texts[: max(0, min(self._calls_left, self._llm.calls_left)) * BATCH]
+        sent = texts[: max(0, min(self._calls_left, self._llm.calls_left)) * UTTERANCES_PER_REQUEST]
         labels = short_labels(sent, self._llm, calls=self._calls_left) if sent else []
         self._calls_left -= self._llm.calls - before
         return [*labels, *([None] * (len(texts) - len(sent)))]

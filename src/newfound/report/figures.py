@@ -22,7 +22,7 @@ BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY = (
     "#CC79A7",
     "#7F7F7F",
 )
-COLUMN_WIDTH = 3.4  # inches: a column of a two-column paper
+COLUMN_WIDTH_INCHES = 3.4  # a column of a two-column paper
 STYLE = {
     "figure.dpi": 100,
     "savefig.dpi": 300,
@@ -41,7 +41,7 @@ STYLE = {
 
 
 @contextmanager
-def figure(path: Path, *, width: float = COLUMN_WIDTH, height: float = 2.4, panels: int = 1) -> Iterator[Any]:
+def figure(path: Path, *, width: float = COLUMN_WIDTH_INCHES, height: float = 2.4, panels: int = 1) -> Iterator[Any]:
     """Yield the axes of a figure, which is written as PNG when the block ends without an error.
 
     Args:
@@ -72,7 +72,7 @@ def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
     for the strategy "tree", how well each number of clusters fits.
 
     Args:
-        estimate: The estimate.
+        estimate: The estimated number of new intents, with its interval and its curve.
         folder: The folder to write to.
     """
     folder.mkdir(parents=True, exist_ok=True)

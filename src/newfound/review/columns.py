@@ -41,7 +41,7 @@ class ReviewedColumns(Columns):
         """Return the probabilities of texts, [n, intents].
 
         Args:
-            texts: The texts.
+            texts: A text that a person assigned has the probability 1 for that intent, whatever its embedding.
             vectors: Their embeddings, [n, d].
         """
         columns = self.classifier.probabilities(texts, vectors)

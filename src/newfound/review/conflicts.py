@@ -31,11 +31,11 @@ def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Seque
     times = Counter(event.entry.id for event in unseen)
     relied: dict[Thing, set[object]] = {}
     for decision in decisions:
-        for thing, becomes in _touched(decision, "relies_on"):
+        for thing, becomes in _touched_things(decision, "relies_on"):
             relied.setdefault(thing, set()).add(becomes)
     for event in unseen:
         is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
-        changed = () if is_taken_back else _touched(event.entry.decision, "changes")
+        changed = () if is_taken_back else _touched_things(event.entry.decision, "changes")
         if any(relied.get(thing, set()) - {becomes} for thing, becomes in changed):
             raise ConflictError(f"{event.words} in the meantime; look at it, then decide again")
 
@@ -51,7 +51,7 @@ def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
         ConflictError: Somebody decided or undid something.
     """
     for event in _since(entries, seen):
-        if any(_touched(event.entry.decision, "changes")):
+        if any(_touched_things(event.entry.decision, "changes")):
             raise ConflictError(f"{event.words} in the meantime; look at the preview again")
 
 
@@ -64,14 +64,14 @@ def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:
     return recorded[seen:]
 
 
-def _touched(decision: Decision, what: str) -> Iterator[tuple[Thing, object]]:
+def _touched_things(decision: Decision, what: str) -> Iterator[tuple[Thing, object]]:
     """Yield what a decision changes or relies on, and what it makes of it: two moves to the same intent agree."""
     try:
-        made: Kind = decision.read()
+        checked_decision: Kind = decision.read()
     except DecisionError:  # refused elsewhere
         return
-    for field, aspects in getattr(made, what).items():
-        value = getattr(made, field)
+    for field, aspects in getattr(checked_decision, what).items():
+        value = getattr(checked_decision, field)
         for name in [value] if isinstance(value, str) else value or ():
             for aspect in aspects:
-                yield (aspect, name), getattr(made, "to", None) if aspect == UTTERANCE else what
+                yield (aspect, name), getattr(checked_decision, "to", None) if aspect == UTTERANCE else what

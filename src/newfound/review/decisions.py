@@ -85,8 +85,8 @@ class Kind:
         if unknown:
             meant = did_you_mean(unknown[0], expected)
             raise DecisionError(f"unknown argument {unknown[0][:60]!r}{meant}; expected {', '.join(expected)}")
-        given = {name: f for name, f in expected.items() if name in arguments or f.default is MISSING}
-        return cls(**{name: READERS[str(field.type)](arguments, name) for name, field in given.items()})
+        fields_to_read = {name: f for name, f in expected.items() if name in arguments or f.default is MISSING}
+        return cls(**{name: READERS[str(field.type)](arguments, name) for name, field in fields_to_read.items()})
 
     def apply(self, review: Review) -> None:
         """Change the state of a review; raise a `DecisionError` and leave it as it is if that is not possible."""
@@ -151,7 +151,7 @@ class Merge(Kind):
             review.replace(name, self.into)
 
     def words(self) -> str:
-        return f"merged {_listed(self.others)} into {self.into}"
+        return f"merged {_join_names(self.others)} into {self.into}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class Split(Kind):
         review.split(self.intent, self.into)
 
     def words(self) -> str:
-        return f"split {self.intent} into {_listed(list(self.into))}"
+        return f"split {self.intent} into {_join_names(list(self.into))}"
 
     def new_names(self) -> Iterable[str]:
         return self.into
@@ -242,7 +242,7 @@ class Move(Kind):
         review.assign(self.texts, self.to)
 
     def words(self) -> str:
-        first = _quoted(self.texts[0])
+        first = _quote(self.texts[0])
         what = first if len(self.texts) == 1 else f"{len(self.texts)} utterances ({first}, …)"
         if self.to is None:
             return f"put {what} into no intent"
@@ -274,7 +274,7 @@ class Comment(Kind):
         review.n_comments += 1
 
     def words(self) -> str:
-        return f"commented on {self.intent}: {_quoted(self.text)}"
+        return f"commented on {self.intent}: {_quote(self.text)}"
 
     def check(self, texts: Collection[str], review: Review | None) -> None:
         if review is not None and len(review.comments.get(self.intent, ())) >= MAX_COMMENTS:
@@ -332,22 +332,22 @@ def check_new(decision: Decision, texts: Collection[str], review: Review | None 
         DecisionError: A name is not readable, a split has too many parts or texts, an intent has too many comments, or
             a moved text is not in the model.
     """
-    made = decision.read()
-    for name in made.new_names():
+    checked_decision = decision.read()
+    for name in checked_decision.new_names():
         check_name(name)
-    made.check(texts, review)
+    checked_decision.check(texts, review)
 
 
-def shown(decision: Decision, width: int = 100) -> str:
+def format_decision(decision: Decision, width: int = 100) -> str:
     """Return a decision on one line, as it is written in a file of decisions, for error messages."""
     text = f"{decision.kind}: {json.dumps(dict(decision.arguments), ensure_ascii=False, default=str)}"
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     line = " ".join(text.split())
     return f"“{line if len(line) <= MAX_SHOWN_LENGTH else line[: MAX_SHOWN_LENGTH - 1] + '…'}”"
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -14,10 +14,10 @@ class Entry:
     """A recorded decision.
 
     Attributes:
-        id: Its number.
+        id: Its number in the log, from 1.
         at: When it was recorded (UTC, ISO 8601).
         author: Who decided.
-        decision: The decision.
+        decision: What was decided.
         undone_at: When it was undone; None if it is in effect.
         undone_by: Who undid it; None if it is in effect.
     """
@@ -50,9 +50,9 @@ class Event:
     """Something that was recorded: a decision, or the undo of one.
 
     Attributes:
-        at: When.
+        at: When it happened (UTC, ISO 8601).
         author: Who did it.
-        entry: The decision.
+        entry: The decision that was recorded or undone.
         is_undo: Whether the decision was undone then.
     """
 
@@ -75,9 +75,9 @@ def events(entries: Sequence[Entry]) -> list[Event]:
     Args:
         entries: All entries of the log.
     """
-    found = [Event(entry.at, entry.author, entry, False) for entry in entries]
-    found += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
-    return sorted(found, key=lambda event: (event.at, event.is_undo, event.entry.id))
+    recorded = [Event(entry.at, entry.author, entry, False) for entry in entries]
+    recorded += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
+    return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.entry.id))
 
 
 def version_of(entries: Sequence[Entry]) -> int:

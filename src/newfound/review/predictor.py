@@ -22,7 +22,7 @@ from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
 
-CLASSIFIER = "classifier.weight"
+CLASSIFIER_WEIGHTS = "classifier.weight"
 
 
 class StoredPredictor(FittedClassifier):
@@ -32,8 +32,8 @@ class StoredPredictor(FittedClassifier):
         """Take what makes vectors of texts; `open_stored` adds the columns.
 
         Args:
-            session: The graph.
-            stored: Where it lies, with its tokenizer.
+            session: Runs the graph of the encoder.
+            stored: Where the graph lies, with its tokenizer.
             max_length: The largest number of tokens of a text.
         """
         self._session, self._tokenizer, self._max_length = session, stored.tokenizer(), max_length
@@ -73,7 +73,7 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
     described, weights = about.get("encoder"), _read_weights(folder)
     if weights is None or not isinstance(described, dict) or type(described.get("max_length")) is not int:
         return None
-    weight = weights.pop(CLASSIFIER, None)
+    weight = weights.pop(CLASSIFIER_WEIGHTS, None)
     if weight is None or weight.ndim != 2 or len(weight) != len(intents) or not np.isfinite(weight).all():
         return None
     from newfound.encoders.onnx.quantize import has_wide_products

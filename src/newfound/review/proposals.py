@@ -22,13 +22,13 @@ from newfound.review.views import ConfusedPair, MergeProposal, Part, SplitPropos
 MAX_UTTERANCES_COMPARED = 400  # per intent, for the proposals to merge or split
 MAX_DESCRIBING_UTTERANCES = 12  # of a part of a proposed split
 MAX_EVIDENCE_PAIRS = 3  # per proposal to merge
-MAX_VALUES_KEPT = 4_096
+MAX_CACHED_VALUES = 4_096
 MIN_SEPARATION_TO_SUGGEST = 0.2  # the silhouette of two parts that are clearly apart
 MIN_EXPECTED_CONFUSIONS = 0.5  # utterances, for a pair of intents to be shown
 T = TypeVar("T")
 
 
-class KeptByRows:
+class CacheByRows:
     """Keeps what was computed from the utterances of an intent, until other utterances belong to it."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class KeptByRows:
         self._lock = Lock()
 
     def get(self, what: str, rows: Sequence[int], compute: Callable[[], T]) -> T:
-        """Return a value, which is computed if it is not kept.
+        """Return a value, which is computed if it is not in the cache.
 
         Args:
             what: The name of the value.
@@ -53,7 +53,7 @@ class KeptByRows:
         value = compute()
         with self._lock:
             self._values[key] = value
-            while len(self._values) > MAX_VALUES_KEPT:
+            while len(self._values) > MAX_CACHED_VALUES:
                 self._values.popitem(last=False)
         return value
 
@@ -92,7 +92,7 @@ def split_proposal(
     Args:
         parts: The two parts.
         vectors: Unit vectors of the intent's utterances, [n, d].
-        texts: The utterances.
+        texts: These utterances, in the same order.
         names_in_use: Names that the parts must not have.
     """
     groups = [(parts.label == part).nonzero().squeeze(1) for part in (0, 1)]

@@ -63,7 +63,7 @@ class ReviewView:
         """Make a view; `ReviewSession.view` does this.
 
         Args:
-            session: The session.
+            session: The session whose cached vectors, neighbours and votes the view uses.
             reviewed: The model with the decisions applied.
             version: The version of the review.
         """
@@ -115,7 +115,7 @@ class ReviewView:
 
     def _details(self, intent: int) -> IntentDetails:
         name, rows = self.names[intent], self.describer.rows(intent)
-        examples = self.session.kept.get("examples", rows, lambda: self.describer.exemplars(intent))
+        examples = self.session.cache.get("examples", rows, lambda: self.describer.exemplars(intent))
         if self.reviewed.review.status(name) == "known":
             return IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
         overlap = next(iter(self.describer.overlaps_of(intent)), None)
@@ -134,7 +134,7 @@ class ReviewView:
         """Return one intent with some of its utterances.
 
         Args:
-            name: The intent.
+            name: Its present name.
             start: The number of utterances to skip. Proposals are made only if it is 0, on the first page.
             count: The number of utterances to return at most.
         """
@@ -193,7 +193,9 @@ class ReviewView:
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
         order = rank_descending(of_other)[:count].tolist()
-        return tuple(self.listed(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order)
+        return tuple(
+            self.describe_utterance(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order
+        )
 
     @cached_property
     def undecided(self) -> list[int]:
@@ -203,9 +205,9 @@ class ReviewView:
 
     def utterance(self, i: int) -> ListedUtterance:
         """Return one utterance by its number."""
-        return self.listed(ListedUtterance, i)
+        return self.describe_utterance(ListedUtterance, i)
 
-    def listed(self, kind: type[Listed], i: int, **more: Any) -> Listed:
+    def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
         """Return one utterance with what a list shows of it.
 
         Args:
@@ -220,7 +222,7 @@ class ReviewView:
         )
 
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
-        return self.session.kept.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
+        return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
 
     def _split(self, rows: Sequence[int]) -> SplitProposal | None:
         """Propose to split an intent with these utterances; None if it is too small."""
@@ -284,7 +286,9 @@ class ReviewView:
         probabilities = self.reviewed.probabilities_of([text], vector)[0]
         similarity = self.session.vectors @ vector[0]
         nearest = rank_descending(similarity)[:5].tolist()
-        similar = tuple(self.listed(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest)
+        similar = tuple(
+            self.describe_utterance(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest
+        )
         return Explanation(
             **{f.name: getattr(prediction, f.name) for f in fields(prediction)},
             intents=self.candidates(probabilities, 5),

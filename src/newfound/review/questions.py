@@ -24,10 +24,10 @@ from newfound.questions.state import AnswerState, Question
 from newfound.review.reviewed import ReviewedModel
 from newfound.training.seeding import derive
 
-RUNS = 3  # votes on each of the two views
-MAX_ROWS = 10_000  # of the logs that are asked about; a random sample of larger ones
-MIN_GAIN = 0.5  # expected utterances put right, for a question to be worth a person's time
-NEIGHBOURS = 10
+RUNS_PER_VIEW = 3  # votes on each of the two views
+MAX_UTTERANCES_ASKED_ABOUT = 10_000  # a random sample of larger logs
+MIN_CORRECTIONS_PER_QUESTION = 0.5  # expected number of utterances, for a question to be worth a person's time
+NEIGHBOURS = 10  # of each utterance, in the graph that its vector is diffused on
 
 
 class LogVotes:
@@ -41,9 +41,9 @@ class LogVotes:
         """
         utterances = model.utterances
         logs = torch.tensor([i for i, u in enumerate(utterances) if not u.labelled], dtype=torch.int64)
-        if len(logs) > MAX_ROWS:
+        if len(logs) > MAX_UTTERANCES_ASKED_ABOUT:
             generator = torch.Generator().manual_seed(derive(0, "rows asked about"))
-            logs = logs[torch.randperm(len(logs), generator=generator)[:MAX_ROWS]].sort().values
+            logs = logs[torch.randperm(len(logs), generator=generator)[:MAX_UTTERANCES_ASKED_ABOUT]].sort().values
         self.rows = logs
         points = F.normalize(model.utterance_vectors[logs].float(), dim=-1)
         self.vectors = diffuse(points, neighbours=NEIGHBOURS)
@@ -51,14 +51,14 @@ class LogVotes:
         self.votes: list[Tensor] = []
         if k > 1:
             seeds = partial(derive, 0, "review vote")
-            self.votes = cluster_ensemble(points, k, RUNS, seeds, neighbours=NEIGHBOURS)
+            self.votes = cluster_ensemble(points, k, RUNS_PER_VIEW, seeds, neighbours=NEIGHBOURS)
 
 
-class ReviewInquiry:
+class ReviewQuestions:
     """The questions about a reviewed model, and the intents of its logs under the decisions so far."""
 
     def __init__(self, reviewed: ReviewedModel, logs: LogVotes) -> None:
-        """Tell an inquiry what was decided.
+        """Apply the decisions so far as answers.
 
         Args:
             reviewed: The model with its decisions.
@@ -99,24 +99,24 @@ class ReviewInquiry:
     def questions(self, count: int) -> list[Question]:
         """Return the next questions, in order, if the answers before each confirm what is assigned now.
 
-        The numbers in a question are rows of `rows` and positions in the reviewed model's names. The inquiry goes on
-        behind these questions, so this is called once.
+        The numbers in a question are rows of `rows` and positions in the reviewed model's names. Each question
+        is answered as it is returned, so this is called once.
 
         Args:
             count: Their number at most.
         """
-        found: list[Question] = []
-        while self._state is not None and len(found) < count:
+        questions: list[Question] = []
+        while self._state is not None and len(questions) < count:
             question = QuestionSelector(self._state).next()
-            if question is None or question.gain < MIN_GAIN:
+            if question is None or question.gain < MIN_CORRECTIONS_PER_QUESTION:
                 break
-            found.append(question)
+            questions.append(question)
             self._state.answer(question, 0 if question.is_about is None else None)
-        return found
+        return questions
 
 
-def reclustered(reviewed: ReviewedModel) -> tuple[Corpus, int]:
-    """Return the corpus of a reviewed model in which the logs are clustered again under the decisions.
+def recluster(reviewed: ReviewedModel) -> tuple[Corpus, int]:
+    """Return the corpus of a reviewed model in which the logs are clustered again with the decisions as answers.
 
     Args:
         reviewed: The model with its decisions.
@@ -130,19 +130,19 @@ def reclustered(reviewed: ReviewedModel) -> tuple[Corpus, int]:
     logs = {u.text for u in reviewed.model.utterances if not u.labelled}
     if not any(text in logs for text in moved):
         return corpus, 0
-    inquiry = ReviewInquiry(reviewed, LogVotes(reviewed.model))
+    questions = ReviewQuestions(reviewed, LogVotes(reviewed.model))
     texts = [u.text for u in reviewed.model.utterances]
-    found = {texts[i]: name for i, name in inquiry.labels().items()}
-    return _relabelled(corpus, found, reviewed.review.checked)
+    intents = {texts[i]: name for i, name in questions.labels().items()}
+    return _relabel(corpus, intents, reviewed.review.checked)
 
 
-def _relabelled(corpus: Corpus, found: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
-    """Return the corpus with the intents that were found for unlabelled texts, and how many of them are others."""
+def _relabel(corpus: Corpus, intents: dict[str, str], checked: set[str]) -> tuple[Corpus, int]:
+    """Return the corpus with these intents of unlabelled texts, and how many of them have changed."""
     labels: list[str | None] = []
     changed = 0
     rows: Sequence[tuple[str, str | None, Origin]] = list(zip(corpus.texts, corpus.labels, corpus.origins, strict=True))
     for text, label, origin in rows:
-        intent = label if origin.labelled or text in checked else found.get(text, label)
+        intent = label if origin.labelled or text in checked else intents.get(text, label)
         changed += intent != label
         labels.append(intent)
     return Corpus.of(corpus.texts, labels, corpus.origins), changed

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from newfound.algorithms.ranking import rank_descending
-from newfound.review.questions import LogVotes, ReviewInquiry
+from newfound.review.questions import LogVotes, ReviewQuestions
 from newfound.review.views import QueueItem
 
 if TYPE_CHECKING:
@@ -84,18 +84,18 @@ class ReviewQueue:
             agreed: The share of neighbours with the same intent, for each utterance that may be asked about.
         """
         view = self._view
-        inquiry = ReviewInquiry(view.reviewed, votes)
+        questions = ReviewQuestions(view.reviewed, votes)
         items = []
-        for question in inquiry.questions(MAX_QUESTIONS):
-            i = int(inquiry.rows[question.row])
+        for question in questions.questions(MAX_QUESTIONS):
+            i = int(questions.rows[question.row])
             probabilities = view.describer.probabilities[i]
             candidates = tuple((view.names[n], round(float(probabilities[n]), 4)) for n in question.intents)
             about = None if question.is_about is None else view.names[question.is_about]
             agreement, follow = agreed.get(i, 1.0), question.rows
             more = {"candidates": candidates, "agreement": agreement, "stands_for": follow, "asks_about": about}
-            items.append(view.listed(QueueItem, i, **more))
+            items.append(view.describe_utterance(QueueItem, i, **more))
         return items
 
     def _item(self, i: int, agreement: float) -> QueueItem:
         candidates = self._view.candidates(self._view.describer.probabilities[i], MAX_CANDIDATES)
-        return self._view.listed(QueueItem, i, candidates=candidates, agreement=agreement)
+        return self._view.describe_utterance(QueueItem, i, candidates=candidates, agreement=agreement)

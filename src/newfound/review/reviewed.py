@@ -164,7 +164,7 @@ class ReviewedModel(FittedClassifier):
         """Return the probabilities of texts, [n, intents].
 
         Args:
-            texts: The texts.
+            texts: A text that a person assigned has the probability 1 for that intent, whatever its embedding.
             vectors: Their embeddings, [n, d].
         """
         return torch.from_numpy(self.columns.probabilities(texts, vectors.numpy()))

@@ -25,7 +25,7 @@ from newfound.model.folder import load
 from newfound.review.conflicts import check_nothing_decided
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, version_of
-from newfound.review.proposals import KeptByRows
+from newfound.review.proposals import CacheByRows
 from newfound.review.queries import ReviewView
 from newfound.review.questions import LogVotes
 from newfound.review.reviewed import ReviewedModel, UtteranceVectors
@@ -58,14 +58,14 @@ class ReviewSession:
         self.model: IntentModel = load(self.folder, encoder=encoder).with_precision(precision)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
-        self._checked: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
+        self._next_view: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
-        self._begun: set[str] = set()  # values that are computed in the background
+        self._in_background: set[str] = set()  # values that are computed in the background
         self.queue_is_used = False  # whether somebody has asked for the queue of any version
         self._is_preparing = False  # whether a thread computes the queue of the current version
-        self.kept = KeptByRows()
+        self.cache = CacheByRows()
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
-        self._deciding = Lock()  # one decision of this process at a time, so that none has to be checked twice
+        self._decision_lock = Lock()  # one decision of this process at a time, so that none has to be checked twice
 
     def view(self) -> ReviewView:
         """Return a view of the current version of the review; the same view until somebody decides."""
@@ -74,15 +74,15 @@ class ReviewSession:
             version = version_of(entries)
             if self._view is None or self._view.version != version:
                 review = self.store.replay(entries)
-                checked, self._checked = self._checked, None
-                is_same = checked is not None and checked.reviewed.review == review
-                self._view = checked if checked is not None and is_same else self._view_of(review, version)
+                next_view, self._next_view = self._next_view, None
+                is_same = next_view is not None and next_view.reviewed.review == review
+                self._view = next_view if next_view is not None and is_same else self._view_of(review, version)
                 self._view.version, self._view.entries = version, entries
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Record decisions, if a view can be made of the state after them (see `ReviewStore.decide`)."""
-        with self._deciding:
+        with self._decision_lock:
             entries = self.store.decide(
                 decisions, author=author, expected_version=expected_version, check=self._make_next_view
             )
@@ -115,7 +115,7 @@ class ReviewSession:
 
         The arguments are those of `ReviewStore.undo`.
         """
-        with self._deciding:
+        with self._decision_lock:
             undone = self.store.undo(
                 author=author,
                 id=id,
@@ -132,7 +132,7 @@ class ReviewSession:
         if self.model.utterances:
             view = self._view_of(review, -1)
             view.state()
-            self._checked = view
+            self._next_view = view
 
     def _prepare_queue(self) -> None:
         """Compute the queue of the next version before somebody asks, if the queue is in use."""
@@ -198,8 +198,8 @@ class ReviewSession:
         if name in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR[name]:
             return True
         with self._lock:
-            is_first = name not in self._begun
-            self._begun.add(name)
+            is_first = name not in self._in_background
+            self._in_background.add(name)
         if is_first:
             Thread(target=compute, daemon=True).start()
         return False

@@ -60,14 +60,14 @@ class SqliteLog:
         """Return all entries, in the order in which they were added."""
         if not self.exists:
             return []
-        with self._reading() as connection:
+        with self._connect_for_reading() as connection:
             return _entries(connection, self.path)
 
     @contextmanager
-    def writing(self) -> Iterator[LogWriter]:
+    def lock_for_writing(self) -> Iterator[LogWriter]:
         """Lock the log; what is written inside the block is committed when it ends, unless it raises."""
         self._refuse_others()
-        with _explained(self.path):
+        with _explain_errors(self.path):
             connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)
             try:
                 # With a rollback journal everything is in one file, which can be copied, and read on a read-only disk.
@@ -82,10 +82,10 @@ class SqliteLog:
                 connection.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _connect_for_reading(self) -> Iterator[sqlite3.Connection]:
         """Open the file for reading only; if that is not possible, as in some read-only folders, read a copy."""
         self._refuse_others()
-        with _explained(self.path):
+        with _explain_errors(self.path):
             connection = self._open_for_reading(self.path)
             if connection is not None:
                 try:
@@ -182,7 +182,7 @@ def arguments_as_json(decision: Decision) -> str:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explain_errors(path: Path) -> Iterator[None]:
     """Replace a database error by an error that says what it means for the user."""
     try:
         yield

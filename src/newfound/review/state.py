@@ -139,7 +139,7 @@ class Review:
         """Divide an intent into parts.
 
         Args:
-            intent: The intent.
+            intent: Its present name, which one of the parts may keep.
             groups: The utterances that describe each part, by its name.
         """
         for slot in [slot for slot, name in self.slots.items() if name == intent]:

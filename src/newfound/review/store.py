@@ -10,7 +10,7 @@ from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import describe, read_intents, read_utterances
 from newfound.review.conflicts import check_conflicts
-from newfound.review.decisions import Decision, check_new, shown
+from newfound.review.decisions import Decision, check_new, format_decision
 from newfound.review.entries import Entry, version_of
 from newfound.review.sqlite import LogWriter, SqliteLog, arguments_as_json
 from newfound.review.state import Review
@@ -97,7 +97,7 @@ class ReviewStore:
             review, write = prepare(entries)
             if check is not None:
                 check(review)
-            with self.log.writing() as log:
+            with self.log.lock_for_writing() as log:
                 if log.entries() == entries:
                     return write(log)
 
@@ -111,7 +111,7 @@ class ReviewStore:
                 review.apply(decision)
                 review.check_consistent()
             except DecisionError as error:
-                where = f"decision {number}, {shown(decision)}: " if len(decisions) > 1 else ""
+                where = f"decision {number}, {format_decision(decision)}: " if len(decisions) > 1 else ""
                 raise DecisionError(f"{where}{error}") from None
         return review
 

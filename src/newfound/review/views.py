@@ -68,7 +68,7 @@ class MergeProposal:
 
     Attributes:
         name: The other intent.
-        status: Its status.
+        status: Whether the other intent is known, accepted or new.
         overlap: The share of the neighbours of this intent's utterances that belong to the other one.
         evidence: Pairs of similar utterances, one of each intent.
     """
@@ -100,7 +100,7 @@ class SplitProposal:
 
     Attributes:
         separation: The silhouette of the two parts.
-        parts: The parts.
+        parts: The two parts, each with a proposed name.
     """
 
     separation: float
@@ -127,7 +127,7 @@ class EstimatedNumber:
     """The number of new intents that was estimated before the fit.
 
     Attributes:
-        n_new: The estimate.
+        n_new: The estimated number.
         low: The lower end of the interval that holds the true number in nine of ten cases.
         high: The upper end.
         is_unsure: Whether the interval is wide.
@@ -169,7 +169,7 @@ class ShownIntent:
     """The description of one intent, as the page and the API show it.
 
     Attributes:
-        name: Its name.
+        name: Its name after the review.
         status: Whether it is known, accepted or new.
         known: Whether it was known before the discovery.
         size: The number of its utterances, each counted as often as it occurred.
@@ -201,7 +201,7 @@ class ShownIntent:
         """Return what is shown of an intent.
 
         Args:
-            intent: Its description.
+            intent: The description, which has all fields of `ShownIntent`.
             **more: The further fields of a subclass.
         """
         return cls(**{field.name: getattr(intent, field.name) for field in fields(ShownIntent)}, **more)
@@ -228,7 +228,7 @@ class Comment:
         id: The number of the decision.
         at: When it was recorded.
         author: Who said it.
-        text: The comment.
+        text: What was said.
     """
 
     id: int
@@ -263,7 +263,7 @@ class IntentDetails:
     """What the list of intents shows besides the summary of an intent.
 
     Attributes:
-        name: The intent.
+        name: The name of the intent.
         examples: Some central utterances.
         merge: The intent that it may be the same as; None if there is none.
         overlap: The share of its utterances' neighbours that belong to that intent.
@@ -358,8 +358,8 @@ class LogMap:
 
     Attributes:
         version: The version of the review.
-        names: The intents.
-        status: Their statuses.
+        names: The names of the intents; points refer to them by position.
+        status: Whether each of them is known, accepted or new.
         points: For each utterance x, y, the number of its intent (-1 for none), its own number, its probability,
             and 1 if a person assigned it, otherwise 0.
         is_final: Whether the layout is the final one. Until that is computed, a simpler one is shown.

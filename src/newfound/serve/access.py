@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 logger = logging.getLogger("newfound.serve")
 
-MAX_CLIENTS = 10_000
+MAX_CLIENTS_REMEMBERED = 10_000
 MAX_SESSIONS = 1_000
 MAX_WRONG_TOKENS = 10
 SECONDS_OF_FIRST_LOCKOUT = 30.0
@@ -50,10 +50,10 @@ class Tokens:
 
     def identify(self, secret: str) -> Identity | None:
         """Return whose secret it is, or None. The time it takes does not depend on the secret."""
-        given = secret.encode("utf-8", "surrogateescape")
+        secret_bytes = secret.encode("utf-8", "surrogateescape")
         owner = None
         for expected, identity in self._identities.items():
-            if hmac.compare_digest(given, expected.encode()):
+            if hmac.compare_digest(secret_bytes, expected.encode()):
                 owner = identity
         return owner
 
@@ -137,7 +137,7 @@ class Lockout:
             logger.warning("%d wrong tokens from %s; its tokens are refused for %d s", wrong.count, client, seconds)
         wrong.forgiven_at = max(now, wrong.locked_until) + SECONDS_UNTIL_FORGIVEN
         self._clients[client] = wrong
-        while len(self._clients) > MAX_CLIENTS:
+        while len(self._clients) > MAX_CLIENTS_REMEMBERED:
             self._clients.popitem(last=False)
 
 

@@ -71,8 +71,8 @@ class Batcher(Generic[Answer]):
         self._max_texts, self._max_characters, self._max_waiting = max_texts, max_characters, max_waiting
         self._queue: deque[_Request[Answer]] = deque()
         self._n_waiting = 0
-        self._arrived = asyncio.Event()
-        self._closing = False
+        self._has_texts = asyncio.Event()
+        self._is_closing = False
         self._at_once = at_once
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="model")
         self._loops: list[asyncio.Task[None]] = []
@@ -88,8 +88,8 @@ class Batcher(Generic[Answer]):
 
     async def stop(self) -> None:
         """Refuse further requests and finish those that were accepted."""
-        self._closing = True
-        self._arrived.set()
+        self._is_closing = True
+        self._has_texts.set()
         await asyncio.gather(*self._loops)
         self._threads.shutdown()
 
@@ -102,23 +102,23 @@ class Batcher(Generic[Answer]):
         Raises:
             QueueFull: If too many texts are waiting, or the server is shutting down.
         """
-        if self._closing or self._n_waiting + len(texts) > self._max_waiting:
+        if self._is_closing or self._n_waiting + len(texts) > self._max_waiting:
             raise QueueFull
         request = _Request[Answer](texts, asyncio.get_running_loop().create_future())
         self._queue.append(request)
         self._n_waiting += len(texts)
-        self._arrived.set()
+        self._has_texts.set()
         answers: list[Answer] = await request.done
         return answers
 
     async def _work(self) -> None:
         while True:
-            await self._arrived.wait()
+            await self._has_texts.wait()
             pieces = self._take()
             if not pieces:
-                if self._closing:
+                if self._is_closing:
                     return
-                self._arrived.clear()
+                self._has_texts.clear()
                 continue
             await self._answer_pieces(pieces)
 

@@ -6,20 +6,20 @@ import re
 from pathlib import Path
 
 # What stands before the last name of an absolute path, which follows a space, a quote or the like.
-FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")
+PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")
 
 
 def without_paths(text: str, *folders: Path) -> str:
     """Return a message with the names of files and folders, but without the folders that they lie in.
 
     Args:
-        text: The message.
+        text: A message that may hold absolute paths.
         *folders: Folders that may be in it. Other paths cannot be recognised if they have spaces.
     """
     known = {str(path) for folder in (*folders, Path.home()) for path in (folder, folder.resolve())} - {".", "/"}
     for folder in sorted(known, key=len, reverse=True):
         text = text.replace(f"{folder}/", "").replace(f"{folder}\\", "")
-    return FOLDERS.sub("", text)
+    return PARENT_FOLDERS.sub("", text)
 
 
 def encodable(text: str) -> str:

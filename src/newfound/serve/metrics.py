@@ -40,7 +40,7 @@ class ServerMetrics:
         """Count a request.
 
         Args:
-            path: Its path.
+            path: The path that was asked for; one of no known route is counted as "other".
             status: The status of the answer.
             seconds: How long it took.
         """

@@ -75,7 +75,7 @@ class GuardMiddleware:
         """Wrap an application.
 
         Args:
-            app: The application.
+            app: Answers what is not refused here.
             settings: Whom to answer, and the limits.
             on_request: Called after each request with its path, its status and how long it took in seconds.
             stop_work: Ends the work in the background.
@@ -123,7 +123,7 @@ class GuardMiddleware:
         """Return whose token it is. Wrong tokens are counted, and too many of them lock the client out.
 
         Args:
-            scope: The request.
+            scope: The ASGI scope of the request.
             secret: The token that came with it.
 
         Raises:

@@ -80,7 +80,7 @@ def server_config(app: Any, settings: ServeSettings) -> uvicorn.Config:
 
     Args:
         app: What `create_app` returned.
-        settings: The limits.
+        settings: The limits of its connections.
     """
     return uvicorn.Config(
         app,

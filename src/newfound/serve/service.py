@@ -55,7 +55,7 @@ class Service:
         """
         self.settings, self._encoder = settings, encoder
         self._lock = Lock()
-        self._switching = Lock()  # one change of the served model at a time
+        self._switch_lock = Lock()  # one change of the served model at a time
         self._use(folder, *self._open(folder, encoder))
         self.batches_at_once = 2 if self.session.model.has_graph() else 1
         if (problem := self.session.model.graph_problem()) is not None:
@@ -74,7 +74,7 @@ class Service:
         return signature, session, session.view()
 
     def _use(self, folder: Path, signature: Signature, session: ReviewSession, view: ReviewView) -> None:
-        self._folder, self._loaded, self.session, self.view = folder, signature, session, view
+        self._folder, self._signature, self.session, self.view = folder, signature, session, view
 
     def warm_up(self) -> None:
         """Compute what the first reviewer would have to wait for otherwise; several workers have no review."""
@@ -108,31 +108,31 @@ class Service:
         """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
         folder = self._folder
         signature = _signature_of(folder)
-        if signature == self._loaded:
+        if signature == self._signature:
             return
-        if signature[0] != self._loaded[0]:
+        if signature[0] != self._signature[0]:
             try:
-                opened = self._open(folder, self._encoder)
+                loaded_model = self._open(folder, self._encoder)
             except NewfoundError as error:
                 logger.warning("the newer model cannot be used: %s", error)
-                self._loaded = signature
+                self._signature = signature
                 return
             with self._lock:
                 if self._folder != folder:  # another model was chosen while this one was loaded
                     return
-                self._use(folder, *opened)
+                self._use(folder, *loaded_model)
             Thread(target=self.warm_up, daemon=True).start()
             return
         self.refresh()
         with self._lock:
             if self._folder == folder:
-                self._loaded = signature
+                self._signature = signature
 
     @property
     def served(self) -> Served:
         """Identifies the served model, so that no decision about one model is recorded for another one."""
         name = self.session.folder.name
-        return Served(hashlib.blake2b(repr((name, self._loaded[0])).encode(), digest_size=8).hexdigest(), name)
+        return Served(hashlib.blake2b(repr((name, self._signature[0])).encode(), digest_size=8).hexdigest(), name)
 
     def check_model(self, model: str | None) -> None:
         """Raise a `ConflictError` if a reviewer saw another model than the one that is served now."""
@@ -146,7 +146,7 @@ class Service:
 
     def serve_result(self) -> None:
         """Serve the model that the last job has written. No request is dropped, and the earlier model stays."""
-        with self._switching:
+        with self._switch_lock:
             result = self.jobs.result
             if result is None:
                 raise ConflictError("no job has written a model yet")
@@ -158,16 +158,16 @@ class Service:
 
     def serve_earlier(self) -> None:
         """Serve the model again that was served before."""
-        with self._switching:
+        with self._switch_lock:
             if not self._earlier:
                 raise ConflictError("no other model was served before")
             self._serve(self._earlier[-1])
             self._earlier.pop()
 
     def _serve(self, folder: Path) -> None:
-        opened = self._open(folder, self._encoder or self.session.model.encoder)
+        loaded_model = self._open(folder, self._encoder or self.session.model.encoder)
         with self._lock:
-            self._use(folder, *opened)
+            self._use(folder, *loaded_model)
         Thread(target=self.warm_up, daemon=True).start()
 
 

@@ -27,11 +27,11 @@ from newfound.serve.settings import ServeSettings
 from newfound.threads import divide_threads
 
 logger = logging.getLogger("newfound.serve")
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-SECONDS_BETWEEN_LOOKS = 0.5
+METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_TO_STOP = 35  # a little longer than uvicorn waits for requests that it has accepted
 MIN_SECONDS_OF_A_WORKER = 5  # one that ends sooner would end again
-CANNOT_SERVE = 2  # the exit code of a worker for what a user has to mend
+EXIT_CODE_CANNOT_SERVE = 2  # of a worker; the user has to correct the error
 
 
 def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, *, encoder: str | None) -> None:
@@ -59,25 +59,25 @@ def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, 
             signal.signal(number, stop)
     problems: SimpleQueue[str] = context.SimpleQueue()
 
-    def begin() -> tuple[BaseProcess, float]:
+    def start_worker() -> tuple[BaseProcess, float]:
         process = context.Process(target=_work, args=(folder, settings, listener, encoder, problems))
         with _without_interrupts():
             process.start()
         return process, time.monotonic()
 
     with tempfile.TemporaryDirectory(prefix="newfound-metrics-") as metrics:
-        os.environ[METRICS_FOLDER] = metrics
-        workers = [begin() for _ in range(settings.workers)]
+        os.environ[METRICS_FOLDER_VARIABLE] = metrics
+        workers = [start_worker() for _ in range(settings.workers)]
         try:
             while not stopping:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-                for place, (process, begun) in enumerate(workers):
+                time.sleep(SECONDS_BETWEEN_CHECKS)
+                for place, (process, started_at) in enumerate(workers):
                     if process.is_alive() or stopping:
                         continue
-                    _check_replaceable(process, begun, problems)
+                    _check_replaceable(process, started_at, problems)
                     logger.warning("a worker ended with code %s; another one takes its place", process.exitcode)
                     _forget(process)
-                    workers[place] = begin()
+                    workers[place] = start_worker()
         finally:
             _stop([process for process, _ in workers])
 
@@ -95,12 +95,12 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _check_replaceable(process: BaseProcess, begun: float, problems: SimpleQueue[str]) -> None:
+def _check_replaceable(process: BaseProcess, started_at: float, problems: SimpleQueue[str]) -> None:
     """Refuse to replace a worker that ended in a way in which the next one would end, too."""
-    if process.exitcode == CANNOT_SERVE:
+    if process.exitcode == EXIT_CODE_CANNOT_SERVE:
         # The first worker that said why; the others would say the same.
         raise NewfoundError("a worker cannot serve the model" if problems.empty() else problems.get())
-    if time.monotonic() - begun < MIN_SECONDS_OF_A_WORKER:
+    if time.monotonic() - started_at < MIN_SECONDS_OF_A_WORKER:
         raise SystemExit(1)
 
 
@@ -137,5 +137,5 @@ def _work(
             app = create_app(folder, settings, encoder=encoder)
         except (NewfoundError, OSError) as error:
             problems.put(str(error))
-            raise SystemExit(CANNOT_SERVE) from None
+            raise SystemExit(EXIT_CODE_CANNOT_SERVE) from None
         Server(app, settings).run(sockets=[listener])

@@ -119,7 +119,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         check_replaceable(out, request.overwrite)
     check_fit_options(request.effort, request.tune, request.device, request.seed)
     from newfound.methods.refit import Refit
-    from newfound.review.questions import reclustered
+    from newfound.review.questions import recluster
     from newfound.training.run import Run
 
     reviewed = opened(request.model, request.encoder, request.device)
@@ -129,7 +129,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         seed=request.seed,
         **settings_of_effort(Refit, request.effort, request.tune, request.device, reporter),
     )
-    corpus, followed = reclustered(reviewed) if request.recluster else (reviewed.corpus(), 0)
+    corpus, followed = recluster(reviewed) if request.recluster else (reviewed.corpus(), 0)
     run = Run(reporter=reporter)
     fit(method, corpus, run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)

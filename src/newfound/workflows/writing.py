@@ -19,7 +19,7 @@ from newfound.data.readers import format_of
 from newfound.data.rows import ReadOptions
 from newfound.defaults import Engine
 from newfound.encoders.precision import check_precision
-from newfound.engines.parts import Part, PartJob, PartResult, counted, kept_names, plan_parts, run_here
+from newfound.engines.parts import Part, PartJob, PartResult, collect_files, kept_names, plan_parts, run_here
 from newfound.engines.predictor import model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
@@ -311,7 +311,7 @@ def _run(
             result.check()
             results.append(result)
             task.advance()
-    return results, counted(results, parts, folder)
+    return results, collect_files(results, parts, folder)
 
 
 def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) -> Generator[PartResult, None, None]:

@@ -23,8 +23,8 @@ from newfound.errors import NewfoundError
 from newfound.threads import THREADS
 from newfound.training.progress import Task
 
-LENGTH = struct.Struct(">Q")  # before each message, in bytes
-MORE_THREADS = "RAYON_NUM_THREADS"  # of the tokenizers
+MESSAGE_LENGTH = struct.Struct(">Q")  # before each message, in bytes
+TOKENIZER_THREADS_VARIABLE = "RAYON_NUM_THREADS"
 logger = logging.getLogger("newfound.serve")
 Send = Callable[..., None]
 
@@ -46,7 +46,7 @@ def main(connection: socket.socket, threads: int, niceness: int) -> None:
 
     def send(*message: Any) -> None:
         content = pickle.dumps(message)
-        answers.write(LENGTH.pack(len(content)) + content)
+        answers.write(MESSAGE_LENGTH.pack(len(content)) + content)
         answers.flush()
 
     arrived: SimpleQueue[bytes] = SimpleQueue()
@@ -59,7 +59,7 @@ def _limit_threads(threads: int) -> None:
     """Limit the threads of what is imported later, by variables, and of what is there already."""
     from threadpoolctl import threadpool_limits
 
-    os.environ[THREADS] = os.environ[MORE_THREADS] = str(threads)
+    os.environ[THREADS] = os.environ[TOKENIZER_THREADS_VARIABLE] = str(threads)
     threadpool_limits(threads)
     if "torch" in sys.modules:
         import torch
@@ -69,8 +69,8 @@ def _limit_threads(threads: int) -> None:
 
 def _receive(source: BinaryIO, arrived: SimpleQueue[bytes]) -> None:
     """Take in work while the main thread works, so that the end of the server is noticed at once."""
-    while len(head := source.read(LENGTH.size)) == LENGTH.size:
-        arrived.put(source.read(LENGTH.unpack(head)[0]))
+    while len(head := source.read(MESSAGE_LENGTH.size)) == MESSAGE_LENGTH.size:
+        arrived.put(source.read(MESSAGE_LENGTH.unpack(head)[0]))
     os._exit(0)
 
 

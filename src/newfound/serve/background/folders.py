@@ -12,7 +12,7 @@ from pathlib import Path
 from newfound.errors import SettingsError
 from newfound.files import check_replaceable
 
-JOB = r"-(?:discover|update|refit)-(\d{8}-\d{6})"  # what a job adds to the name of the model; the group is the time
+JOB_SUFFIX = r"-(?:discover|update|refit)-(\d{8}-\d{6})"  # added to the name of the model; the group is the time
 SECONDS_OF_A_DAY = 86_400
 
 
@@ -29,7 +29,7 @@ def new_folder(model: Path, kind: str) -> Path:
 
 
 def _base_name(model: Path) -> str:
-    return re.sub(f"(?:{JOB})+$", "", model.name) or model.name
+    return re.sub(f"(?:{JOB_SUFFIX})+$", "", model.name) or model.name
 
 
 def remove_leftovers(out: Path, status: str) -> None:
@@ -63,7 +63,7 @@ def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> N
     """
     model = model.resolve()
     base = re.escape(_base_name(model))
-    result, leftover = re.compile(base + JOB), re.compile(rf"{base}{JOB}\.run|\.{base}{JOB}-.*")
+    result, leftover = re.compile(base + JOB_SUFFIX), re.compile(rf"{base}{JOB_SUFFIX}\.run|\.{base}{JOB_SUFFIX}-.*")
     entries = _entries(model.parent)
     results = sorted((m[1], path) for path in entries if (m := result.fullmatch(path.name)) and path.is_dir())
     kept = {path.resolve() for path in in_use}

@@ -37,15 +37,15 @@ class BackgroundJobs:
         """
         self._max_results, self._in_use = max_results, in_use
         self._state = JobState()
-        self._started, self._ended = 0.0, 0.0
+        self._started_at, self._ended_at = 0.0, 0.0
         self._place = Path()
         self._work: asyncio.Task[RefitChanges | None] | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._end_task: asyncio.Task[None] | None = None
         self.result: Path | None = None  # the model folder that the last job has written
 
     def state(self) -> JobState:
         """Return the last job and its progress."""
-        seconds = (self._ended or time.monotonic()) - self._started if self._started else 0.0
+        seconds = (self._ended_at or time.monotonic()) - self._started_at if self._started_at else 0.0
         return replace(self._state, seconds=round(seconds, 1))
 
     def start(
@@ -71,10 +71,10 @@ class BackgroundJobs:
         self._state = JobState(
             kind=kind, status="running", author=author, step="starting", steps=tuple(steps), step_titles=dict(steps)
         )
-        self._started, self._ended, self.result = time.monotonic(), 0.0, None
+        self._started_at, self._ended_at, self.result = time.monotonic(), 0.0, None
         self._place = out.parent
         self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))
-        self._ending = asyncio.create_task(self._end(self._work, out))
+        self._end_task = asyncio.create_task(self._end(self._work, out))
         return self.state()
 
     async def cancel(self, author: str) -> JobState:
@@ -97,10 +97,10 @@ class BackgroundJobs:
         Args:
             message: Why it ends.
         """
-        if self._state.status == "running" and self._ending is not None and self._work is not None:
+        if self._state.status == "running" and self._end_task is not None and self._work is not None:
             self._update(message=message)
             self._work.cancel()
-            await asyncio.wait([self._ending])
+            await asyncio.wait([self._end_task])
 
     async def _end(self, work: asyncio.Task[RefitChanges | None], out: Path) -> None:
         """Wait for the end of a job, tidy up, and say how it ended. This is never cancelled itself."""
@@ -110,7 +110,7 @@ class BackgroundJobs:
         if end["status"] == "done":
             self.result = out
             await asyncio.to_thread(remove_old_results, out, self._max_results, in_use=[out, *self._in_use()])
-        self._ended = time.monotonic()
+        self._ended_at = time.monotonic()
         self._update(**end)
 
     def _describe_end(self, work: asyncio.Task[RefitChanges | None], out: Path) -> dict[str, Any]:
@@ -121,11 +121,11 @@ class BackgroundJobs:
             message = f"Wrote {out.name}, beside the model. The model itself stays as it is."
             return {"status": "done", "message": message, "folder": out.name, "changes": work.result()}
         if isinstance(error, NewfoundError | WorkFailed):
-            return {"status": "failed", "message": self._shown(str(error))}
+            return {"status": "failed", "message": self._hide_paths(str(error))}
         logger.error("a job failed", exc_info=error)
         return {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
 
-    def _shown(self, message: str) -> str:
+    def _hide_paths(self, message: str) -> str:
         return without_paths(message, self._place)
 
     def _update(self, **changes: Any) -> None:
@@ -135,10 +135,10 @@ class BackgroundJobs:
         """Keep a report of the job."""
         match kind, values:
             case "note", (message,):
-                self._update(message=self._shown(message))
+                self._update(message=self._hide_paths(message))
             case "warn", (message,):
                 logger.warning("%s: %s", self._state.kind, message)
-                message = self._shown(message)
+                message = self._hide_paths(message)
                 self._update(message=message, warnings=[*self._state.warnings, message][:MAX_WARNINGS])
             case "task", (title, total):
                 self._update(step=title, done=0, total=total)

@@ -17,9 +17,9 @@ from newfound.serve.background.process import Work, WorkProcess
 
 logger = logging.getLogger("newfound.serve")
 SECONDS_TO_KEEP_A_PROCESS = 300  # that has nothing to do; the next work need not wait for a new one
-SECONDS_TO_COME_BACK = "5"
-CLIENT_HAS_LEFT = 499
-TOO_MANY: dict[int | str, dict[str, Any]] = {
+RETRY_AFTER_SECONDS = "5"
+STATUS_CLIENT_HAS_LEFT = 499
+TOO_MANY_RESPONSE: dict[int | str, dict[str, Any]] = {
     429: {"description": "The client has too many such requests waiting"},
     503: {"description": "Too many such requests are waiting"},
 }
@@ -36,7 +36,7 @@ class WorkQueue:
             max_waiting_per_client: How many of them may be of one client.
         """
         self._max_waiting, self._max_waiting_per_client = max_waiting, max_waiting_per_client
-        self._waiting: Counter[str] = Counter()
+        self._n_waiting_of_client: Counter[str] = Counter()
         self._turn = asyncio.Lock()
         self._process = WorkProcess()
         self._idle: asyncio.TimerHandle | None = None
@@ -52,18 +52,18 @@ class WorkQueue:
         Raises:
             HTTPException: Too many requests wait.
         """
-        headers = {"retry-after": SECONDS_TO_COME_BACK}
-        if self._waiting[client] >= self._max_waiting_per_client:
+        headers = {"retry-after": RETRY_AFTER_SECONDS}
+        if self._n_waiting_of_client[client] >= self._max_waiting_per_client:
             raise HTTPException(429, "your earlier requests of this kind are not answered yet; wait for them", headers)
-        if self._waiting.total() >= self._max_waiting:
+        if self._n_waiting_of_client.total() >= self._max_waiting:
             raise HTTPException(503, "too many requests of this kind are waiting; try again later", headers)
-        self._waiting[client] += 1
+        self._n_waiting_of_client[client] += 1
         try:
             async with self._turn:
                 yield
         finally:
-            self._waiting[client] -= 1
-            self._waiting += Counter()  # forgets clients that wait for nothing
+            self._n_waiting_of_client[client] -= 1
+            self._n_waiting_of_client += Counter()  # forgets clients that wait for nothing
 
     async def run(self, work: Work) -> Any:
         """Do the work of the request whose turn it is."""
@@ -117,7 +117,7 @@ def queued_route(queue: WorkQueue) -> type[APIRoute]:
                     await asyncio.wait([answering, *others], return_when=asyncio.FIRST_COMPLETED)
                     if queue.stopped.is_set():
                         raise HTTPException(503, "the server is stopping")
-                    return answering.result() if answering.done() else Response(status_code=CLIENT_HAS_LEFT)
+                    return answering.result() if answering.done() else Response(status_code=STATUS_CLIENT_HAS_LEFT)
                 finally:
                     for task in (answering, *others):
                         task.cancel()

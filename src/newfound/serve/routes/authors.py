@@ -11,8 +11,8 @@ def author_of(request: Request, declared: str | None) -> str:
     """Return the owner of the request's token, or the declared author if all users share one token.
 
     Args:
-        request: The request.
-        declared: The author in its body.
+        request: A request whose token was checked.
+        declared: The author that its body names.
 
     Raises:
         HTTPException: With 403 if the token belongs to somebody else than the declared author.

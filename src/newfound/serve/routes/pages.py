@@ -90,13 +90,13 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
 
 def _static_files() -> dict[str, tuple[bytes, str]]:
     """Return content and media type of the page's scripts and style by name."""
-    found = {}
+    files = {}
     for package, folder in STATIC_FOLDERS:
         for file in resources.files(package).joinpath(folder).iterdir():
             media_type = MEDIA_TYPES.get(Path(file.name).suffix)
             if media_type is not None:
-                found[file.name] = (file.read_bytes(), f"{media_type}; charset=utf-8")
-    return found
+                files[file.name] = (file.read_bytes(), f"{media_type}; charset=utf-8")
+    return files
 
 
 def _token_in(body: bytes) -> str:

@@ -15,7 +15,7 @@ from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
 from newfound.review.views import ShownIntent
-from newfound.serve.background.queue import TOO_MANY, queued_route
+from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
 from newfound.serve.background.work import run_evaluation
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
@@ -49,11 +49,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
         async with asyncio.timeout(service.settings.seconds_to_answer):
             answers = await service.batcher.ask(body.texts)
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
-        return Predictions([replace(limits.applied(answer), top=answer.top[: body.top]) for answer in answers])
+        return Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in answers])
 
     queued = APIRouter(route_class=queued_route(service.queue))
 
-    @queued.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY)
+    @queued.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
     async def evaluate_labelled(body: EvaluateBody) -> EvaluationOut:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
         result: EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))

@@ -44,7 +44,7 @@ IntentName = Annotated[str, Query(max_length=200)]
 Start = Annotated[int, Query(ge=0, le=10**6, description="The number of utterances to skip")]
 MAX_EVENTS = 20  # in an answer
 MAX_ENTRIES = 500  # of the log in an answer
-CONFLICT: dict[int | str, dict[str, Any]] = {
+CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
     409: {"description": "Somebody decided something else about the same since this version"}
 }
 
@@ -150,7 +150,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await run_in_threadpool(run)
 
-    @app.post("/v1/review/decisions", tags=["review"], responses=CONFLICT)
+    @app.post("/v1/review/decisions", tags=["review"], responses=CONFLICT_RESPONSE)
     async def decide(request: Request, body: DecisionsBody) -> Decided:
         """Record decisions: all of them or none.
 
@@ -163,7 +163,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await record(request, body, change)
 
-    @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT)
+    @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT_RESPONSE)
     async def undo(request: Request, body: UndoBody) -> Undone:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
@@ -180,7 +180,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return what would be merged or split to have this number of new intents; nothing changes."""
         return await read(lambda view: view.resizer.preview(to))
 
-    @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT)
+    @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT_RESPONSE)
     async def resize(request: Request, body: ResizeBody) -> Decided:
         """Merge or split new intents that nobody has accepted until there are so many, as one step of the review.
 

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 
-from newfound.serve.background.queue import TOO_MANY, queued_route
+from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
 from newfound.serve.background.work import run_check, run_discovery, run_estimate, run_refit, run_update
 from newfound.serve.routes.authors import author_of
 from newfound.serve.schemas.requests import (
@@ -26,7 +26,7 @@ from newfound.serve.service import Service
 from newfound.workflows.refitting import STEPS_OF_A_REFIT
 
 logger = logging.getLogger("newfound.serve")
-BUSY: dict[int | str, dict[str, Any]] = {409: {"description": "A job is running already"}}
+BUSY_RESPONSE: dict[int | str, dict[str, Any]] = {409: {"description": "A job is running already"}}
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -39,13 +39,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     queued = APIRouter(route_class=queued_route(service.queue))
 
-    @queued.post("/v1/estimate", tags=["train"], responses=TOO_MANY)
+    @queued.post("/v1/estimate", tags=["train"], responses=TOO_MANY_RESPONSE)
     async def estimate_new(body: EstimateBody) -> EstimateOut:
         """Estimate how many new intents the logs hold, before any training."""
         result: EstimateOut = await service.queue.run(partial(run_estimate, service.served_model, body))
         return result
 
-    @queued.post("/v1/check", tags=["train"], responses=TOO_MANY)
+    @queued.post("/v1/check", tags=["train"], responses=TOO_MANY_RESPONSE)
     async def check_known(body: CheckBody) -> CheckOut:
         """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
         result: CheckOut = await service.queue.run(partial(run_check, service.served_model, body))
@@ -53,21 +53,21 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
-    @app.post("/v1/discover", tags=["train"], responses=BUSY)
+    @app.post("/v1/discover", tags=["train"], responses=BUSY_RESPONSE)
     async def start_discovery(request: Request, body: DiscoverBody) -> JobState:
         """Discover the new intents in logs, all if none is known. The model is written beside the served one."""
         author, model = author_of(request, body.author), service.served_model
         work = partial(run_discovery, model, body, service.settings.llm)
         return service.jobs.start("discover", model.folder, work, author=author)
 
-    @app.post("/v1/update", tags=["train"], responses=BUSY)
+    @app.post("/v1/update", tags=["train"], responses=BUSY_RESPONSE)
     async def start_update(request: Request, body: UpdateBody) -> JobState:
         """Discover further intents in newer logs; accepted intents are known. The model is written beside this one."""
         author, model = author_of(request, body.author), service.served_model
         work = partial(run_update, model, body, service.settings.llm)
         return service.jobs.start("update", model.folder, work, author=author)
 
-    @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY)
+    @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY_RESPONSE)
     async def start_refit(request: Request, body: RefitBody) -> JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
         author, model = author_of(request, body.author), service.served_model
@@ -82,7 +82,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         logger.info("%s cancelled a job (%s)", author, state.kind)
         return state
 
-    @app.post("/v1/review/serve", tags=["review", "train"], responses=BUSY)
+    @app.post("/v1/review/serve", tags=["review", "train"], responses=BUSY_RESPONSE)
     async def serve(request: Request, body: ServeBody) -> Served:
         """Serve the model that the last job has written, or the one that was served before it."""
         author = author_of(request, body.author)
