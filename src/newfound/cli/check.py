@@ -44,9 +44,9 @@ def check(
     if not (
         result.conflicts or result.label_errors or result.near_duplicates or result.few_examples or result.misspelt
     ):
-        print(f"\nThere is nothing to mend. {target} says so, too.")
+        print(f"\nThere is nothing to correct. {target} says so, too.")
         return
-    print(f"\nWrote all of it to {target}. Mend the labels in {known}, and check again:")
+    print(f"\nWrote all of it to {target}. Correct the labels in {known}, and check again:")
     print(f"  {command_name()} check {shlex.quote(str(known))} --out {shlex.quote(str(target))} --force")
 
 

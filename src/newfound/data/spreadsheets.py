@@ -156,7 +156,7 @@ def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> st
         return ""
     if isinstance(cell, str):
         if errors and cell in CELL_ERRORS:
-            raise DataError(f"{source.name}, line {line}: the cell has the error {cell}; mend the formula")
+            raise DataError(f"{source.name}, line {line}: the cell has the error {cell}; correct the formula")
         return cell
     if isinstance(cell, bool):
         return str(cell).upper()
