@@ -70,8 +70,8 @@ def run(chosen: CellOptions, name: NameArgument = "main") -> None:
 
     experiment, cells = _planned(name, chosen)
     if missing(cells, chosen.out):
-        loaded = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()))
-        run_missing(cells, chosen.out, loaded, chosen.device, reporter_for_terminal())
+        encoder = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()))
+        run_missing(cells, chosen.out, encoder, chosen.device, reporter_for_terminal())
     _print_experiment(experiment, cells, chosen.out, "terminal")
 
 

@@ -136,13 +136,16 @@ def resize(
     from newfound.workflows.resizing import resize as run_workflow
 
     result = run_workflow(ResizeRequest(model, to, author or _whoami(), preview, encoder))
-    found = result.resizing
-    print(f"{found.present} new intents; {found.fewest} to {found.most} are possible.{_estimate_in_words(found)}")
-    if found.changes:
-        print_table(("", "intent", "size", "utterances"), [row for change in found.changes for row in _rows_of(change)])
+    resizing = result.resizing
+    possible = f"{resizing.fewest} to {resizing.most} are possible"
+    print(f"{resizing.present} new intents; {possible}.{_estimate_in_words(resizing)}")
+    if resizing.changes:
+        print_table(
+            ("", "intent", "size", "utterances"), [row for change in resizing.changes for row in _rows_of(change)]
+        )
     if result.entries:
         decisions = "1 decision" if len(result.entries) == 1 else f"{len(result.entries)} decisions"
-        print(f"Recorded {decisions}: {found.n_new} new intents now. Undo: newfound review undo {model}")
+        print(f"Recorded {decisions}: {resizing.n_new} new intents now. Undo: newfound review undo {model}")
     elif to is None:
         print(f"Choose one: newfound review resize {model} --to N --preview")
     else:

@@ -44,7 +44,7 @@ def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:
     for row in rows:
         if row.label is not None:
             uses.setdefault(row.text, []).append((row.line, row.label))
-    return [Conflict(text, tuple(found)) for text, found in uses.items() if len({label for _, label in found}) > 1]
+    return [Conflict(text, tuple(lines)) for text, lines in uses.items() if len({label for _, label in lines}) > 1]
 
 
 def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tuple[list[int], list[Conflict]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, dropwhile, islice
 
-from newfound.data.columns import Found, columns_by_position, find_columns, has_label_column, has_text_column
+from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_label_column, has_text_column
 from newfound.data.rows import Row, Source
 from newfound.errors import DataError
 
@@ -73,17 +73,17 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
     try:
         first = [] if source.options.header is not False else list(islice(reader, LINES_TO_LOOK_AT))
         # Without a header the first rows are looked at, and their lines counted, before they are yielded.
-        found, rows = _start_of_table(source, reader, first)
+        columns, rows = _start_of_table(source, reader, first)
         for line, fields in rows:
             if not fields or (len(fields) > 1 and not any(fields)):
                 continue  # spreadsheet programs write rows of nothing but delimiters
-            if len(fields) != found.width:
+            if len(fields) != columns.width:
                 start = "first row" if source.options.header is False else "header"
                 raise DataError(
-                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {found.width}; "
+                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {columns.width}; "
                     "put quotes around a text that contains the delimiter"
                 )
-            yield Row(line, fields[found.text], None if found.label is None else fields[found.label])
+            yield Row(line, fields[columns.text], None if columns.label is None else fields[columns.label])
     except csv.Error as error:
         problem = str(error).replace(f"'{delimiter}'", "a delimiter or the end of the line")
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
@@ -91,7 +91,7 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
 
 def _start_of_table(
     source: Source, reader: Iterator[list[str]], first: Sequence[list[str]]
-) -> tuple[Found, Iterator[tuple[int, list[str]]]]:
+) -> tuple[ColumnPositions, Iterator[tuple[int, list[str]]]]:
     """Return the columns, and the numbered rows after the header."""
     if source.options.header is False:
         filled = [fields for fields in first if fields]

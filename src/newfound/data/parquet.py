@@ -161,34 +161,34 @@ def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> 
 def _files_in(folder: Path) -> list[Path]:
     if not folder.exists():
         raise DataError(f"{folder}: no such file")
-    found = [
+    files = [
         path
         for path in folder.rglob("*")
         if path.suffix.lower() in ENDINGS
         and not any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
         and path.is_file()
     ]
-    if not found:
+    if not files:
         raise DataError(f"{folder}: is a directory without Parquet files; give a file")
-    return sorted(found)
+    return sorted(files)
 
 
-def _check_schema(name: str, first: Path, schema: Any, found: Any, columns: list[str]) -> None:
+def _check_schema(name: str, first: Path, expected: Any, schema: Any, columns: list[str]) -> None:
     """Refuse a file that lacks one of the columns of the first file, or has it with another type."""
     for column in columns:
-        if column not in found.names:
-            shown = ", ".join(found.names[:8])[:120] or "nothing"
+        if column not in schema.names:
+            shown = ", ".join(schema.names[:8])[:120] or "nothing"
             raise DataError(f"{name}: no column {column!r} (found: {shown}), which {first.name} has; nothing was read")
-        here, there = found.field(column).type, schema.field(column).type
-        if here != there:
+        type, expected_type = schema.field(column).type, expected.field(column).type
+        if type != expected_type:
             raise DataError(
-                f"{name}: the column {column!r} holds {here}, and in {first.name} {there}; nothing was read"
+                f"{name}: the column {column!r} holds {type}, and in {first.name} {expected_type}; nothing was read"
             )
 
 
-def _check_no_other_column(name: str, first: Path, schema: Any, found: Any) -> None:
+def _check_no_other_column(name: str, first: Path, expected: Any, schema: Any) -> None:
     """Refuse a file with a column that would be lost, since the first file does not have it."""
-    others = [column for column in found.names if column not in schema.names]
+    others = [column for column in schema.names if column not in expected.names]
     if others:
         raise DataError(f"{name}: the column {others[0]!r} is not in {first.name}; nothing was read")
 

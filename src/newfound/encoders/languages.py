@@ -86,7 +86,7 @@ def foreign_share(tokenizer: Any, texts: Sequence[str]) -> float | None:
         return None
     step = max(1, -(-len(texts) // MAX_TEXTS_LOOKED_AT))
     language = _language_of(tokenizer, texts[::step])
-    judged = [found for text in texts[::step] if (found := language.is_foreign(text)) is not None]
+    judged = [is_foreign for text in texts[::step] if (is_foreign := language.is_foreign(text)) is not None]
     return sum(judged) / len(judged) if len(judged) >= MIN_TEXTS else None
 
 

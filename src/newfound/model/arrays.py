@@ -124,9 +124,9 @@ class Classifier(Columns):
         """
         cosines = self.cosines(vectors)
         taught = softmax(cosines / np.float32(self.temperature))
-        found = with_reliability(taught, self.is_new, self.reliability)
-        found[self._has_no_intent(texts, cosines)] = 0
-        return found
+        probabilities = with_reliability(taught, self.is_new, self.reliability)
+        probabilities[self._has_no_intent(texts, cosines)] = 0
+        return probabilities
 
     def _has_no_intent(self, texts: Sequence[str], cosines: Array) -> npt.NDArray[np.bool_]:
         """Return which texts nothing can be seen of, are too unlike their intent, or lack words it asks for, [n]."""

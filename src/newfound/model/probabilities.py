@@ -24,10 +24,10 @@ def reliability_of(
         trust: The weight of that estimate.
     """
     best, predicted = probabilities.max(1)
-    found = best[is_new[predicted]]
-    if not len(found):
+    confidences = best[is_new[predicted]]
+    if not len(confidences):
         return 1.0
-    confidence = float(found.mean())
+    confidence = float(confidences.mean())
     expected = trust * label_accuracy + (1 - trust) * confidence
     return min(1.0, expected / confidence)
 

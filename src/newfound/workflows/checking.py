@@ -168,7 +168,7 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
     """
     if len(sizes) > MAX_LABELS_COMPARED:
         return {}
-    found = {}
+    intended = {}
     frequent: list[str] = []
     for label in sorted(sizes, key=lambda label: (-sizes[label], label)):
         limit = {other: max(FEW_EXAMPLES - 1, MAX_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
@@ -180,10 +180,10 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
         }
         close = get_close_matches(label.casefold(), alike, n=1, cutoff=MIN_LIKENESS_OF_LABELS)
         if same or close:
-            found[label] = same[0] if same else alike[close[0]]
+            intended[label] = same[0] if same else alike[close[0]]
         else:
             frequent.append(label)
-    return found
+    return intended
 
 
 def _letters_of(label: str) -> str:
@@ -209,8 +209,8 @@ def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
         rows = [row for row in rows_of(corpus_of(request.known)) if row.label is not None]
         name = "known"
     if len({row.label for row in rows}) < 2:
-        found = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
-        raise DataError(f"{name}: {found}; labels can be checked from two known intents on")
+        problem = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
+        raise DataError(f"{name}: {problem}; labels can be checked from two known intents on")
     return rows
 
 

@@ -284,14 +284,14 @@ def match_intents(
     predicted = Counter(p.intent for p in predictions)
     true, clusters = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
     matched = {cluster: label for cluster, label in match_clusters(true, clusters).items() if shared[label, cluster]}
-    found = []
+    matches = []
     for number, intent in enumerate(intents):
         match = matched.get(number)
         label = None if match is None else labels[match]
         both = 0 if match is None else shared[match, number]
         of_label = 0 if label is None else sizes[label]
-        found.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
-    return tuple(sorted(found, key=lambda m: (m.label is None, -m.shared, m.intent)))
+        matches.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
+    return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 
 def _rows(

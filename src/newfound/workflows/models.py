@@ -93,10 +93,11 @@ def _reviewed(model: object) -> ReviewedModel:
 
     if isinstance(model, ReviewedModel):
         return model
-    found = model if isinstance(model, IntentModel) else getattr(model, "model_", None) or getattr(model, "model", None)
-    if isinstance(found, IntentModel):
-        known = [intent.name for intent in found.intents if intent.known]
-        return ReviewedModel(found, Review.begin([intent.name for intent in found.intents], known))
+    if not isinstance(model, IntentModel):
+        model = getattr(model, "model_", None) or getattr(model, "model", None)
+    if isinstance(model, IntentModel):
+        known = [intent.name for intent in model.intents if intent.known]
+        return ReviewedModel(model, Review.begin([intent.name for intent in model.intents], known))
     raise SettingsError("the model must be a model folder, a loaded model or a fitted method")
 
 

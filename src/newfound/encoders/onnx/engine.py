@@ -153,8 +153,8 @@ def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
     vectors = pooled(hidden, packing, source.pooling, source.normalize)
     if source.dense is not None:
         vectors = torch.tanh(source.dense(vectors))
-    found: Vectors = vectors.numpy()
-    return found
+    array: Vectors = vectors.numpy()
+    return array
 
 
 def _padding(encoder: Encoder) -> tuple[str, int]:
