@@ -68,7 +68,7 @@ def is_wordless(text: str) -> bool:
     return not any(len(word) > 1 or not word.isascii() for word in words_of(text) if not word.isdecimal())
 
 
-def shortened(text: str, width: int, end: str = "…") -> str:
+def shorten(text: str, width: int, end: str = "…") -> str:
     """Return a text with at most so many characters; one that is longer is cut and marked.
 
     What is seen as one character, such as an emoji of several that are joined, is not cut.

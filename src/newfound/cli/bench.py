@@ -68,7 +68,7 @@ def run(chosen: CellOptions, name: NameArgument = "main") -> None:
     from newfound.encoders.encoder import load_encoder
     from newfound.paths import feature_cache_dir
 
-    experiment, cells = _planned(name, chosen)
+    experiment, cells = _plan(name, chosen)
     if missing(cells, chosen.out):
         encoder = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()))
         run_missing(cells, chosen.out, encoder, chosen.device, reporter_for_terminal())
@@ -83,7 +83,7 @@ def table(
     format: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or csv.")] = "terminal",
 ) -> None:
     """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
-    experiment, cells = _planned(name, chosen)
+    experiment, cells = _plan(name, chosen)
     _print_experiment(experiment, cells, chosen.out, format)
 
 
@@ -101,12 +101,12 @@ def figures(
     from newfound.bench.plots import draw
 
     wanted = cast("Projection", one_of(projection, "--projection", "tsne", "pca", "umap"))
-    experiment, cells = _planned(name, chosen)
+    experiment, cells = _plan(name, chosen)
     for path in draw(experiment, cells, chosen.out, to, projection=wanted):
         print(path)
 
 
-def _planned(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
+def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
     from newfound.bench.cells import resolved
     from newfound.bench.experiments import experiment_named

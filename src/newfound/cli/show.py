@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from newfound.text import percent, shortened
+from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent, Utterance
@@ -61,7 +61,7 @@ def print_without_intent(utterances: Sequence[Utterance]) -> None:
         total = sum(u.count for u in utterances if not u.labelled)
         count = sum(u.count for u in without)
         texts = list(dict.fromkeys(u.text for u in without))
-        shown = ", ".join(f"“{shortened(text, 30)}”" for text in texts[:3])
+        shown = ", ".join(f"“{shorten(text, 30)}”" for text in texts[:3])
         print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
 
 
@@ -157,7 +157,7 @@ def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, wi
         count: The number of texts to show.
         width: The number of characters to show of each.
     """
-    shown = [shortened(text, width) for text in islice(texts, count)]
+    shown = [shorten(text, width) for text in islice(texts, count)]
     return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
 
 
@@ -169,7 +169,7 @@ def print_next(out: Path, example: str) -> None:
         example: An utterance to classify.
     """
     command = command_name()
-    folder, text = shlex.quote(str(out)), shlex.quote(shortened(printable(example), 60, end=""))
+    folder, text = shlex.quote(str(out)), shlex.quote(shorten(printable(example), 60, end=""))
     print(
         f"\nWrote the model to {out}/. Next:\n"
         f"  echo {text} | {command} predict {folder}\n"

@@ -167,14 +167,14 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
     """
     width = len(rows[0])
     names = [str(i) for i in range(1, width + 1)]
-    text = _numbered(source, source.options.text_column, names, "text")
-    label = _numbered(source, source.options.label_column, names, "label")
+    text = _position_of_number(source, source.options.text_column, names, "text")
+    label = _position_of_number(source, source.options.label_column, names, "label")
     if label is not None and (text == label or width < 2):
         raise DataError(f"{source.name}: column {label + 1} cannot hold both the utterances and the intents")
     if text is None and width > 2:
         raise ColumnMissing(f"{source.name}, line 1", "text", "text", names)
     if text is None:
-        text = _wordiest(rows, [i for i in range(width) if i != label])
+        text = _column_with_most_words(rows, [i for i in range(width) if i != label])
     if not source.reads_labels:
         return ColumnPositions(text, None, width)
     if label is None and width == 2:
@@ -186,7 +186,7 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
     return ColumnPositions(text, label, width)
 
 
-def _numbered(source: Source, column: str | None, names: list[str], role: str) -> int | None:
+def _position_of_number(source: Source, column: str | None, names: list[str], role: str) -> int | None:
     if column is None:
         return None
     if not column.isdecimal() or str(int(column)) not in names:
@@ -194,7 +194,7 @@ def _numbered(source: Source, column: str | None, names: list[str], role: str) -
     return int(column) - 1
 
 
-def _wordiest(rows: Sequence[Sequence[str]], positions: list[int]) -> int:
+def _column_with_most_words(rows: Sequence[Sequence[str]], positions: list[int]) -> int:
     return max(positions, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
 
 

@@ -13,7 +13,7 @@ from newfound.data.rows import Row
 from newfound.defaults import Conflicts
 from newfound.errors import ConflictingLabels, SettingsError
 from newfound.files import write_atomically
-from newfound.text import shortened
+from newfound.text import shorten
 
 CONFLICTS_IN_A_MESSAGE = 3
 MAX_CHARACTERS_SHOWN = 60
@@ -34,7 +34,7 @@ class Conflict:
     def __str__(self) -> str:
         (first_line, first), *others = self.uses
         line, label = next(use for use in others if use[1] != first)
-        shown = shortened(self.text, MAX_CHARACTERS_SHOWN)
+        shown = shorten(self.text, MAX_CHARACTERS_SHOWN)
         return f"line {line}: '{shown}' is labelled {label!r}, but {first!r} on line {first_line}"
 
 

@@ -78,7 +78,7 @@ class FeatureCache:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def computed_once(texts: Sequence[str], compute: Compute) -> Ragged:
+def compute_distinct(texts: Sequence[str], compute: Compute) -> Ragged:
     """Return the vectors of texts without any cache; equal texts are computed once.
 
     Args:

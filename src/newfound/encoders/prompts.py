@@ -36,7 +36,7 @@ class TokenizerPrompt:
     own_normalizer: Any
 
     @contextmanager
-    def left_out(self) -> Iterator[None]:
+    def leave_out(self) -> Iterator[None]:
         """Tokenise without the prompt for a while."""
         backend = self.tokenizer.backend_tokenizer
         with_prompt = backend.normalizer

@@ -49,11 +49,11 @@ def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> N
     Raises:
         ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
     """
-    from newfound.encoders.onnx.quantize import quantized
+    from newfound.encoders.onnx.quantize import quantize
 
     model, products = graph_of(reviewed)
     # The graph may run on any processor, so that int8 weights have seven bits (see `quantize`).
-    graph = quantized(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
+    graph = quantize(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
     (folder / GRAPH_FILE).write_bytes(graph)
     (folder / TOKENIZER_FILE).write_bytes(_tokenizer(reviewed))
     (folder / ABOUT_FILE).write_bytes(to_json(_about(reviewed, precision)))

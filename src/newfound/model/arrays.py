@@ -71,7 +71,7 @@ class Columns:
             name = names[i] if i < len(names) else None
             status = None if name is None else statuses[name]
             outlier = 1.0 if is_blank(text) else o
-            predictions.append(Prediction(text, name, status == "known", rounded(p), outlier, status, r))
+            predictions.append(Prediction(text, name, status == "known", round_probability(p), outlier, status, r))
         return predictions
 
 
@@ -213,11 +213,11 @@ def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list
     index = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
     value = np.take_along_axis(probabilities, index, axis=1)
     return [
-        tuple(RankedIntent(names[i], rounded(p)) for i, p in zip(row, values, strict=True))
+        tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True))
         for row, values in zip(index.tolist(), value.tolist(), strict=True)
     ]
 
 
-def rounded(probability: float) -> float:
+def round_probability(probability: float) -> float:
     """Return a probability as answers show it."""
     return round(min(max(probability, 0.0), 1.0), 6)

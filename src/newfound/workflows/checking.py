@@ -222,7 +222,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
     if len(names) < 2 or largest < 2:
         runtime.reporter.warn("too few examples to look for label errors; an intent needs at least two")
         return [], []
-    encoder = runtime.loaded_encoder()
+    encoder = runtime.load_encoder()
     warning = language_warning(encoder, [row.text for row in rows])
     if warning is not None:
         runtime.reporter.warn(warning)

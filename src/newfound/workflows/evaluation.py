@@ -20,7 +20,7 @@ from newfound.files import write_atomically
 from newfound.text import did_you_mean
 from newfound.training.devices import check_device
 from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.models import ModelSource, open_model
 from newfound.workflows.sources import KnownSource, corpus_of, tell
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     if out is not None and (out.is_dir() or (out.exists() and not request.overwrite)):
         raise TargetExists(out, replaceable=not out.is_dir())
     corpus = _labelled_corpus(request, reporter or LoggingReporter())
-    model = opened(request.model, request.encoder, request.device, request.precision)
+    model = open_model(request.model, request.encoder, request.device, request.precision)
     predictions = model.classify(corpus.texts)
     discovered, accepted = model.discovered, model.accepted
     statuses: dict[str, FoundStatus] = {

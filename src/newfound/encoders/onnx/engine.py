@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from newfound.encoders.layers import Stack
-from newfound.encoders.onnx.quantize import has_wide_products, quantized
+from newfound.encoders.onnx.quantize import has_wide_products, quantize
 from newfound.encoders.onnx.session import GraphSession, Vectors
 from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays, save_graph
 from newfound.encoders.tail import Tail
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PROBES = ("a", "where is my new card, please? it was to be here by the end of last week")
 MAX_DIFFERENCE = 1e-4  # of a vector's element from torch's
-_open: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary()  # by the folder of the graph
+_open_sessions: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary()  # by the folder of the graph
 
 
 def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphKey:
@@ -61,25 +61,25 @@ def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | 
         EncoderError: There can be no graph of this encoder.
     """
     key = key_of(encoder, tail, dense)
-    session = _open.get(key.folder)
+    session = _open_sessions.get(key.folder)
     if session is None:
         stored = find_graph(key)
-        session = (None if stored is None else _loaded(stored)) or _built(encoder, key, tail, dense)
-        _open[key.folder] = session
+        session = (None if stored is None else _load(stored)) or _build(encoder, key, tail, dense)
+        _open_sessions[key.folder] = session
     return session
 
 
-def _loaded(stored: StoredGraph) -> GraphSession | None:
+def _load(stored: StoredGraph) -> GraphSession | None:
     try:
         return GraphSession(stored.graph, pad_id=stored.pad_id)
     except Exception:  # ONNX Runtime has several types for a graph that it cannot read; a new one takes its place
         return None
 
 
-def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
+def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
     pad_token, pad_id = _padding(encoder)
     try:
-        graph, session = _made(encoder, source_of(encoder, tail, dense), pad_id, seven_bits=key.seven_bits)
+        graph, session = _build_graph(encoder, source_of(encoder, tail, dense), pad_id, seven_bits=key.seven_bits)
     except EncoderError:
         raise
     except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
@@ -93,7 +93,7 @@ def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     return session
 
 
-def _made(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: bool) -> tuple[bytes, GraphSession]:
+def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: bool) -> tuple[bytes, GraphSession]:
     """Return the graph of a source in the encoder's precision, after a comparison with torch, and its session."""
     from newfound.encoders.onnx.graph import encoder_graph
 
@@ -105,7 +105,7 @@ def _made(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: boo
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
     if encoder.precision == "int8":
         try:
-            graph = quantized(model, seven_bits=seven_bits)
+            graph = quantize(model, seven_bits=seven_bits)
         except OSError as error:
             raise EncoderError(f"the int8 graph cannot be made: {error.strerror or error}") from None
         session = GraphSession(graph, pad_id=pad_id)
@@ -142,7 +142,7 @@ def vectors_of(encoder: Encoder, session: GraphSession, texts: Any) -> Vectors:
 def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
     """Return the vectors of the probes by torch."""
     from newfound.encoders.ragged import Batch, pack
-    from newfound.encoders.tail import attention_keys, pooled
+    from newfound.encoders.tail import attention_keys, pool_hidden_states
 
     tokens = encoder.tokenize(PROBES)
     batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBES)), torch.device("cpu"))
@@ -150,7 +150,7 @@ def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
     hidden = tokens.data.flat[packing.token]
     for stack in source.stacks:
         hidden = stack.eval()(hidden, packing, attention_keys(tokens, packing))
-    vectors = pooled(hidden, packing, source.pooling, source.normalize)
+    vectors = pool_hidden_states(hidden, packing, source.pooling, source.normalize)
     if source.dense is not None:
         vectors = torch.tanh(source.dense(vectors))
     array: Vectors = vectors.numpy()

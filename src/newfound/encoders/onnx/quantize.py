@@ -42,7 +42,7 @@ def name_of_int8() -> str:
     return "int8" if has_wide_products() else "int8, weights of seven bits"
 
 
-def quantized(model: Any, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
+def quantize(model: Any, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
     """Return an int8 graph, as the content of its file.
 
     Args:

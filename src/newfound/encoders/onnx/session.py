@@ -43,7 +43,7 @@ class GraphSession:
             graph: Its file, or its content.
             pad_id: The id of the token that pads.
         """
-        self._session = _opened(graph, 1)
+        self._session = _create_session(graph, 1)
         self._threads = inference_threads()
         size = len(graph) if isinstance(graph, bytes) else graph.stat().st_size
         self._divides_runs = self._threads > 1 and size >= MIN_DIVIDED_MB * 2**20
@@ -57,7 +57,7 @@ class GraphSession:
     def _divided_session(self) -> Any:
         """For a run that all threads share; it has the weights a second time."""
         try:
-            return _opened(self._graph, self._threads)
+            return _create_session(self._graph, self._threads)
         except Exception:  # the file may be gone or the memory used up by now, and the answer is the same
             return self._session
 
@@ -108,7 +108,7 @@ class GraphSession:
             pending |= {self._pool.submit(compute, run) for run in islice(waiting, len(done))}
 
 
-def _opened(graph: Path | bytes, threads: int) -> Any:
+def _create_session(graph: Path | bytes, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
