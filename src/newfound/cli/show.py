@@ -28,8 +28,8 @@ def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
     """Print a table. Markup and control characters in the data have no effect.
 
     Args:
-        header: The headings.
-        rows: The rows.
+        header: One heading per column.
+        rows: One cell per column in each row.
     """
     from rich.console import Console
     from rich.table import Table
@@ -152,8 +152,8 @@ def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, wi
     """Return a few texts and the keywords, one below the other.
 
     Args:
-        texts: The texts.
-        words: The keywords.
+        texts: Utterances, of which the first ones are shown.
+        words: Keywords of the texts.
         count: The number of texts to show.
         width: The number of characters to show of each.
     """

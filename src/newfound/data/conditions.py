@@ -69,7 +69,7 @@ def apply_condition(
     """Return the task with its logs changed.
 
     Args:
-        task: The task.
+        task: Is not changed itself.
         condition: How the logs are changed.
         out_of_scope: The utterances that noise is drawn from.
         seed: Chooses the utterances.

@@ -24,7 +24,7 @@ class Conflict:
     """A text with more than one label.
 
     Attributes:
-        text: The text.
+        text: The utterance that has several labels.
         uses: The line and the label of each of its rows.
     """
 
@@ -52,7 +52,7 @@ def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tupl
 
     Args:
         name: What an error calls the data.
-        rows: The rows.
+        rows: The rows to compare; those without a label are kept.
         policy: What becomes of a text with several labels.
 
     Raises:

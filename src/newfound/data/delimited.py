@@ -34,7 +34,7 @@ def read_delimited(source: Source, lines: Iterator[str], delimiter: str | None =
     """Read a table.
 
     Args:
-        source: The file.
+        source: The file, with the options for reading it.
         lines: Its lines; the file itself cannot be read twice.
         delimiter: What separates its fields, unless the source says otherwise; None finds it out.
     """

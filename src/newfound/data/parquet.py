@@ -27,7 +27,7 @@ class ParquetPart:
     """A file of a dataset.
 
     Attributes:
-        path: The file.
+        path: Where the file lies.
         name: Its path inside the dataset.
         rows: The number of its rows.
     """
@@ -75,7 +75,7 @@ def read_parquet_folder(folder: Path, source: Source) -> Iterator[Row]:
     """Read a folder of Parquet files as one table; the line of a row is its number in the table.
 
     Args:
-        folder: The folder.
+        folder: Holds the files, at any depth; names that begin with a dot or an underscore are skipped.
         source: How it is read; its report is told what a user should know about that, and its stream is not used.
     """
     dataset = open_dataset(folder, source.options, source.labels)

@@ -67,7 +67,7 @@ FORMAT_OF_EXTENSION = {
     ".xlsm": "xlsx",
 }
 ZIP_START = b"PK\x03\x04"
-COMPRESSIBLE = ("csv", "tsv", "jsonl", "text")
+COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
 
 
 def read_jsonl(source: Source) -> Iterator[Row]:
@@ -279,10 +279,10 @@ def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: Read
     try:
         stream = file
         if file.peek(2).startswith(GZIP_START):  # does not consume anything: a pipe can be read only once
-            if format not in COMPRESSIBLE:
+            if format not in COMPRESSIBLE_FORMATS:
                 raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
             stream = unpack(name, file)
-        if format in COMPRESSIBLE and file.peek(4).startswith(ZIP_START):
+        if format in COMPRESSIBLE_FORMATS and file.peek(4).startswith(ZIP_START):
             raise DataError(f"{name}: this is a workbook or another zip file, not text", "format")
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
         if stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and options.encoding == "utf-8":

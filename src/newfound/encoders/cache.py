@@ -37,11 +37,11 @@ class FeatureCache:
 
         Args:
             key: Everything besides the text that the features depend on, for instance weights and layer.
-            texts: The texts.
+            texts: The texts to look up; equal ones are stored once.
             compute: Function that computes the features of texts that are not in the cache. It is called at most once,
                 with their positions in `texts`.
         """
-        folder = self._folder(key)
+        folder = self.root / folder_name(key)
         hashes = [hash_of_text(text) for text in texts]
         shards = load_shards(folder)
         location = {key.tobytes(): (s, r) for s, shard in enumerate(shards) for r, key in enumerate(shard.keys)}
@@ -59,9 +59,6 @@ class FeatureCache:
             location |= {hashes[i]: (len(shards), r) for r, i in enumerate(missing)}
             shards.append(shard)
         return _gather(shards, [location[h] for h in hashes])
-
-    def _folder(self, key: Mapping[str, str | int]) -> Path:
-        return self.root / folder_name(key)
 
     def _write(self, folder: Path, shard: Shard) -> None:
         try:
@@ -82,7 +79,7 @@ def compute_distinct(texts: Sequence[str], compute: Compute) -> Ragged:
     """Return the vectors of texts without any cache; equal texts are computed once.
 
     Args:
-        texts: The texts.
+        texts: The texts to encode, which may be equal.
         compute: Function that computes the vectors of the texts at some positions.
     """
     first: dict[str, int] = {}

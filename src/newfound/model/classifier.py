@@ -316,7 +316,7 @@ class IntentModel(FittedClassifier):
         """Write the model to a folder.
 
         Args:
-            folder: The folder.
+            folder: Is created if it does not exist.
             overwrite: Whether an earlier model in the folder may be replaced.
             with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
             with_utterances: Include the training utterances, which review, export and update need. Without them, the

@@ -55,8 +55,8 @@ def save(
     """Write a model to a folder: all of it, or nothing.
 
     Args:
-        model: The model.
-        folder: The folder.
+        model: A fitted model; review decisions are not part of it.
+        folder: Is created if it does not exist.
         overwrite: Whether an earlier model in the folder may be replaced.
         with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
         with_utterances: Include the training utterances, which review, export and update need. Without them, the

@@ -29,9 +29,9 @@ from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import KnownSource, corpus_of, rows_of, tell
 
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
-FOLDS = 5
+CROSS_VALIDATION_FOLDS = 5
 MIN_LIKENESS_OF_LABELS = 0.85  # as difflib measures it; of the 323 labels of seven corpora, one pair is as alike
-MAX_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
+MAX_RELATIVE_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
 MAX_LABELS_COMPARED = 2_000
 
 
@@ -63,7 +63,7 @@ class LabelError:
     Attributes:
         line: Its line in the file, or its position in the data, from 1.
         text: The utterance.
-        label: Its label.
+        label: The label that it has in the data.
         likely: The label that it more likely has.
         margin: How much more probable the likely label is than the given one, out of sample, from 0 to 1.
     """
@@ -81,7 +81,7 @@ class NearDuplicate:
 
     Attributes:
         first: One intent.
-        second: The other.
+        second: The name of the other intent.
         confusion: The share of their utterances that is predicted, out of sample, as the other of the two.
         similarity: The cosine of their centroids, without what the centroids of all intents have in common.
     """
@@ -171,7 +171,7 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
     intended = {}
     frequent: list[str] = []
     for label in sorted(sizes, key=lambda label: (-sizes[label], label)):
-        limit = {other: max(FEW_EXAMPLES - 1, MAX_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
+        limit = {other: max(FEW_EXAMPLES - 1, MAX_RELATIVE_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
         same = [other for other in frequent if _letters_of(other) == _letters_of(label) != ""]
         alike = {
             other.casefold(): other
@@ -230,7 +230,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
         vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat
         x = vectors.numpy().astype(np.float64)
         task.advance(steps=len(rows))
-    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(FOLDS, largest), seed=seed)
+    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(CROSS_VALIDATION_FOLDS, largest), seed=seed)
     likely = likely_labels(p, y)
     margin = margins(p, y, likely)
     sizes = np.bincount(y, minlength=len(names))

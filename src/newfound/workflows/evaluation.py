@@ -83,7 +83,7 @@ class IntentMatch:
     """An intent that was found in logs and the label it is matched to.
 
     Attributes:
-        intent: The intent.
+        intent: The name of the intent.
         status: Whether it is new, or accepted, in this round or an earlier one.
         label: The label; None if all labels are matched to other intents.
         shared: The number of utterances that have both.
@@ -110,7 +110,7 @@ class Confusion:
     """A label and an intent that its utterances are mistaken for.
 
     Attributes:
-        label: The label.
+        label: The label that a person gave.
         intent: The predicted intent; None for no intent.
         count: The number of such utterances.
         share: Their share of all utterances that have the label.
@@ -262,7 +262,7 @@ def match_intents(
 
     Args:
         corpus: The utterances with their labels.
-        predictions: Their predictions.
+        predictions: One per utterance, in the same order.
         names: All intents of the model.
         statuses: The intents that were found in logs, with the status of each.
     """

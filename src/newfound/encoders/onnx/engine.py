@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.encoders.onnx.graph import GraphSource
 
-PROBES = ("a", "where is my new card, please? it was to be here by the end of last week")
-MAX_DIFFERENCE = 1e-4  # of a vector's element from torch's
+PROBE_TEXTS = ("a", "where is my new card, please? it was to be here by the end of last week")
+MAX_VECTOR_DIFFERENCE = 1e-4  # of a vector's element from torch's
 _open_sessions: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary()  # by the folder of the graph
 
 
@@ -32,7 +32,7 @@ def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None =
     """Return what the graph of an encoder depends on.
 
     Args:
-        encoder: The encoder.
+        encoder: The pretrained encoder; its length and precision count as well as its weights.
         tail: Its trained end; None if nothing was trained.
         dense: The trained layer after the pooling; None if there is none.
     """
@@ -53,7 +53,7 @@ def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | 
     """Return the session of an encoder, which is shared with others that have the same graph.
 
     Args:
-        encoder: The encoder.
+        encoder: The pretrained encoder.
         tail: Its trained end; None if nothing was trained.
         dense: The trained layer after the pooling; None if there is none.
 
@@ -100,8 +100,8 @@ def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bi
     model = encoder_graph(source)
     graph: bytes = model.SerializeToString()
     session = GraphSession(graph, pad_id=pad_id)
-    difference = float(np.abs(vectors_of(encoder, session, PROBES) - _torch_vectors(encoder, source)).max())
-    if not difference <= MAX_DIFFERENCE:
+    difference = float(np.abs(vectors_of(encoder, session, PROBE_TEXTS) - _torch_vectors(encoder, source)).max())
+    if not difference <= MAX_VECTOR_DIFFERENCE:
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
     if encoder.precision == "int8":
         try:
@@ -144,8 +144,8 @@ def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
     from newfound.encoders.ragged import Batch, pack
     from newfound.encoders.tail import attention_keys, pool_hidden_states
 
-    tokens = encoder.tokenize(PROBES)
-    batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBES)), torch.device("cpu"))
+    tokens = encoder.tokenize(PROBE_TEXTS)
+    batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBE_TEXTS)), torch.device("cpu"))
     packing = pack(tokens.data.offsets, batch)
     hidden = tokens.data.flat[packing.token]
     for stack in source.stacks:
