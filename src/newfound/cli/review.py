@@ -85,12 +85,12 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
-    author_of_file, taken = _read_decisions(decisions)
+    author_of_file, parsed = _read_decisions(decisions)
     try:
-        entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
+        entries = ReviewStore(model).decide(parsed, author=author or author_of_file or _whoami())
     except DecisionError as error:
         # With several decisions, the store says which one it is.
-        which = f"decision 1, {shown(taken[0])}: " if len(taken) == 1 else ""
+        which = f"decision 1, {shown(parsed[0])}: " if len(parsed) == 1 else ""
         raise DecisionError(f"{decisions}, {which}{error}; nothing was recorded") from None
     counted = "1 decision, which applies" if len(entries) == 1 else f"{len(entries)} decisions, which apply"
     print(f"Recorded {counted} at once. Undo: newfound review undo {model}")
@@ -206,13 +206,13 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
     entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:
         raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
-    taken = []
+    decisions = []
     for number, entry in enumerate(entries, 1):
         try:
-            taken.append(parse(entry))
+            decisions.append(parse(entry))
         except DecisionError as error:
             raise DecisionError(f"{path}, decision {number}: {error}; nothing was recorded") from None
-    return (str(author) if author else None), taken
+    return (str(author) if author else None), decisions
 
 
 def _whoami() -> str:

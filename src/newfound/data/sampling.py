@@ -46,8 +46,8 @@ class DistinctSample:
         number = int.from_bytes(digest.digest(), "little")
         kept = self._kept.get(number)
         if kept is not None:
-            first, said, earlier = kept
-            self._kept[number] = first, said, Origin(earlier.labelled, earlier.source, earlier.count + origin.count)
+            first, wording, earlier = kept
+            self._kept[number] = first, wording, Origin(earlier.labelled, earlier.source, earlier.count + origin.count)
             return
         if len(self._kept) >= self.size:
             self.is_everything = False

@@ -123,8 +123,8 @@ class Classifier(Columns):
             vectors: Their embeddings, [n, d].
         """
         cosines = self.cosines(vectors)
-        taught = softmax(cosines / np.float32(self.temperature))
-        probabilities = with_reliability(taught, self.is_new, self.reliability)
+        uncorrected = softmax(cosines / np.float32(self.temperature))
+        probabilities = with_reliability(uncorrected, self.is_new, self.reliability)
         probabilities[self._has_no_intent(texts, cosines)] = 0
         return probabilities
 

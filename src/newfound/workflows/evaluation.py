@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.model.types import Prediction
 
-FoundStatus = Literal["new", "accepted"]
+DiscoveredStatus = Literal["new", "accepted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class IntentMatch:
     """
 
     intent: str
-    status: FoundStatus
+    status: DiscoveredStatus
     label: str | None
     shared: int
     of_intent: int
@@ -207,7 +207,7 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     model = open_model(request.model, request.encoder, request.device, request.precision)
     predictions = model.classify(corpus.texts)
     discovered, accepted = model.discovered, model.accepted
-    statuses: dict[str, FoundStatus] = {
+    statuses: dict[str, DiscoveredStatus] = {
         name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
     }
     outside = request.out_of_scope
@@ -256,7 +256,7 @@ def match_intents(
     predictions: Sequence[Prediction],
     *,
     names: Sequence[str],
-    statuses: Mapping[str, FoundStatus],
+    statuses: Mapping[str, DiscoveredStatus],
 ) -> tuple[IntentMatch, ...]:
     """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 

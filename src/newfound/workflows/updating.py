@@ -122,8 +122,8 @@ def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter)
         decided: The intents that are known in the next round.
         reporter: Is told which names were given without accepting the intent.
     """
-    made = {intent.name for intent in reviewed.model.intents}
-    given = [name for name in reviewed.names if name not in decided and name not in made]
+    names_of_model = {intent.name for intent in reviewed.model.intents}
+    given = [name for name in reviewed.names if name not in decided and name not in names_of_model]
     if given:
         reporter.note(
             f"{_join_names(given)}: renamed, split or merged, but not accepted, so that the utterances go back into "
