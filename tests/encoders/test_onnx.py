@@ -64,7 +64,7 @@ def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder, cache):
             self.shapes.append(inputs["input_ids"].shape)
             return self.session.run(names, inputs)
 
-    session = engine._loaded(find_graph(_key(tiny_encoder)))
+    session = engine._load(find_graph(_key(tiny_encoder)))
     session._session = counting = Counting(session._session)
     texts = ["pay my bill", "leak"] * 100 + TEXTS
     found = engine.vectors_of(tiny_encoder, session, texts)
