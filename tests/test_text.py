@@ -6,7 +6,7 @@ import pytest
 
 from newfound.cli.show import examples, print_table, printable
 from newfound.data.conflicts import Conflict
-from newfound.text import is_wordless, shortened
+from newfound.text import is_wordless, shorten
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"  # seven characters
 THUMB = "👍🏽"  # two
@@ -30,7 +30,7 @@ HINDI = "क्षि"  # four
     ],
 )
 def test_what_is_seen_as_one_character_is_not_cut(text, width, expected):
-    assert shortened(text, width) == expected
+    assert shorten(text, width) == expected
 
 
 @pytest.mark.parametrize("seen", [FAMILY, THUMB, FLAG, SCOTLAND, HINDI, "می\u200cخواهم"])

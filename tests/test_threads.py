@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from newfound import threads
-from newfound.threads import WAITING, cores_of_quota
+from newfound.threads import WAIT_VARIABLES, cores_of_quota
 
 SHOW = "import os; print(os.environ.get('OMP_WAIT_POLICY'), os.environ.get('KMP_BLOCKTIME'))"
 BY_COMMAND = (
@@ -23,7 +23,7 @@ BY_SERVER = "import newfound.serve, sys\nassert 'torch' not in sys.modules\n" + 
 
 
 def _settled(code: str, **variables: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if name not in WAITING} | variables
+    environment = {name: value for name, value in os.environ.items() if name not in WAIT_VARIABLES} | variables
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]

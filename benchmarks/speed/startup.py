@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any
 
 from newfound.data.demo_corpus import load_demo
-from newfound.threads import WAITING
+from newfound.threads import WAIT_VARIABLES
 
 OWN = Path(__file__).parents[2] / "src"
 TORCH = "import torch"
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--threads", action="store_true", help="time a fit with spinning and with sleeping threads")
     parser.add_argument("--busy", type=int, default=os.cpu_count(), help="busy processes beside the fit")
     options = parser.parse_args()
-    for name in WAITING:  # the user's own settings would hide what newfound sets
+    for name in WAIT_VARIABLES:  # the user's own settings would hide what newfound sets
         os.environ.pop(name, None)
     result: dict[str, Any] = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "turns": options.turns}
     if options.threads:

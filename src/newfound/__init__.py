@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # Imported on first use: torch takes seconds to load, and `newfound --help` should not wait for it.
-_HOME = {
+_MODULE_OF_NAME = {
     "DPL": "newfound.methods.dpl",
     "E2E": "newfound.methods.e2e",
     "Consensus": "newfound.methods.consensus",
@@ -57,12 +57,12 @@ _HOME = {
     "update": "newfound.workflows",
     "write_predictions": "newfound.workflows",
 }
-__all__ = [*sorted(_HOME), "__version__"]
+__all__ = [*sorted(_MODULE_OF_NAME), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULE_OF_NAME:
+        return getattr(import_module(_MODULE_OF_NAME[name]), name)
     raise AttributeError(f"module 'newfound' has no attribute {name!r}")
 
 

@@ -101,8 +101,8 @@ class ColumnMissing(DataError):
 class NoKnownIntents(DataError):
     """A method that needs known intents got none, or a single one."""
 
-    def __init__(self, method: str, found: int) -> None:
-        what = "only one known intent" if found == 1 else "no known intents (no utterance has a label)"
+    def __init__(self, method: str, n_known: int) -> None:
+        what = "only one known intent" if n_known == 1 else "no known intents (no utterance has a label)"
         super().__init__(f"{what}, and {method} needs at least two", "known", "method")
 
 

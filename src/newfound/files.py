@@ -52,7 +52,7 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
     """Check that a model may be written to a folder.
 
     Args:
-        target: The folder.
+        target: The folder of the model to be.
         overwrite: Whether an earlier model there may be replaced.
 
     Raises:

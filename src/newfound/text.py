@@ -12,7 +12,7 @@ from itertools import islice
 
 MAX_NAMES_COMPARED = 20_000
 MAX_LENGTH_COMPARED = 300  # characters
-INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of Unicode: control, format, separators
+INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of Unicode: control, format, separators
 MIN_LIKENESS = 0.6  # from 0 to 1, as difflib measures it
 
 # Words that carry no meaning of their own in a request. Short on purpose: other languages pass through unharmed.
@@ -57,7 +57,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def is_blank(text: str) -> bool:
     """Return whether nothing of a text can be seen: it has only spaces, control and format characters, or none."""
-    return all(character.isspace() or unicodedata.category(character) in INVISIBLE for character in text)
+    return all(character.isspace() or unicodedata.category(character) in INVISIBLE_CATEGORIES for character in text)
 
 
 def is_wordless(text: str) -> bool:
@@ -68,15 +68,15 @@ def is_wordless(text: str) -> bool:
     return not any(len(word) > 1 or not word.isascii() for word in words_of(text) if not word.isdecimal())
 
 
-def shortened(text: str, width: int, end: str = "…") -> str:
+def shorten(text: str, width: int, end: str = "…") -> str:
     """Return a text with at most so many characters; one that is longer is cut and marked.
 
     What is seen as one character, such as an emoji of several that are joined, is not cut.
 
     Args:
-        text: The text.
+        text: The text to shorten.
         width: How many characters it may have, the mark included.
-        end: The mark.
+        end: What marks a text that was cut.
     """
     if len(text) <= width:
         return text

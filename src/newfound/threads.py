@@ -12,11 +12,11 @@ import os
 from pathlib import Path
 
 # Whoever sets one of these has decided how threads wait.
-WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
+WAIT_VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 # The first is for the OpenMP of GNU (torch on Linux) and LLVM (torch on macOS), the second for those of LLVM and Intel.
 SLEEP_WHILE_WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
-THREADS = "OMP_NUM_THREADS"
+THREADS_VARIABLE = "OMP_NUM_THREADS"
 _settled: dict[str, str] = {}  # variables that were set here, and not by the user
 
 
@@ -26,11 +26,11 @@ def settle_threads() -> None:
     Threads sleep while they wait. In a container that may use fewer cores than the machine has, there are only as many
     threads as cores that it may use; otherwise their number is torch's default.
     """
-    if not any(name in os.environ for name in WAITING):
+    if not any(name in os.environ for name in WAIT_VARIABLES):
         os.environ.update(SLEEP_WHILE_WAITING)
     cores = cores_of_quota()
     if cores is not None and cores < usable_cores():
-        _set_unless_the_user_did(THREADS, str(cores))
+        _set_unless_the_user_did(THREADS_VARIABLE, str(cores))
 
 
 def divide_threads(processes: int) -> None:
@@ -39,7 +39,7 @@ def divide_threads(processes: int) -> None:
     Args:
         processes: Among how many processes the threads are divided.
     """
-    _set_unless_the_user_did(THREADS, str(max(1, inference_threads() // processes)))
+    _set_unless_the_user_did(THREADS_VARIABLE, str(max(1, inference_threads() // processes)))
 
 
 def _set_unless_the_user_did(name: str, value: str) -> None:
@@ -49,7 +49,7 @@ def _set_unless_the_user_did(name: str, value: str) -> None:
 
 def inference_threads() -> int:
     """Return the number of threads that ONNX Runtime gets: that of OpenMP if it is set, or the usable cores."""
-    given = os.environ.get(THREADS, "").partition(",")[0].strip()
+    given = os.environ.get(THREADS_VARIABLE, "").partition(",")[0].strip()
     if given.isdecimal() and int(given) > 0:
         return int(given)
     cores = usable_cores()

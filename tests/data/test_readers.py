@@ -213,7 +213,7 @@ def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf
     with pytest.raises(DataError, match="line 2"):  # an explicit encoding is meant
         read_logs(path, ReadOptions(encoding="ascii"))
     path.write_bytes(b"text,label\ncaf\xc3\xa9,a\ncaf\xe9,b\n")
-    with pytest.raises(DataError, match="line 3: byte 0xe9"):  # somebody's training data should be mended
+    with pytest.raises(DataError, match="line 3: byte 0xe9"):  # somebody's training data should be corrected
         read_known(path)
 
 

@@ -30,7 +30,7 @@ FAMILIES = ("bert", "roberta", "xlm-roberta", "mpnet", "distilbert")
 def cache(tmp_path, monkeypatch):
     """An empty cache of its own."""
     monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
-    engine._open.clear()
+    engine._open_sessions.clear()
     return tmp_path / "cache"
 
 
@@ -64,7 +64,7 @@ def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder, cache):
             self.shapes.append(inputs["input_ids"].shape)
             return self.session.run(names, inputs)
 
-    session = engine._loaded(find_graph(_key(tiny_encoder)))
+    session = engine._load(find_graph(_key(tiny_encoder)))
     session._session = counting = Counting(session._session)
     texts = ["pay my bill", "leak"] * 100 + TEXTS
     found = engine.vectors_of(tiny_encoder, session, texts)
@@ -118,7 +118,7 @@ def test_a_damaged_graph_is_made_anew(tiny_encoder, cache, monkeypatch):
     graph = _key(tiny_encoder).folder / GRAPH_FILE
     content = graph.read_bytes()
     for damaged in (content[: len(content) // 2], b"", content[:-8] + b"\0" * 8):
-        engine._open.clear()
+        engine._open_sessions.clear()
         graph.write_bytes(damaged)
         assert find_graph(_key(tiny_encoder)) is not None, "the session was made of a new graph, which was stored"
         assert graph.read_bytes() == content
@@ -133,7 +133,7 @@ def test_a_full_disk_costs_nothing_but_the_cache(tiny_encoder, cache, monkeypatc
     monkeypatch.setattr(engine, "save_graph", full)
     assert tiny_encoder.session() is not None
     assert not list(cache.rglob("*.onnx"))
-    monkeypatch.setattr(engine, "quantized", full)
+    monkeypatch.setattr(engine, "quantize", full)
     with pytest.raises(EncoderError, match="int8 graph cannot be made: No space left on device"):
         tiny_encoder.with_precision("int8").session()
 

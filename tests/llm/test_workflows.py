@@ -1,4 +1,4 @@
-"""A language model in discovery, updates and refits, behind every door."""
+"""A language model in discovery, updates and refits, in every interface."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_trained_model_is_answered_by_a_graph_of_its_own(tune, tiny_encoder, t
     monkeypatch.setenv(
         "NEWFOUND_CACHE", str(tmp_path / "empty")
     )  # names are chosen by vectors, so that the fit made one
-    engine._open.clear()
+    engine._open_sessions.clear()
     assert open_stored(tmp_path / "model", "fp32") is None, "no graph of this model was made yet"
     assert_alike(newfound.predict(tmp_path / "model", TEXTS, device="cpu"), expected)
     assert_alike(open_stored(tmp_path / "model", "fp32").classify(TEXTS), expected)
@@ -136,7 +136,7 @@ def test_a_model_whose_encoder_has_no_graph_is_told_once(folder, monkeypatch):
     def refuse(source):
         raise graph.NotExportable("its layers are odd")
 
-    engine._open.clear()
+    engine._open_sessions.clear()
     monkeypatch.setattr(engine, "find_graph", lambda key: None)
     monkeypatch.setattr("newfound.review.predictor.find_graph", lambda key: None)
     monkeypatch.setattr(graph, "encoder_graph", refuse)

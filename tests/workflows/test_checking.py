@@ -1,4 +1,4 @@
-"""`newfound check` behind its three doors, on the tiny encoder."""
+"""`newfound check` in its three interfaces, on the tiny encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation: known labels by name, new intents through the best matching, behind every door."""
+"""Evaluation: known labels by name, new intents through the best matching, in every interface."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_long_names_do_not_widen_the_tables(saved, tmp_path):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_three_doors_say_the_same(saved, file, labelled, tmp_path, tiny_encoder):
+def test_three_interfaces_say_the_same(saved, file, labelled, tmp_path, tiny_encoder):
     sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
     serving = pytest.importorskip("serving", reason="extra `serve` not installed")
     expected = json.loads(json.dumps(newfound.evaluate(saved, file, encoder=tiny_encoder).as_dict()))

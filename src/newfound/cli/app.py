@@ -24,7 +24,7 @@ from newfound.threads import settle_threads
 from newfound.training.launch import current_launch
 from newfound.version import __version__
 
-CODE_OF_CTRL_C = 130
+EXIT_CODE_OF_CTRL_C = 130
 
 app = typer.Typer(
     help="Extend an intent classifier to the intents its users really have.",
@@ -79,15 +79,15 @@ def main() -> NoReturn:
         check_processes(arguments)
         code = app(arguments, standalone_mode=False)
         leave_processes()
-        if code == CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
+        if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
             raise KeyboardInterrupt
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
         if not current_launch().is_main:
-            sys.exit(CODE_OF_CTRL_C)
+            sys.exit(EXIT_CODE_OF_CTRL_C)
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)
         print(f"newfound: {message or 'stopped'}", file=sys.stderr)
-        sys.exit(CODE_OF_CTRL_C)
+        sys.exit(EXIT_CODE_OF_CTRL_C)
     except SystemExit as stop:
         # If the pipe to the reader of the output is closed, Typer exits with 1 and replaces stdout by this class. A
         # reader may stop reading at any time (`newfound predict ... | head`), so this is not an error.

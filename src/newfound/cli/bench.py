@@ -63,15 +63,14 @@ def list_experiments() -> None:
 def run(chosen: CellOptions, name: NameArgument = "main") -> None:
     """Run the missing cells of an experiment, then print its table. Finished cells are skipped."""
     from newfound.bench.cells import missing_cells
-    from newfound.bench.running import run_missing
     from newfound.encoders.cache import FeatureCache
     from newfound.encoders.encoder import load_encoder
     from newfound.paths import feature_cache_dir
 
-    experiment, cells = _planned(name, chosen)
+    experiment, cells = _plan(name, chosen)
     if missing_cells(cells, chosen.out):
-        loaded = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()))
-        run_missing(cells, chosen.out, loaded, chosen.device, reporter_for_terminal())
+        encoder = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()))
+        run_missing(cells, chosen.out, encoder, chosen.device, reporter_for_terminal())
     _print_experiment(experiment, cells, chosen.out, "terminal")
 
 
@@ -83,7 +82,7 @@ def table(
     format: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or csv.")] = "terminal",
 ) -> None:
     """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
-    experiment, cells = _planned(name, chosen)
+    experiment, cells = _plan(name, chosen)
     _print_experiment(experiment, cells, chosen.out, format)
 
 
@@ -101,12 +100,12 @@ def figures(
     from newfound.bench.plots import draw
 
     wanted = cast("Projection", one_of(projection, "--projection", "tsne", "pca", "umap"))
-    experiment, cells = _planned(name, chosen)
+    experiment, cells = _plan(name, chosen)
     for path in draw(experiment, cells, chosen.out, to, projection=wanted):
         print(path)
 
 
-def _planned(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
+def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
     from newfound.bench.cells import resolve_cell
     from newfound.bench.experiments import experiment_named

@@ -12,7 +12,7 @@ from newfound import defaults
 from newfound.cli.options import EncoderOption, FileOptions, SeedOption
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import command_name, print_table
-from newfound.text import shortened
+from newfound.text import shorten
 
 if TYPE_CHECKING:
     from newfound.workflows.checking import CheckResult
@@ -37,16 +37,16 @@ def check(
     from newfound.workflows.checking import check as run_workflow
 
     target = out or Path(f"{'known' if str(known) == '-' else known.name.split('.')[0] or 'known'}.check.csv")
-    request = CheckRequest(known, target, encoder=encoder, seed=seed, read=files.reading(), overwrite=force)
+    request = CheckRequest(known, target, encoder=encoder, seed=seed, read=files.read_options(), overwrite=force)
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
     _print_result(result)
     if not (
         result.conflicts or result.label_errors or result.near_duplicates or result.few_examples or result.misspelt
     ):
-        print(f"\nThere is nothing to mend. {target} says so, too.")
+        print(f"\nThere is nothing to correct. {target} says so, too.")
         return
-    print(f"\nWrote all of it to {target}. Mend the labels in {known}, and check again:")
+    print(f"\nWrote all of it to {target}. Correct the labels in {known}, and check again:")
     print(f"  {command_name()} check {shlex.quote(str(known))} --out {shlex.quote(str(target))} --force")
 
 
@@ -98,4 +98,4 @@ def _print_part(titles: tuple[str, str], header: tuple[str, ...], rows: list[tup
 
 
 def _short(text: str) -> str:
-    return shortened(" ".join(text.split()), MAX_CHARACTERS_SHOWN)
+    return shorten(" ".join(text.split()), MAX_CHARACTERS_SHOWN)

@@ -31,7 +31,7 @@ from newfound.cli.options import (
 from newfound.cli.parsing import (
     conflict_policy,
     logs_contain,
-    precision_named,
+    parse_precision,
     share_without_intent,
     whole_number_or_auto,
 )
@@ -60,9 +60,9 @@ class FitOptions:
     seed: SeedOption = defaults.SEED
     precision: PrecisionOption = defaults.PRECISION
 
-    def chosen(self) -> dict[str, Any]:
+    def request_fields(self) -> dict[str, Any]:
         """Return the fields of a request."""
-        return {**asdict(self), "precision": precision_named(self.precision)}
+        return {**asdict(self), "precision": parse_precision(self.precision)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def demo(
         # The demo's logs hold new intents only, as in the paper's benchmarks, so that both protocols can score it.
         logs_hold="novel",
         overwrite=force,
-        **fit.chosen(),
+        **fit.request_fields(),
     )
     result = run(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
@@ -176,8 +176,8 @@ def discover(
         logs_hold=None if holds is None else logs_contain(holds),
         no_intent=share_without_intent(no_intent),
         encoder=encoder,
-        read=files.reading(),
-        read_logs=logs_file.reading(files),
+        read=files.read_options(),
+        read_logs=logs_file.read_options(files),
         conflicts=conflict_policy(conflicts),
         redact=mask,
         llm=asking.settings(),
@@ -187,7 +187,7 @@ def discover(
         with_encoder=folder.with_encoder,
         keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
-        **fit.chosen(),
+        **fit.request_fields(),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)
@@ -224,12 +224,12 @@ def update(
         no_intent=share_without_intent(no_intent),
         accept_all=accept_all,
         encoder=encoder,
-        read=files.reading(),
+        read=files.read_options(),
         redact=mask,
         llm=asking.settings(),
         overwrite=force,
         max_logs=max_logs,
-        **fit.chosen(),
+        **fit.request_fields(),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     print_new_intents(result.intents)

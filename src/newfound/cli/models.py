@@ -19,10 +19,10 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
-    listed,
+    join_names,
 )
 from newfound.cli.output import quiet_output, writing_output
-from newfound.cli.parsing import precision_named, share
+from newfound.cli.parsing import parse_precision, share
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_export, print_table, printable
 from newfound.data.readers import READERS
@@ -37,7 +37,7 @@ class PredictFileOptions(LogOptions):
     format: Annotated[
         str | None,
         typer.Option(
-            "--input-format", help=f"The file's format: {listed(READERS)}. By default, its extension decides."
+            "--input-format", help=f"The file's format: {join_names(READERS)}. By default, its extension decides."
         ),
     ] = None
 
@@ -104,13 +104,13 @@ def predict(
         "max_outliers": None if max_outliers is None else share(max_outliers, "--max-outliers"),
         "encoder": encoder,
         "device": device,
-        "read": files.reading(),
+        "read": files.read_options(),
         "top": top,
         "threshold": None if threshold is None else share(threshold, "--threshold"),
         "fallback": fallback,
-        "precision": precision_named(precision),
+        "precision": parse_precision(precision),
     }
-    chosen = engine.chosen()
+    chosen = engine.request_fields()
     if out not in (None, "-"):
         from newfound.workflows.writing import WritePredictionsRequest, write_predictions
 
@@ -162,9 +162,9 @@ def evaluate(
         out,
         encoder=encoder,
         device=device,
-        read=files.reading(),
+        read=files.read_options(),
         overwrite=force,
-        precision=precision_named(precision),
+        precision=parse_precision(precision),
         out_of_scope=out_of_scope,
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
@@ -235,7 +235,7 @@ def report(
 
 def export(
     model: ModelArgument,
-    to: Annotated[str, typer.Option("--to", help=f"The format: {listed([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
+    to: Annotated[str, typer.Option("--to", help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
     out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets and onnx.")],
     language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
@@ -264,7 +264,7 @@ def export(
     precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
-    from newfound.workflows.exporting import ExportRequest, checked_only
+    from newfound.workflows.exporting import ExportRequest, parse_only
     from newfound.workflows.exporting import export as run_workflow
 
     request = ExportRequest(
@@ -272,12 +272,12 @@ def export(
         to,
         out,
         language=language,
-        only=checked_only(only, new),
+        only=parse_only(only, new),
         min_probability=None if min_probability is None else share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,
-        precision=precision_named(precision),
+        precision=parse_precision(precision),
     )
     result = run_workflow(request)
     if result.counts is None:

@@ -18,7 +18,7 @@ from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET,
 from newfound.methods.registry import METHODS
 
 
-def listed(names: Any, conjunction: str = "or") -> str:
+def join_names(names: Any, conjunction: str = "or") -> str:
     """Return names as `a, b or c`."""
     *others, last = map(str, names)
     return f"{', '.join(others)} {conjunction} {last}" if others else last
@@ -33,7 +33,7 @@ KnownArgument = Annotated[
 ]
 LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {listed(METHODS)}.")]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_names(METHODS)}.")]
 EncoderOption = Annotated[
     str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
 ]
@@ -81,7 +81,7 @@ LabelColumnOption = Annotated[
     ),
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help=f"{listed(READERS)}. By default, the file's extension decides.")
+    str | None, typer.Option("--format", help=f"{join_names(READERS)}. By default, the file's extension decides.")
 ]
 EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' character encoding.")]
 DelimiterOption = Annotated[
@@ -127,7 +127,7 @@ class EngineOptions:
         typer.Option("--workers", min=1, help="How many Ray workers; by default one for each GPU, or else each core."),
     ] = None
 
-    def chosen(self) -> dict[str, Any]:
+    def request_fields(self) -> dict[str, Any]:
         """Return the fields of a request."""
         engine = one_of(self.engine, "--engine", *get_args(defaults.Engine))
         if engine == "local" and (self.ray_address is not None or self.workers is not None):
@@ -146,7 +146,7 @@ class LogOptions:
     delimiter: DelimiterOption = None
     header: HeaderOption = None
 
-    def reading(self) -> ReadOptions:
+    def read_options(self) -> ReadOptions:
         """Return how the file is read."""
         return ReadOptions(**asdict(self))
 
@@ -163,7 +163,7 @@ class FileOptions:
     delimiter: DelimiterOption = None
     header: HeaderOption = None
 
-    def reading(self) -> ReadOptions:
+    def read_options(self) -> ReadOptions:
         """Return how the file is read."""
         return ReadOptions(**asdict(self))
 
@@ -181,9 +181,9 @@ class LogsFileOptions:
         str | None, typer.Option("--logs-format", help="The format of the logs, if it differs from --format.")
     ] = None
 
-    def reading(self, files: FileOptions) -> ReadOptions:
+    def read_options(self, files: FileOptions) -> ReadOptions:
         """Return how the logs are read, where the options for both files are given."""
-        both = files.reading()
+        both = files.read_options()
         text_column = self.logs_text_column or both.text_column
         return replace(both, text_column=text_column, format=self.logs_format or both.format)
 

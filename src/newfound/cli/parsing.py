@@ -55,7 +55,7 @@ def whole_numbers(text: str, option: str) -> list[int]:
         raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
 
 
-def precision_named(text: str) -> Precision:
+def parse_precision(text: str) -> Precision:
     """Parse a precision."""
     return cast(Precision, one_of(text, "--precision", *get_args(Precision)))
 

@@ -85,12 +85,12 @@ def apply(
         raise SettingsError("--refit trains another model and leaves this one as it is; say where with --out")
     if out is not None:
         check_replaceable(out, False)
-    author_of_file, taken = _read_decisions(decisions)
+    author_of_file, parsed = _read_decisions(decisions)
     try:
-        entries = ReviewStore(model).decide(taken, author=author or author_of_file or _whoami())
+        entries = ReviewStore(model).decide(parsed, author=author or author_of_file or _whoami())
     except DecisionError as error:
         # With several decisions, the store says which one it is.
-        which = f"decision 1, {format_decision(taken[0])}: " if len(taken) == 1 else ""
+        which = f"decision 1, {format_decision(parsed[0])}: " if len(parsed) == 1 else ""
         raise DecisionError(f"{decisions}, {which}{error}; nothing was recorded") from None
     counted = "1 decision, which applies" if len(entries) == 1 else f"{len(entries)} decisions, which apply"
     print(f"Recorded {counted} at once. Undo: newfound review undo {model}")
@@ -136,13 +136,16 @@ def resize(
     from newfound.workflows.resizing import resize as run_workflow
 
     result = run_workflow(ResizeRequest(model, to, author or _whoami(), preview, encoder))
-    found = result.resizing
-    print(f"{found.present} new intents; {found.fewest} to {found.most} are possible.{_estimate_in_words(found)}")
-    if found.changes:
-        print_table(("", "intent", "size", "utterances"), [row for change in found.changes for row in _rows_of(change)])
+    resizing = result.resizing
+    possible = f"{resizing.fewest} to {resizing.most} are possible"
+    print(f"{resizing.present} new intents; {possible}.{_estimate_in_words(resizing)}")
+    if resizing.changes:
+        print_table(
+            ("", "intent", "size", "utterances"), [row for change in resizing.changes for row in _rows_of(change)]
+        )
     if result.entries:
         decisions = "1 decision" if len(result.entries) == 1 else f"{len(result.entries)} decisions"
-        print(f"Recorded {decisions}: {found.n_new} new intents now. Undo: newfound review undo {model}")
+        print(f"Recorded {decisions}: {resizing.n_new} new intents now. Undo: newfound review undo {model}")
     elif to is None:
         print(f"Choose one: newfound review resize {model} --to N --preview")
     else:
@@ -203,13 +206,13 @@ def _read_decisions(path: Path) -> tuple[str | None, list[Decision]]:
     entries = content.get("decisions") if isinstance(content, dict) else content
     if not isinstance(entries, list) or not entries:
         raise DataError(f"{path}: no decisions in it; write a list of them (docs/review.md)")
-    taken = []
+    decisions = []
     for number, entry in enumerate(entries, 1):
         try:
-            taken.append(parse(entry))
+            decisions.append(parse(entry))
         except DecisionError as error:
             raise DecisionError(f"{path}, decision {number}: {error}; nothing was recorded") from None
-    return (str(author) if author else None), taken
+    return (str(author) if author else None), decisions
 
 
 def _whoami() -> str:

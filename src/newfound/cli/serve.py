@@ -12,7 +12,7 @@ import typer
 
 from newfound import defaults
 from newfound.cli.options import LanguageModelOptions, ModelArgument, ModelEncoderOption, PrecisionOption
-from newfound.cli.parsing import precision_named
+from newfound.cli.parsing import parse_precision
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 
@@ -100,7 +100,7 @@ def start_server(
         log_requests=not quiet,
         behind_proxy=options.behind_proxy,
         llm=llm,
-        precision=precision_named(options.precision),
+        precision=parse_precision(options.precision),
         workers=workers,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from newfound.text import percent, shortened
+from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.model.types import Intent, Utterance
@@ -28,8 +28,8 @@ def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Non
     """Print a table. Markup and control characters in the data have no effect.
 
     Args:
-        header: The headings.
-        rows: The rows.
+        header: One heading per column.
+        rows: One cell per column in each row.
     """
     from rich.console import Console
     from rich.table import Table
@@ -61,7 +61,7 @@ def print_without_intent(utterances: Sequence[Utterance]) -> None:
         total = sum(u.count for u in utterances if not u.labelled)
         count = sum(u.count for u in without)
         texts = list(dict.fromkeys(u.text for u in without))
-        shown = ", ".join(f"“{shortened(text, 30)}”" for text in texts[:3])
+        shown = ", ".join(f"“{shorten(text, 30)}”" for text in texts[:3])
         print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
 
 
@@ -152,12 +152,12 @@ def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, wi
     """Return a few texts and the keywords, one below the other.
 
     Args:
-        texts: The texts.
-        words: The keywords.
+        texts: Utterances, of which the first ones are shown.
+        words: Keywords of the texts.
         count: The number of texts to show.
         width: The number of characters to show of each.
     """
-    shown = [shortened(text, width) for text in islice(texts, count)]
+    shown = [shorten(text, width) for text in islice(texts, count)]
     return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
 
 
@@ -169,7 +169,7 @@ def print_next(out: Path, example: str) -> None:
         example: An utterance to classify.
     """
     command = command_name()
-    folder, text = shlex.quote(str(out)), shlex.quote(shortened(printable(example), 60, end=""))
+    folder, text = shlex.quote(str(out)), shlex.quote(shorten(printable(example), 60, end=""))
     print(
         f"\nWrote the model to {out}/. Next:\n"
         f"  echo {text} | {command} predict {folder}\n"

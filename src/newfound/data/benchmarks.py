@@ -27,7 +27,7 @@ from newfound.errors import DataError
 from newfound.paths import cache_dir
 
 PARTS = ("train", "dev", "test")
-SECONDS_TO_WAIT = 60  # for the server
+DOWNLOAD_TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def _fetch(url: str) -> bytes:
     from urllib.request import urlopen
 
     try:
-        with urlopen(url, timeout=SECONDS_TO_WAIT) as answer:
+        with urlopen(url, timeout=DOWNLOAD_TIMEOUT_SECONDS) as answer:
             content: bytes = answer.read()
             return content
     except (URLError, OSError) as error:

@@ -31,7 +31,7 @@ MAX_CHARACTERS_OF_A_COLUMN_NAME = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ColumnPositions:
     """Where a table has its columns.
 
     Attributes:
@@ -45,7 +45,7 @@ class Found:
     width: int
 
 
-def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_data: bool = True) -> Found:
+def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_data: bool = True) -> ColumnPositions:
     """Return the positions of the columns that a header names.
 
     Args:
@@ -62,22 +62,22 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
     may_be_data = may_be_data and source.options.header is None
     text = _position(source, where, names, "text", may_be_data)
     if not source.reads_labels:
-        return Found(text, None, len(names))
+        return ColumnPositions(text, None, len(names))
     try:
         label = _position(source, where, names, "label", may_be_data)
     except ColumnMissing:
         if source.labels == "required" or source.options.label_column is not None:
             raise
-        return Found(text, None, len(names))
+        return ColumnPositions(text, None, len(names))
     if label == text:
         raise DataError(f"{where}: the column {names[text]!r} cannot hold both the text and the label")
-    return Found(text, label, len(names))
+    return ColumnPositions(text, label, len(names))
 
 
 def find_names(source: Source, where: str, names: Sequence[str]) -> tuple[str, str | None]:
     """Return the names of the utterance and of the intent in a record with named values; see `find_columns`."""
-    found = find_columns(source, where, names, may_be_data=False)
-    return names[found.text], None if found.label is None else names[found.label]
+    columns = find_columns(source, where, names, may_be_data=False)
+    return names[columns.text], None if columns.label is None else names[columns.label]
 
 
 def _position(source: Source, where: str, names: list[str], role: str, may_be_data: bool) -> int:
@@ -155,7 +155,7 @@ def _is_no_name(name: str) -> bool:
     )
 
 
-def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Found:
+def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> ColumnPositions:
     """Return the columns of a table without a header.
 
     A column is named by its position. If the caller names none, the only column holds the texts; of two columns, the
@@ -167,26 +167,26 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Found:
     """
     width = len(rows[0])
     names = [str(i) for i in range(1, width + 1)]
-    text = _numbered(source, source.options.text_column, names, "text")
-    label = _numbered(source, source.options.label_column, names, "label")
+    text = _position_of_number(source, source.options.text_column, names, "text")
+    label = _position_of_number(source, source.options.label_column, names, "label")
     if label is not None and (text == label or width < 2):
         raise DataError(f"{source.name}: column {label + 1} cannot hold both the utterances and the intents")
     if text is None and width > 2:
         raise ColumnMissing(f"{source.name}, line 1", "text", "text", names)
     if text is None:
-        text = _wordiest(rows, [i for i in range(width) if i != label])
+        text = _column_with_most_words(rows, [i for i in range(width) if i != label])
     if not source.reads_labels:
-        return Found(text, None, width)
+        return ColumnPositions(text, None, width)
     if label is None and width == 2:
         label = 1 - text
     if label is None and source.labels == "required":
         raise ColumnMissing(f"{source.name}, line 1", "label", "label", names)
     intents = "" if label is None else f" and column {label + 1} the intents"
     source.report.note(f"without a header line, column {text + 1} holds the utterances{intents}")
-    return Found(text, label, width)
+    return ColumnPositions(text, label, width)
 
 
-def _numbered(source: Source, column: str | None, names: list[str], role: str) -> int | None:
+def _position_of_number(source: Source, column: str | None, names: list[str], role: str) -> int | None:
     if column is None:
         return None
     if not column.isdecimal() or str(int(column)) not in names:
@@ -194,7 +194,7 @@ def _numbered(source: Source, column: str | None, names: list[str], role: str) -
     return int(column) - 1
 
 
-def _wordiest(rows: Sequence[Sequence[str]], positions: list[int]) -> int:
+def _column_with_most_words(rows: Sequence[Sequence[str]], positions: list[int]) -> int:
     return max(positions, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
 
 

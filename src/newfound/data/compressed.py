@@ -48,7 +48,7 @@ class _LimitedGzip(io.RawIOBase):
         return self._gzip.tell()
 
 
-def unpacked(name: str, stream: BinaryIO) -> io.BufferedReader:
+def unpack(name: str, stream: BinaryIO) -> io.BufferedReader:
     """Return the content of a gzip file as a stream.
 
     Args:

@@ -69,24 +69,24 @@ def apply_condition(
     """Return the task with its logs changed.
 
     Args:
-        task: The task.
+        task: Is not changed itself.
         condition: How the logs are changed.
         out_of_scope: The utterances that noise is drawn from.
         seed: Chooses the utterances.
     """
     rng = np.random.default_rng(seed)
     if condition.imbalance > 1:
-        task = _long_tailed(task, condition.imbalance, rng)
+        task = _make_long_tailed(task, condition.imbalance, rng)
     if condition.mixed is not None:
-        task = _mixed(task, condition.mixed, rng)
+        task = _mix_known(task, condition.mixed, rng)
     if condition.labelled is not None:
-        task = _few_labels(task, condition.labelled, rng)
+        task = _hide_labels(task, condition.labelled, rng)
     if condition.noise is not None:
-        task = _noisy(task, condition.noise, out_of_scope, rng)
+        task = _add_noise(task, condition.noise, out_of_scope, rng)
     return task
 
 
-def _long_tailed(task: DiscoveryTask, factor: float, rng: np.random.Generator) -> DiscoveryTask:
+def _make_long_tailed(task: DiscoveryTask, factor: float, rng: np.random.Generator) -> DiscoveryTask:
     """Keep a share of each new intent's utterances that falls geometrically from 1 to 1 / factor, in random order."""
     share = dict(
         zip(rng.permutation(task.new).tolist(), np.geomspace(1.0, 1.0 / factor, len(task.new)).tolist(), strict=True)
@@ -96,10 +96,10 @@ def _long_tailed(task: DiscoveryTask, factor: float, rng: np.random.Generator) -
     for intent in task.new:
         rows = rng.permutation(np.flatnonzero(labels == intent))
         keep.append(rows[: max(1, round(len(rows) * share[intent]))])
-    return replace(task, train=task.train.take(_ordered(_known_rows(task), *keep)))
+    return replace(task, train=task.train.take(_sort_rows(_known_rows(task), *keep)))
 
 
-def _mixed(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
+def _mix_known(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
     """Keep the labels of half of the known intents' utterances, and add some of the others to the logs."""
     labelled, rest = [], []
     labels = np.array(task.train.labels, dtype=object)
@@ -110,12 +110,12 @@ def _mixed(task: DiscoveryTask, share: float, rng: np.random.Generator) -> Disco
     pool = rng.permutation(np.concatenate(rest))
     new = _draw_new(task, int(len(pool) * (1 - MAX_MIXED_SHARE) / MAX_MIXED_SHARE), rng)
     moved = pool[: round(len(new) * share / (1 - share))]
-    kept = _ordered(*labelled, new, moved)
+    kept = _sort_rows(*labelled, new, moved)
     unlabelled = frozenset(np.flatnonzero(np.isin(kept, moved)).tolist())
     return replace(task, train=task.train.take(kept), unlabelled=unlabelled)
 
 
-def _few_labels(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
+def _hide_labels(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
     """Keep the labels of a share of each known intent's utterances, of one at least unless the share is 0."""
     labels = np.array(task.train.labels, dtype=object)
     hidden: list[int] = []
@@ -125,7 +125,9 @@ def _few_labels(task: DiscoveryTask, share: float, rng: np.random.Generator) -> 
     return replace(task, unlabelled=frozenset(hidden))
 
 
-def _noisy(task: DiscoveryTask, share: float, out_of_scope: Sequence[str], rng: np.random.Generator) -> DiscoveryTask:
+def _add_noise(
+    task: DiscoveryTask, share: float, out_of_scope: Sequence[str], rng: np.random.Generator
+) -> DiscoveryTask:
     """Add utterances of no intent to the logs, and hold others out for the test."""
     if len(out_of_scope) < MIN_OUT_OF_SCOPE:
         raise SettingsError("noise needs out-of-scope utterances to draw from")
@@ -134,7 +136,7 @@ def _noisy(task: DiscoveryTask, share: float, out_of_scope: Sequence[str], rng: 
     pool = shuffled[n_held_out:]
     new = _draw_new(task, int(len(pool) * (1 - MAX_NOISE_SHARE) / MAX_NOISE_SHARE), rng)
     noise = pool[: round(len(new) * share / (1 - share))]
-    train = task.train.take(_ordered(_known_rows(task), new)) + Corpus.of(noise)
+    train = task.train.take(_sort_rows(_known_rows(task), new)) + Corpus.of(noise)
     return replace(task, train=train, out_of_scope=tuple(shuffled[:n_held_out]))
 
 
@@ -150,5 +152,5 @@ def _draw_new(task: DiscoveryTask, maximum: int, rng: np.random.Generator) -> np
     return np.concatenate([rows[: max(1, int(len(rows) * share))] for rows in by_intent])
 
 
-def _ordered(*rows: npt.NDArray[np.int64]) -> list[int]:
+def _sort_rows(*rows: npt.NDArray[np.int64]) -> list[int]:
     return sorted(np.concatenate(rows).tolist())

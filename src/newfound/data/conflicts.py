@@ -13,7 +13,7 @@ from newfound.data.rows import Row
 from newfound.defaults import Conflicts
 from newfound.errors import ConflictingLabels, SettingsError
 from newfound.files import write_atomically
-from newfound.text import shortened
+from newfound.text import shorten
 
 CONFLICTS_IN_A_MESSAGE = 3
 MAX_CHARACTERS_SHOWN = 60
@@ -24,7 +24,7 @@ class Conflict:
     """A text with more than one label.
 
     Attributes:
-        text: The text.
+        text: The utterance that has several labels.
         uses: The line and the label of each of its rows.
     """
 
@@ -34,7 +34,7 @@ class Conflict:
     def __str__(self) -> str:
         (first_line, first), *others = self.uses
         line, label = next(use for use in others if use[1] != first)
-        shown = shortened(self.text, MAX_CHARACTERS_SHOWN)
+        shown = shorten(self.text, MAX_CHARACTERS_SHOWN)
         return f"line {line}: '{shown}' is labelled {label!r}, but {first!r} on line {first_line}"
 
 
@@ -44,7 +44,7 @@ def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:
     for row in rows:
         if row.label is not None:
             uses.setdefault(row.text, []).append((row.line, row.label))
-    return [Conflict(text, tuple(found)) for text, found in uses.items() if len({label for _, label in found}) > 1]
+    return [Conflict(text, tuple(lines)) for text, lines in uses.items() if len({label for _, label in lines}) > 1]
 
 
 def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tuple[list[int], list[Conflict]]:
@@ -52,7 +52,7 @@ def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tupl
 
     Args:
         name: What an error calls the data.
-        rows: The rows.
+        rows: The rows to compare; those without a label are kept.
         policy: What becomes of a text with several labels.
 
     Raises:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, dropwhile, islice
 
-from newfound.data.columns import Found, columns_by_position, find_columns, has_label_column, has_text_column
+from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_label_column, has_text_column
 from newfound.data.rows import Row, Source
 from newfound.errors import DataError
 
@@ -34,7 +34,7 @@ def read_delimited(source: Source, lines: Iterator[str], delimiter: str | None =
     """Read a table.
 
     Args:
-        source: The file.
+        source: The file, with the options for reading it.
         lines: Its lines; the file itself cannot be read twice.
         delimiter: What separates its fields, unless the source says otherwise; None finds it out.
     """
@@ -58,11 +58,11 @@ def _look_ahead(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
         for line in islice(lines, LINES_TO_LOOK_AT):
             ahead.append(line)
     except DataError as error:
-        return ahead, _raising(error)
+        return ahead, _raise_when_read(error)
     return ahead, lines
 
 
-def _raising(error: DataError) -> Iterator[str]:
+def _raise_when_read(error: DataError) -> Iterator[str]:
     raise error
     yield
 
@@ -73,17 +73,17 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
     try:
         first = [] if source.options.header is not False else list(islice(reader, LINES_TO_LOOK_AT))
         # Without a header the first rows are looked at, and their lines counted, before they are yielded.
-        found, rows = _start_of_table(source, reader, first)
+        columns, rows = _start_of_table(source, reader, first)
         for line, fields in rows:
             if not fields or (len(fields) > 1 and not any(fields)):
                 continue  # spreadsheet programs write rows of nothing but delimiters
-            if len(fields) != found.width:
+            if len(fields) != columns.width:
                 start = "first row" if source.options.header is False else "header"
                 raise DataError(
-                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {found.width}; "
+                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {columns.width}; "
                     "put quotes around a text that contains the delimiter"
                 )
-            yield Row(line, fields[found.text], None if found.label is None else fields[found.label])
+            yield Row(line, fields[columns.text], None if columns.label is None else fields[columns.label])
     except csv.Error as error:
         problem = str(error).replace(f"'{delimiter}'", "a delimiter or the end of the line")
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
@@ -91,27 +91,27 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
 
 def _start_of_table(
     source: Source, reader: Iterator[list[str]], first: Sequence[list[str]]
-) -> tuple[Found, Iterator[tuple[int, list[str]]]]:
+) -> tuple[ColumnPositions, Iterator[tuple[int, list[str]]]]:
     """Return the columns, and the numbered rows after the header."""
     if source.options.header is False:
         filled = [fields for fields in first if fields]
         if not filled:
             raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
-        return columns_by_position(source, filled), _numbered(first, reader)
+        return columns_by_position(source, filled), _number_rows(first, reader)
     header = next(reader, None)
     while header is not None and _is_before_header(header):
         header = next(reader, None)
     if header is None:
         raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
     where = f"{source.name}, line {_line_of(reader)}"
-    return find_columns(source, where, header), _numbered((), reader)
+    return find_columns(source, where, header), _number_rows((), reader)
 
 
 def _is_before_header(fields: Sequence[str]) -> bool:
     return not any(name.strip() for name in fields) or fields[0].lower().startswith("sep=")
 
 
-def _numbered(first: Sequence[list[str]], reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+def _number_rows(first: Sequence[list[str]], reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
     """Yield rows with the line on which each starts."""
     line = 1
     for fields in first:
@@ -155,7 +155,7 @@ def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
     by_header = _delimiter_of_header(filled[:1], source)
     if by_header is not None:
         return by_header
-    widths = {d: [len(fields) for fields in _parsed(filled, d)] for d in DELIMITERS}
+    widths = {d: [len(fields) for fields in _parse_lines(filled, d)] for d in DELIMITERS}
     regular = [d for d, counts in widths.items() if counts and len(set(counts)) == 1 and counts[0] > 1]
     for delimiter in regular:
         if has_text_column(_fields(filled, delimiter), source.options.text_column):
@@ -175,11 +175,11 @@ def _fields(lines: Sequence[str], delimiter: str) -> list[str]:
 
 def fields_of(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line; none if it cannot be divided."""
-    rows = _parsed([line], delimiter)
+    rows = _parse_lines([line], delimiter)
     return rows[0] if rows else []
 
 
-def _parsed(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+def _parse_lines(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     try:
         rows = [fields for fields in csv.reader((line + "\n" for line in lines), delimiter=delimiter) if fields]
     except csv.Error:
@@ -188,7 +188,7 @@ def _parsed(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     return rows[:-1] if len(lines) > LINES_TO_LOOK_AT else rows
 
 
-def named_delimiter(text: str) -> str:
+def parse_delimiter(text: str) -> str:
     """Return the delimiter that a user names: one character, or tab, comma, semicolon, pipe or space.
 
     Raises:

@@ -27,7 +27,7 @@ class ParquetPart:
     """A file of a dataset.
 
     Attributes:
-        path: The file.
+        path: Where the file lies.
         name: Its path inside the dataset.
         rows: The number of its rows.
     """
@@ -67,7 +67,7 @@ def read_parquet(source: Source) -> Iterator[Row]:
     """Read a Parquet file; the line of a row is its number in the file."""
     if not source.stream.seekable():
         raise DataError(f"{source.name}: Parquet cannot be read from a pipe; give the file itself")
-    with _opened(source.name, source.stream) as file:
+    with _open_file(source.name, source.stream) as file:
         yield from _rows(source, file, *find_names(source, f"{source.name}, line 1", file.schema_arrow.names))
 
 
@@ -75,14 +75,14 @@ def read_parquet_folder(folder: Path, source: Source) -> Iterator[Row]:
     """Read a folder of Parquet files as one table; the line of a row is its number in the table.
 
     Args:
-        folder: The folder.
+        folder: Holds the files, at any depth; names that begin with a dot or an underscore are skipped.
         source: How it is read; its report is told what a user should know about that, and its stream is not used.
     """
     dataset = open_dataset(folder, source.options, source.labels)
     source.report.notes.extend(dataset.notes)
     before = 0
     for part in dataset.files:
-        with _stream_of(part.path) as stream, _opened(str(part.path), stream) as file:
+        with _stream_of(part.path) as stream, _open_file(str(part.path), stream) as file:
             of_part = replace(source, report=ReadReport(str(part.path)))
             for row in _rows(of_part, file, dataset.text, dataset.label):
                 yield replace(row, line=before + row.line)
@@ -113,7 +113,7 @@ def open_dataset(
     read = [name for name in (text, label) if name is not None]
     parts = []
     for file_path in paths:
-        with _stream_of(file_path) as stream, _opened(str(file_path), stream) as file:
+        with _stream_of(file_path) as stream, _open_file(str(file_path), stream) as file:
             _check_schema(str(file_path), paths[0], schema, file.schema_arrow, schema.names if same_columns else read)
             if same_columns:
                 _check_no_other_column(str(file_path), paths[0], schema, file.schema_arrow)
@@ -124,7 +124,7 @@ def open_dataset(
 
 
 def _schema_of(path: Path) -> Any:
-    with _stream_of(path) as stream, _opened(str(path), stream) as file:
+    with _stream_of(path) as stream, _open_file(str(path), stream) as file:
         return file.schema_arrow
 
 
@@ -137,7 +137,7 @@ def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> 
         rows: How many rows.
         columns: The names of the columns to read.
     """
-    with _stream_of(part.path) as stream, _opened(str(part.path), stream) as file:
+    with _stream_of(part.path) as stream, _open_file(str(part.path), stream) as file:
         groups: list[int] = []
         skip = before = 0
         for group in range(file.metadata.num_row_groups):
@@ -147,7 +147,7 @@ def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> 
                 groups.append(group)
             before += size
         batches = file.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns)
-        with _readable(str(part.path)):
+        with _translate_errors(str(part.path)):
             for batch in batches:
                 wanted = batch.slice(skip, rows)
                 skip = max(0, skip - len(batch))
@@ -161,34 +161,34 @@ def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> 
 def _files_in(folder: Path) -> list[Path]:
     if not folder.exists():
         raise DataError(f"{folder}: no such file")
-    found = [
+    files = [
         path
         for path in folder.rglob("*")
         if path.suffix.lower() in ENDINGS
         and not any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
         and path.is_file()
     ]
-    if not found:
+    if not files:
         raise DataError(f"{folder}: is a directory without Parquet files; give a file")
-    return sorted(found)
+    return sorted(files)
 
 
-def _check_schema(name: str, first: Path, schema: Any, found: Any, columns: list[str]) -> None:
+def _check_schema(name: str, first: Path, expected: Any, schema: Any, columns: list[str]) -> None:
     """Refuse a file that lacks one of the columns of the first file, or has it with another type."""
     for column in columns:
-        if column not in found.names:
-            shown = ", ".join(found.names[:8])[:120] or "nothing"
+        if column not in schema.names:
+            shown = ", ".join(schema.names[:8])[:120] or "nothing"
             raise DataError(f"{name}: no column {column!r} (found: {shown}), which {first.name} has; nothing was read")
-        here, there = found.field(column).type, schema.field(column).type
-        if here != there:
+        type, expected_type = schema.field(column).type, expected.field(column).type
+        if type != expected_type:
             raise DataError(
-                f"{name}: the column {column!r} holds {here}, and in {first.name} {there}; nothing was read"
+                f"{name}: the column {column!r} holds {type}, and in {first.name} {expected_type}; nothing was read"
             )
 
 
-def _check_no_other_column(name: str, first: Path, schema: Any, found: Any) -> None:
+def _check_no_other_column(name: str, first: Path, expected: Any, schema: Any) -> None:
     """Refuse a file with a column that would be lost, since the first file does not have it."""
-    others = [column for column in found.names if column not in schema.names]
+    others = [column for column in schema.names if column not in expected.names]
     if others:
         raise DataError(f"{name}: the column {others[0]!r} is not in {first.name}; nothing was read")
 
@@ -206,7 +206,7 @@ def _check_text_type(path: Path, schema: Any, column: str) -> None:
 def _rows(source: Source, file: Any, text: str, label: str | None) -> Iterator[Row]:
     wanted = [column for column in (text, label) if column is not None]
     line = 0
-    with _readable(source.name):
+    with _translate_errors(source.name):
         for batch in file.iter_batches(ROWS_PER_BATCH, columns=wanted):
             for record in batch.to_pylist():
                 line += 1
@@ -214,7 +214,7 @@ def _rows(source: Source, file: Any, text: str, label: str | None) -> Iterator[R
 
 
 @contextmanager
-def _opened(name: str, stream: BinaryIO) -> Iterator[Any]:
+def _open_file(name: str, stream: BinaryIO) -> Iterator[Any]:
     pa = _pyarrow(name)
     import pyarrow.parquet as pq
 
@@ -233,7 +233,7 @@ def _stream_of(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def _readable(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     """Turn what pyarrow says of damaged pages into an error with the file's name."""
     pa = _pyarrow(name)
     try:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from newfound.data.columns import find_names, has_label_column, has_text_column
-from newfound.data.compressed import GZIP_START, unpacked
-from newfound.data.delimited import DELIMITERS, fields_of, named_delimiter, read_delimited
+from newfound.data.compressed import GZIP_START, unpack
+from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_delimited
 from newfound.data.rows import (
     DEFAULT_READ_OPTIONS,
     LabelUse,
@@ -67,7 +67,7 @@ FORMAT_OF_EXTENSION = {
     ".xlsm": "xlsx",
 }
 ZIP_START = b"PK\x03\x04"
-COMPRESSIBLE = ("csv", "tsv", "jsonl", "text")
+COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
 
 
 def read_jsonl(source: Source) -> Iterator[Row]:
@@ -266,7 +266,7 @@ def open_rows(
 
 def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: ReadReport) -> Iterator[Row]:
     name = report.name
-    options = _checked(options)
+    options = _normalize_options(options)
     if str(path) != "-" and Path(path).is_dir():
         if options.format not in (None, "parquet"):
             raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
@@ -279,10 +279,10 @@ def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: Read
     try:
         stream = file
         if file.peek(2).startswith(GZIP_START):  # does not consume anything: a pipe can be read only once
-            if format not in COMPRESSIBLE:
+            if format not in COMPRESSIBLE_FORMATS:
                 raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
-            stream = unpacked(name, file)
-        if format in COMPRESSIBLE and file.peek(4).startswith(ZIP_START):
+            stream = unpack(name, file)
+        if format in COMPRESSIBLE_FORMATS and file.peek(4).startswith(ZIP_START):
             raise DataError(f"{name}: this is a workbook or another zip file, not text", "format")
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
         if stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and options.encoding == "utf-8":
@@ -295,13 +295,13 @@ def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: Read
             file.close()
 
 
-def _checked(options: ReadOptions) -> ReadOptions:
+def _normalize_options(options: ReadOptions) -> ReadOptions:
     """Return the options with the one name of an encoding that Python knows by several, and the delimiter itself."""
     try:
         encoding = codecs.lookup(options.encoding).name
     except (LookupError, ValueError):
         raise unknown_encoding(options.encoding) from None
-    delimiter = None if options.delimiter is None else named_delimiter(options.delimiter)
+    delimiter = None if options.delimiter is None else parse_delimiter(options.delimiter)
     return replace(options, encoding=encoding, delimiter=delimiter)
 
 

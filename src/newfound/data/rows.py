@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from newfound.data.conflicts import Conflict
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
-LINES_FOR_GUESS = 1_000  # that are looked at to guess an encoding
+LINES_TO_GUESS_ENCODING = 1_000
 MAX_TEXT_LENGTH = 2_000  # characters kept of an utterance; encoders read fewer, and a longer one is likely a file
 MAX_FALLBACK_SHARE = 1 / 3  # of the letters of a line beyond ASCII; in Western European languages it is about 1 / 20
 
@@ -181,7 +181,7 @@ class Source:
             if may_fall_back():
                 self.report.count("recoded", number)
                 return raw.decode(FALLBACK_ENCODING, errors="replace")
-            likely = _likely_encoding(raw + b"".join(islice(self.stream, LINES_FOR_GUESS)), encoding)
+            likely = _likely_encoding(raw + b"".join(islice(self.stream, LINES_TO_GUESS_ENCODING)), encoding)
             problem = f"byte 0x{raw[error.start]:02x} is not {encoding.upper()}"
             guess = "" if likely is None else f" but likely {likely}"
             raise DataError(f"{self.name}, line {number}: {problem}{guess}", "utf8", "encoding") from None

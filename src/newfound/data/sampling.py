@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import same_words
 
-NUMBERS = 2**64  # that a text may have
+POSSIBLE_NUMBERS = 2**64  # the number of a text is a hash of 64 bits
 
 
 class DistinctSample:
@@ -38,7 +38,7 @@ class DistinctSample:
         """Take in the next text of the stream.
 
         Args:
-            text: The text.
+            text: The utterance; equal words count as the same text.
             origin: Where it came from, and how often it occurred.
         """
         place, self.seen = self.seen, self.seen + origin.count
@@ -46,8 +46,8 @@ class DistinctSample:
         number = int.from_bytes(digest.digest(), "little")
         kept = self._kept.get(number)
         if kept is not None:
-            first, said, earlier = kept
-            self._kept[number] = first, said, Origin(earlier.labelled, earlier.source, earlier.count + origin.count)
+            first, wording, earlier = kept
+            self._kept[number] = first, wording, Origin(earlier.labelled, earlier.source, earlier.count + origin.count)
             return
         if len(self._kept) >= self.size:
             self.is_everything = False
@@ -68,7 +68,7 @@ class DistinctSample:
         """How many distinct texts the stream had: exact as long as all are kept, otherwise estimated."""
         if self.is_everything:
             return len(self._kept)
-        return max(len(self._kept) + 1, (self.size - 1) * NUMBERS // max(1, -self._largest[0]))
+        return max(len(self._kept) + 1, (self.size - 1) * POSSIBLE_NUMBERS // max(1, -self._largest[0]))
 
     def corpus(self) -> Corpus:
         """Return the texts that were kept, in the order of the stream, without labels."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any
 
-from newfound.data.columns import Found, columns_by_position, find_columns
+from newfound.data.columns import ColumnPositions, columns_by_position, find_columns
 from newfound.data.compressed import MAX_UNPACKED_BYTES
 from newfound.data.rows import ReadReport, Row, Source
 from newfound.errors import ColumnMissing, DataError, MissingExtra
@@ -28,23 +28,23 @@ def read_xlsx(source: Source) -> Iterator[Row]:
     content = source.stream.read()
     _check_size(source, content)
     book = _open(source, content, values=True)
-    sheet, first, found = _find_sheet(source, book)
+    sheet, first, columns = _find_sheet(source, book)
     formulas: set[tuple[int, int]] | None = None
-    for number, cells in enumerate(_cells(source, sheet, found.width), start=1):
+    for number, cells in enumerate(_cells(source, sheet, columns.width), start=1):
         if number < first or all(cell is None for cell in cells):
             continue
         fields = []
-        for position in (found.text, found.label):
+        for position in (columns.text, columns.label):
             cell = None if position is None or position >= len(cells) else cells[position]
             if cell is None and position is not None:
-                formulas = _formulas(source, content, sheet.title, found) if formulas is None else formulas
+                formulas = _formulas(source, content, sheet.title, columns) if formulas is None else formulas
                 if (number, position) in formulas:
                     raise DataError(
                         f"{source.name}, line {number}: a formula whose value was never computed; open the file in a "
                         "spreadsheet program and save it"
                     )
             fields.append(_text_of(source, number, cell))
-        yield Row(number, fields[0], fields[1] if found.label is not None else None)
+        yield Row(number, fields[0], fields[1] if columns.label is not None else None)
 
 
 def _check_size(source: Source, content: bytes) -> None:
@@ -87,7 +87,7 @@ def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tup
         raise _damaged(source, error) from None
 
 
-def _find_sheet(source: Source, book: Any) -> tuple[Any, int, Found]:
+def _find_sheet(source: Source, book: Any) -> tuple[Any, int, ColumnPositions]:
     """Return the first sheet that has the columns, the number of its first row of data, and the columns.
 
     If none has them, the error is about the sheet that has most of what is needed: the utterances, or else most cells.
@@ -100,7 +100,7 @@ def _find_sheet(source: Source, book: Any) -> tuple[Any, int, Found]:
             start = _start_of_sheet(source, sheet)
             if not start:
                 continue
-            first, found = _find_columns(trial, sheet.title, start)
+            first, columns = _find_columns(trial, sheet.title, start)
         except DataError as error:
             if not error.remedies:
                 raise
@@ -111,7 +111,7 @@ def _find_sheet(source: Source, book: Any) -> tuple[Any, int, Found]:
             others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
             source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
         source.report.notes.extend(trial.report.notes)
-        return sheet, first, found
+        return sheet, first, columns
     if problems:
         raise max(problems, key=lambda problem: problem[:2])[2]
     raise DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
@@ -131,7 +131,7 @@ def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:
     return start
 
 
-def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[str]]]) -> tuple[int, Found]:
+def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[str]]]) -> tuple[int, ColumnPositions]:
     number, header = start[0]
     if source.options.header is False:
         width = max(len(fields) for _, fields in start)
@@ -139,12 +139,12 @@ def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[st
     return number + 1, find_columns(source, f"{source.name}, sheet {title!r}, line {number}", header)
 
 
-def _formulas(source: Source, content: bytes, title: str, found: Found) -> set[tuple[int, int]]:
+def _formulas(source: Source, content: bytes, title: str, columns: ColumnPositions) -> set[tuple[int, int]]:
     """Return row and position of the formulas in the columns that are read."""
     cells = set()
     sheet = _open(source, content, values=False)[title]
-    for number, row in enumerate(_cells(source, sheet, found.width), start=1):
-        for position in (found.text, found.label):
+    for number, row in enumerate(_cells(source, sheet, columns.width), start=1):
+        for position in (columns.text, columns.label):
             cell = row[position] if position is not None and position < len(row) else None
             if position is not None and isinstance(cell, str) and cell.startswith("="):
                 cells.add((number, position))
@@ -156,7 +156,7 @@ def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> st
         return ""
     if isinstance(cell, str):
         if errors and cell in CELL_ERRORS:
-            raise DataError(f"{source.name}, line {line}: the cell has the error {cell}; mend the formula")
+            raise DataError(f"{source.name}, line {line}: the cell has the error {cell}; correct the formula")
         return cell
     if isinstance(cell, bool):
         return str(cell).upper()

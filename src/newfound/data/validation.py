@@ -192,7 +192,7 @@ def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         yield Row(row.line, text, row.label)
 
 
-def _without_sampled(rows: Iterable[Row], sample: DistinctSample | None) -> Iterator[Row]:
+def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Iterator[Row]:
     """Yield all rows; if more of them have no label than the sample holds, the sample takes those in instead."""
     waiting: list[Row] = []
     for row in rows:
@@ -234,7 +234,7 @@ def _corpus(
 ) -> Corpus:
     """Collect rows in a corpus; repeats are counted, and a text with several labels is treated as the caller wants."""
     sample = None if max_logs is None else DistinctSample(max_logs, seed=seed)
-    collected = list(_without_sampled(rows, sample))
+    collected = list(_divert_to_sample(rows, sample))
     kept, report.conflicts = without_conflicts(report.name, collected, policy)
     seen: set[tuple[str, str | None]] = set()
     for row in (collected[i] for i in kept):

@@ -37,11 +37,11 @@ class FeatureCache:
 
         Args:
             key: Everything besides the text that the features depend on, for instance weights and layer.
-            texts: The texts.
+            texts: The texts to look up; equal ones are stored once.
             compute: Function that computes the features of texts that are not in the cache. It is called at most once,
                 with their positions in `texts`.
         """
-        folder = self._folder(key)
+        folder = self.root / folder_name(key)
         hashes = [hash_of_text(text) for text in texts]
         shards = load_shards(folder)
         location = {key.tobytes(): (s, r) for s, shard in enumerate(shards) for r, key in enumerate(shard.keys)}
@@ -60,9 +60,6 @@ class FeatureCache:
             shards.append(shard)
         return _gather(shards, [location[h] for h in hashes])
 
-    def _folder(self, key: Mapping[str, str | int]) -> Path:
-        return self.root / folder_name(key)
-
     def _write(self, folder: Path, shard: Shard) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -78,11 +75,11 @@ class FeatureCache:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def computed_once(texts: Sequence[str], compute: Compute) -> Ragged:
+def compute_distinct(texts: Sequence[str], compute: Compute) -> Ragged:
     """Return the vectors of texts without any cache; equal texts are computed once.
 
     Args:
-        texts: The texts.
+        texts: The texts to encode, which may be equal.
         compute: Function that computes the vectors of the texts at some positions.
     """
     first: dict[str, int] = {}

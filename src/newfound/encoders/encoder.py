@@ -23,7 +23,7 @@ import torch
 
 from newfound import defaults
 from newfound.defaults import Precision
-from newfound.encoders.cache import FeatureCache, computed_once
+from newfound.encoders.cache import FeatureCache, compute_distinct
 from newfound.encoders.families import family_of
 from newfound.encoders.hashing import hash_of, state_of_tokenizer
 from newfound.encoders.layers import Stack
@@ -38,7 +38,7 @@ from newfound.encoders.tail import Features as Features
 from newfound.encoders.tail import Pooling as Pooling
 from newfound.encoders.tail import Tail as Tail
 from newfound.encoders.tail import Tune as Tune
-from newfound.encoders.tail import pooled, pooling_of
+from newfound.encoders.tail import pool_hidden_states, pooling_of
 from newfound.encoders.trunk import run_trunk
 from newfound.errors import EncoderError, NotSplittable, OtherWeights
 from newfound.text import first_line
@@ -82,7 +82,7 @@ class Encoder:
         self.tokenizer: Any = sentence_transformer.tokenizer
         self.pooling = pooling or pooling_of(sentence_transformer)
         self.normalize = any(type(module).__name__ == "Normalize" for module in sentence_transformer)
-        self.max_length = self._limited(max_length)
+        self.max_length = self._limit_length(max_length)
         self.depth = int(getattr(self.model.config, "num_hidden_layers", 0))
         self.width = int(self.model.config.hidden_size)
         if pooling == "padded-mean" and family_of(self.model).first_position(self.model.config) != 0:
@@ -109,7 +109,7 @@ class Encoder:
 
     def variant(self, *, pooling: Pooling | None = None, max_length: int = MAX_LENGTH) -> Encoder:
         """Return an encoder with the same weights and another pooling or length; itself if both are the same."""
-        if pooling in (None, self.pooling) and self._limited(max_length) == self.max_length:
+        if pooling in (None, self.pooling) and self._limit_length(max_length) == self.max_length:
             return self
         other = Encoder(self.name, self._st, pooling=pooling, max_length=max_length, cache=self.cache)
         other.precision, other._prompt = self.precision, self._prompt
@@ -154,7 +154,7 @@ class Encoder:
             self._kept = session  # so that the next call finds it open
         return session
 
-    def _limited(self, max_length: int) -> int:
+    def _limit_length(self, max_length: int) -> int:
         return min(max_length, int(self._st.max_seq_length or MAX_LENGTH))
 
     def weights_hash(self) -> str:
@@ -181,7 +181,7 @@ class Encoder:
 
     def without_prompt(self) -> AbstractContextManager[None]:
         """Tokenise without the prompt for a while; not while another thread encodes."""
-        return nullcontext() if self._prompt is None else self._prompt.left_out()
+        return nullcontext() if self._prompt is None else self._prompt.leave_out()
 
     def save(self, folder: Path) -> None:
         """Write the encoder to a folder that `load_encoder` can read."""
@@ -260,7 +260,7 @@ class Encoder:
                 return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
             trunk = self._trunk(tune)
             assert trunk is not None
-            pool = None if tune.layers else partial(pooled, pooling=self.pooling, normalize=self.normalize)
+            pool = None if tune.layers else partial(pool_hidden_states, pooling=self.pooling, normalize=self.normalize)
             return run_trunk(trunk, tokens, rows, pool)
 
         if self.cache is not None:
@@ -268,7 +268,7 @@ class Encoder:
         elif tune.layers:
             data = compute(list(range(len(texts))))
         else:
-            data = computed_once(texts, compute)
+            data = compute_distinct(texts, compute)
         return Features(data, tokens.unpadded_lengths if tokens is not None and tune.layers else None)
 
     def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
@@ -301,7 +301,7 @@ class Encoder:
             family_of(self.model)
         except NotSplittable:
             return False
-        # More than transformer, pooling and normalisation, for instance a Dense module, would be skipped by `pooled`.
+        # `pool_hidden_states` would skip more than transformer, pooling and normalisation, for instance a Dense module.
         return len(list(self._st)) <= 3
 
     def _trunk(self, tune: Tune) -> Stack | None:

@@ -15,7 +15,7 @@ from newfound.encoders.function_words import FUNCTION_WORDS
 
 UNKNOWN = ""
 JAPANESE_SCRIPTS = frozenset({"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
-MIN_OTHER_LETTERS = 0.2  # share of the letters of a text that is not in Latin letters, names in it apart
+MIN_SHARE_OF_OTHER_LETTERS = 0.2  # of the letters of a text that is not in Latin letters, names in it apart
 LETTERS_OF_A_CHINESE_CHARACTER = 3  # one of them says as much as a few letters
 
 
@@ -24,7 +24,7 @@ def likely_language(text: str) -> str:
     letters = Counter(script for character in text if (script := script_of(character)))
     latin = letters.pop("LATIN", 0)
     letters["CJK"] *= LETTERS_OF_A_CHINESE_CHARACTER
-    if letters.total() > 0 and letters.total() >= MIN_OTHER_LETTERS * (latin + letters.total()):
+    if letters.total() > 0 and letters.total() >= MIN_SHARE_OF_OTHER_LETTERS * (latin + letters.total()):
         return "Japanese" if JAPANESE_SCRIPTS & set(letters) else letters.most_common(1)[0][0]
     words = plain_words(text)
     counts = {language: sum(word in own for word in words) for language, own in FUNCTION_WORDS.items()}

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 MULTILINGUAL_ENCODER = "multilingual"
 MIN_VOCABULARY, MAX_VOCABULARY = 5_000, 100_000  # of a tokenizer that is made for one language
 MAX_TEXTS_LOOKED_AT = 1_000
-MIN_TEXTS = 10  # that can be judged
-MIN_KNOWN_FUNCTION_WORDS = 0.8  # share of those of a language, in the vocabulary of an encoder that is made for it
+MIN_JUDGED_TEXTS = 10
+MIN_SHARE_OF_KNOWN_FUNCTION_WORDS = 0.8  # of a language, in the vocabulary of an encoder that is made for it
 MIN_SHARE_OF_SCRIPT = 0.05  # of the tokens, for a script that an encoder is made for
 TOKENS_PER_TOKEN_LOOKED_AT = 10
-MIN_OTHER_LETTERS = 0.2  # share of the letters of a text; a name in Latin letters has more of them than Chinese
-MIN_WHOLE_WORDS = 0.7  # share of the words of a text that the tokenizer knows whole, if no function word tells
+MIN_SHARE_OF_OTHER_LETTERS = 0.2  # in a text; a name in Latin letters has more of them than Chinese
+MIN_SHARE_OF_WHOLE_WORDS = 0.7  # of the words of a text that the tokenizer knows whole, if no function word tells
 # Fewer texts of a language do not tell its mean. On 20 English corpora, at most 0.7 % count as any one other language.
 MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE = 20, 0.02
-MAX_FOREIGN_TEXTS = 0.05  # share of texts in another language; more are worth a warning: docs/howto/other-languages.md
+MAX_SHARE_OF_FOREIGN_TEXTS = 0.05  # in another language; more are worth a warning: docs/howto/other-languages.md
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class _EncoderLanguage:
     def is_foreign(self, text: str) -> bool | None:
         """Return whether a text is in another language; None if that cannot be told."""
         words = plain_words(text)
-        known = sum(word in self.whole for word in words) >= MIN_WHOLE_WORDS * len(words)
+        known = sum(word in self.whole for word in words) >= MIN_SHARE_OF_WHOLE_WORDS * len(words)
         letters = [script for word in words for character in word if (script := script_of(character))]
         other_letters = sum(script not in self.scripts for script in letters)
         if not letters:
             return None
-        if other_letters > 1 and other_letters >= MIN_OTHER_LETTERS * len(letters):
+        if other_letters > 1 and other_letters >= MIN_SHARE_OF_OTHER_LETTERS * len(letters):
             return not known
         own = sum(word in self.own for word in words)
         other = max(sum(word in others for word in words) for others in self.others)
@@ -86,8 +86,8 @@ def foreign_share(tokenizer: Any, texts: Sequence[str]) -> float | None:
         return None
     step = max(1, -(-len(texts) // MAX_TEXTS_LOOKED_AT))
     language = _language_of(tokenizer, texts[::step])
-    judged = [found for text in texts[::step] if (found := language.is_foreign(text)) is not None]
-    return sum(judged) / len(judged) if len(judged) >= MIN_TEXTS else None
+    judged = [is_foreign for text in texts[::step] if (is_foreign := language.is_foreign(text)) is not None]
+    return sum(judged) / len(judged) if len(judged) >= MIN_JUDGED_TEXTS else None
 
 
 def _language_of(tokenizer: Any, texts: Sequence[str]) -> _EncoderLanguage:
@@ -102,7 +102,7 @@ def _language_of(tokenizer: Any, texts: Sequence[str]) -> _EncoderLanguage:
     best = max(shares, key=lambda language: shares[language])
     return _EncoderLanguage(
         _scripts_of(tokenizer),
-        FUNCTION_WORDS[best] if shares[best] >= MIN_KNOWN_FUNCTION_WORDS else frozenset(),
+        FUNCTION_WORDS[best] if shares[best] >= MIN_SHARE_OF_KNOWN_FUNCTION_WORDS else frozenset(),
         tuple(words for language, words in FUNCTION_WORDS.items() if language != best),
         whole,
     )
@@ -140,17 +140,17 @@ def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Se
     """Return what to say about utterances that are not in an encoder's language; None if there is nothing to say.
 
     Args:
-        encoder: The encoder.
+        encoder: The encoder that the utterances will be encoded with.
         known_texts: The utterances of the known intents.
         log_texts: The utterances of the logs.
     """
     name = encoder.name
     with encoder.without_prompt():
         known, logs = (foreign_share(encoder.tokenizer, texts) or 0.0 for texts in (known_texts, log_texts))
-    if max(logs, known) <= MAX_FOREIGN_TEXTS:
+    if max(logs, known) <= MAX_SHARE_OF_FOREIGN_TEXTS:
         return None
     remedy = f"the encoder `{MULTILINGUAL_ENCODER}` is made for several languages"
-    if known_texts and known <= MAX_FOREIGN_TEXTS / 2:
+    if known_texts and known <= MAX_SHARE_OF_FOREIGN_TEXTS / 2:
         return (
             f"{100 * logs:.0f} % of the logs, but {100 * known:.0f} % of the known utterances, are not in the language "
             f"of the encoder {name}: known intents and logs seem to differ in language; {remedy}"

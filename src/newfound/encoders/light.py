@@ -35,7 +35,7 @@ TRANSFORMER_SETTINGS = {
     "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}},
     "module_output_name": "token_embeddings",
 }
-COUNTS = (
+COUNT_SETTINGS = (
     "vocab_size",
     "hidden_size",
     "num_hidden_layers",
@@ -154,7 +154,7 @@ class LightEncoder(nn.Module):
         Args:
             folder: Where it was loaded from.
             modules: Transformer, pooling, and perhaps normalisation.
-            tokenizer: The tokenizer.
+            tokenizer: Cuts texts into tokens.
             max_seq_length: The largest number of tokens of a text.
         """
         super().__init__()
@@ -220,7 +220,7 @@ def _read_config(folder: Path) -> SimpleNamespace:
         raise NotSupported(f"model type {settings.get('model_type')!r}")
     if any(settings[name] != value for name, value in REQUIRED_SETTINGS.items()):
         raise NotSupported("its config has settings that change the layers")
-    if any(type(settings.get(name)) is not int for name in (*COUNTS, "pad_token_id")):
+    if any(type(settings.get(name)) is not int for name in (*COUNT_SETTINGS, "pad_token_id")):
         raise NotSupported("its config does not state all sizes")
     return SimpleNamespace(**settings)
 

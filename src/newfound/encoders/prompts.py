@@ -26,8 +26,8 @@ class TokenizerPrompt:
     """A prompt in a tokenizer.
 
     Attributes:
-        text: The prompt.
-        tokenizer: The tokenizer.
+        text: What is put before every text.
+        tokenizer: A fast tokenizer of transformers, which adds the prompt.
         own_normalizer: What the tokenizer does to texts without the prompt; None for nothing.
     """
 
@@ -36,7 +36,7 @@ class TokenizerPrompt:
     own_normalizer: Any
 
     @contextmanager
-    def left_out(self) -> Iterator[None]:
+    def leave_out(self) -> Iterator[None]:
         """Tokenise without the prompt for a while."""
         backend = self.tokenizer.backend_tokenizer
         with_prompt = backend.normalizer
@@ -92,7 +92,7 @@ def add_prompt(tokenizer: Any, prompt: str) -> TokenizerPrompt | None:
 
     Args:
         tokenizer: A tokenizer; it is changed.
-        prompt: The prompt.
+        prompt: What is put before every text.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:

@@ -216,7 +216,7 @@ class Packing:
         used: Whether the slot holds a token, [T].
         place: Place of the row that the slot belongs to, [T].
         length: Token count of the row at each place, [B].
-        batch: The batch.
+        batch: The batch whose rows the slots hold.
     """
 
     token: Tensor
@@ -267,7 +267,7 @@ def pack(offsets: Tensor, batch: Batch) -> Packing:
 
     Args:
         offsets: Offsets of the corpus (`Ragged.offsets`), on the device of the batch.
-        batch: The batch.
+        batch: The rows to lay out, as indices into the corpus.
     """
     rows = batch.rows[batch.order]  # [B], by place
     begin = offsets[rows]

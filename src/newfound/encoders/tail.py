@@ -118,7 +118,7 @@ class Tail(nn.Module):
         if self.trunk is not None:
             with torch.no_grad():
                 x = self.trunk(x, packing, keys)
-        return pooled(self.stack(x, packing, keys), packing, self.pooling, self.normalize)
+        return pool_hidden_states(self.stack(x, packing, keys), packing, self.pooling, self.normalize)
 
     def trained(self) -> dict[str, Tensor]:
         """Return the parameters that training may change, by name."""
@@ -133,7 +133,7 @@ def attention_keys(features: Features, packing: Packing) -> Tensor:
     return packing.used & (packing.position < length[packing.place])
 
 
-def pooled(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Tensor:
+def pool_hidden_states(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Tensor:
     """Return one vector per row, [views x B, d].
 
     Args:

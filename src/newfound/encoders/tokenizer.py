@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
-TOKENIZING = Lock()  # cutting and padding are settings of a tokenizer, which threads share
+TOKENIZER_LOCK = Lock()  # cutting and padding are settings of a tokenizer, which threads share
 
 
 class LightTokenizer:
@@ -16,9 +16,9 @@ class LightTokenizer:
         """Wrap a `tokenizers.Tokenizer`.
 
         Args:
-            backend: The tokenizer.
+            backend: The `tokenizers.Tokenizer`.
             pad_token: The token that pads.
-            pad_token_id: Its id.
+            pad_token_id: The id of that token.
             unk_token_id: The id of the token that stands for unknown pieces; None if there is none.
         """
         self.backend_tokenizer = backend
@@ -37,7 +37,7 @@ class LightTokenizer:
         """Return token ids and attention masks; with `truncation` they are cut at `max_length`."""
         if truncation != (max_length is not None) or padding not in (False, "max_length"):
             raise ValueError("the light tokenizer cuts at max_length, and pads to max_length or not at all")
-        with TOKENIZING:
+        with TOKENIZER_LOCK:
             if truncation:
                 self.backend_tokenizer.enable_truncation(max_length)
             else:

@@ -38,9 +38,9 @@ def run_trunk(
     Args:
         trunk: The layers, with the embeddings.
         tokens: The token ids of the corpus, on the CPU.
-        rows: The rows.
-        pool: Makes one vector of the hidden states of each row (`newfound.encoders.tail.pooled`); None returns the
-            hidden states themselves.
+        rows: Positions in the corpus of the rows to encode.
+        pool: Makes one vector of the hidden states of each row (`newfound.encoders.tail.pool_hidden_states`); None
+            returns the hidden states themselves.
         keep_on_device: Return them in bfloat16 precision on the device of the layers, and not on the CPU.
     """
     weight = next(trunk.parameters())

@@ -49,11 +49,11 @@ def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> N
     Raises:
         ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
     """
-    from newfound.encoders.onnx.quantize import quantized
+    from newfound.encoders.onnx.quantize import quantize
 
     model, products = graph_of(reviewed)
     # The graph may run on any processor, so that int8 weights have seven bits (see `quantize`).
-    graph = quantized(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
+    graph = quantize(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
     (folder / GRAPH_FILE).write_bytes(graph)
     (folder / TOKENIZER_FILE).write_bytes(_tokenizer(reviewed))
     (folder / ABOUT_FILE).write_bytes(to_json(_about(reviewed, precision)))
@@ -138,7 +138,7 @@ def _add_has_intent(builder: GraphBuilder, cosines: str, has_content: str, least
 
 def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:
     """Add `newfound.model.arrays.with_reliability`, step by step."""
-    from newfound.model.arrays import KEPT_AHEAD
+    from newfound.model.arrays import MIN_LEAD_OF_BEST
 
     count = int(is_new.sum())
     if reliability >= 1 or count < 2:
@@ -149,7 +149,7 @@ def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: flo
     even = builder.add("ReduceSum", new, axis, keepdims=1)
     even = builder.add("Div", even, builder.weight("number of new intents", np.float32(count)))
     best, rival = (builder.add("ReduceMax", x, axis, keepdims=1) for x in (new, known))
-    lead = builder.add("Sub", builder.add("Add", rival, builder.weight("ahead", np.float32(KEPT_AHEAD))), even)
+    lead = builder.add("Sub", builder.add("Add", rival, builder.weight("ahead", np.float32(MIN_LEAD_OF_BEST))), even)
     most = builder.add("Max", builder.add("Sub", best, even), builder.weight("tiny", np.float32(1e-12)))
     one = builder.weight("one", np.float32(1))
     needed = builder.add("Clip", builder.add("Div", lead, most), share, one)

@@ -19,7 +19,7 @@ from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import FitContext
 from newfound.model.arrays import best_of, with_reliability
-from newfound.model.classifier import IntentModel, stamped
+from newfound.model.classifier import IntentModel, stamp_provenance
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temperature_of
 from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
@@ -79,7 +79,7 @@ def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, tem
         network,
         intents,
         temperature,
-        stamped(provenance),
+        stamp_provenance(provenance),
         utterances,
         typical,
         reliability,

@@ -14,7 +14,7 @@ from newfound.text import is_blank, is_wordless
 
 Array = npt.NDArray[np.float32]
 TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU = 1_024, 8_192
-KEPT_AHEAD = 1e-6  # by how much the most probable intent stays the most probable one
+MIN_LEAD_OF_BEST = 1e-6  # by how much the most probable intent stays the most probable one
 SMALLEST_NORM = 1e-12  # as in torch's `normalize`
 
 
@@ -58,7 +58,7 @@ class Columns:
         """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
 
         Args:
-            texts: The texts.
+            texts: The texts to classify.
             vectors: Their embeddings, [n, d].
             top: How many of the most probable intents each prediction holds.
         """
@@ -71,7 +71,7 @@ class Columns:
             name = names[i] if i < len(names) else None
             status = None if name is None else statuses[name]
             outlier = 1.0 if is_blank(text) else o
-            predictions.append(Prediction(text, name, status == "known", rounded(p), outlier, status, r))
+            predictions.append(Prediction(text, name, status == "known", round_probability(p), outlier, status, r))
         return predictions
 
 
@@ -119,14 +119,14 @@ class Classifier(Columns):
         """Return the probabilities of texts, [n, intents]; zeros for a text that belongs to no intent.
 
         Args:
-            texts: The texts.
+            texts: The texts to classify; a blank one belongs to no intent.
             vectors: Their embeddings, [n, d].
         """
         cosines = self.cosines(vectors)
-        taught = softmax(cosines / np.float32(self.temperature))
-        found = with_reliability(taught, self.is_new, self.reliability)
-        found[self._has_no_intent(texts, cosines)] = 0
-        return found
+        uncorrected = softmax(cosines / np.float32(self.temperature))
+        probabilities = with_reliability(uncorrected, self.is_new, self.reliability)
+        probabilities[self._has_no_intent(texts, cosines)] = 0
+        return probabilities
 
     def _has_no_intent(self, texts: Sequence[str], cosines: Array) -> npt.NDArray[np.bool_]:
         """Return which texts nothing can be seen of, are too unlike their intent, or lack words it asks for, [n]."""
@@ -171,7 +171,7 @@ def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliab
     best = new.max(1, keepdims=True)
     rival = np.where(is_new, np.float32(0), probabilities).max(1, keepdims=True)
     # Where a new intent leads by little, it gives up no more than its lead over the known ones.
-    needed = (rival + np.float32(KEPT_AHEAD) - even) / np.maximum(best - even, np.float32(1e-12))
+    needed = (rival + np.float32(MIN_LEAD_OF_BEST) - even) / np.maximum(best - even, np.float32(1e-12))
     kept = np.where(best > rival, needed.clip(reliability, 1.0), np.float32(reliability)).astype(np.float32)
     changed: Array = np.where(is_new, kept * probabilities + (1 - kept) * even, probabilities)
     return changed
@@ -204,7 +204,7 @@ def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list
 
     Args:
         probabilities: Of the intents, [n, intents].
-        names: The intents.
+        names: The names of the intents, in the order of the columns.
         top: How many to return at most.
     """
     count = min(top, len(names))
@@ -213,11 +213,11 @@ def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list
     index = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
     value = np.take_along_axis(probabilities, index, axis=1)
     return [
-        tuple(RankedIntent(names[i], rounded(p)) for i, p in zip(row, values, strict=True))
+        tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True))
         for row, values in zip(index.tolist(), value.tolist(), strict=True)
     ]
 
 
-def rounded(probability: float) -> float:
+def round_probability(probability: float) -> float:
     """Return a probability as answers show it."""
     return round(min(max(probability, 0.0), 1.0), 6)

@@ -83,7 +83,7 @@ class IntentModel(FittedClassifier):
         self._utterances = utterances
         self.typical = tuple(typical)
         self.reliability = reliability
-        self._opened: tuple[GraphSession | None] | None = None
+        self._graph_session: tuple[GraphSession | None] | None = None
         self._cache: FeatureCache | None = None
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class IntentModel(FittedClassifier):
         """Move the model to a device, in place, as torch does."""
         self.encoder.to(device)
         self.network.to(device)
-        self._opened = None
+        self._graph_session = None
         return self
 
     def with_names(self, names: Sequence[str]) -> IntentModel:
@@ -276,10 +276,10 @@ class IntentModel(FittedClassifier):
 
     def _session(self) -> GraphSession | None:
         """Return what computes embeddings with ONNX Runtime, the trained layers included; None if torch does it."""
-        if self._opened is None:
+        if self._graph_session is None:
             tail = self.network.tail if self.tune.layers else None
-            self._opened = (self.encoder.session(tail, self.network.dense),)
-        return self._opened[0]
+            self._graph_session = (self.encoder.session(tail, self.network.dense),)
+        return self._graph_session[0]
 
     def has_graph(self) -> bool:
         """Return whether ONNX Runtime computes embeddings, which several threads may then do at the same time.
@@ -316,7 +316,7 @@ class IntentModel(FittedClassifier):
         """Write the model to a folder.
 
         Args:
-            folder: The folder.
+            folder: Is created if it does not exist.
             overwrite: Whether an earlier model in the folder may be replaced.
             with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
             with_utterances: Include the training utterances, which review, export and update need. Without them, the
@@ -330,7 +330,7 @@ class IntentModel(FittedClassifier):
         save(self, Path(folder), overwrite=overwrite, with_encoder=with_encoder, with_utterances=with_utterances)
 
 
-def stamped(provenance: dict[str, Any]) -> dict[str, Any]:
+def stamp_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
     """Return the provenance of a freshly fitted model, with the time and the versions of everything involved."""
     return {**provenance, "created": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions()}
 

@@ -67,7 +67,7 @@ class FittedClassifier:
         """Return one prediction per text, with its probability and its outlier score.
 
         Args:
-            texts: The texts.
+            texts: The texts to classify.
             top: How many of the most probable intents each prediction holds.
         """
         return self.columns.classify(texts, self.transform(texts), top=top)
@@ -78,7 +78,7 @@ class FittedClassifier:
         `newfound.evaluate` says more, and compares new intents whatever they are called.
 
         Args:
-            texts: The texts.
+            texts: The texts to classify.
             labels: Their intents; None for a text that does not count.
         """
         corpus = Corpus.of(texts, labels).labelled()

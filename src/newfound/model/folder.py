@@ -55,8 +55,8 @@ def save(
     """Write a model to a folder: all of it, or nothing.
 
     Args:
-        model: The model.
-        folder: The folder.
+        model: A fitted model; review decisions are not part of it.
+        folder: Is created if it does not exist.
         overwrite: Whether an earlier model in the folder may be replaced.
         with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
         with_utterances: Include the training utterances, which review, export and update need. Without them, the
@@ -122,7 +122,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     folder = Path(folder)
     about = read_about(folder)
     intents = read_intents(folder, about)
-    loaded = _find_encoder(folder, about, encoder)
+    pretrained = _find_encoder(folder, about, encoder)
     try:
         tune = Tune(
             int(about["tune"]["layers"]),
@@ -136,16 +136,16 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         reliability = float(about.get("reliability", 1.0))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {first_line(error)[:120]}") from None
-    if not 0 <= tune.layers <= loaded.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+    if not 0 <= tune.layers <= pretrained.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
     if not 0 < reliability <= 1:
         raise damaged(folder / ABOUT_FILE, "its reliability")
     if not all(map(math.isfinite, typical)) or len(typical) > MAX_QUANTILES:
         raise damaged(folder / ABOUT_FILE, "its quantiles")
-    network = IntentNetwork(loaded.tail(tune), loaded.width, len(intents), dense=dense)
+    network = IntentNetwork(pretrained.tail(tune), pretrained.width, len(intents), dense=dense)
     _copy_weights(network, _read_weights(folder))
     return IntentModel(
-        loaded,
+        pretrained,
         tune,
         network,
         intents,

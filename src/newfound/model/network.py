@@ -110,7 +110,7 @@ def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch], 
     """Return the vectors of a whole corpus, [n, d], on its device and without dropout.
 
     Args:
-        network: The network.
+        network: Is put into evaluation mode.
         features: The features of the corpus.
         batches: Batches that cover the corpus (`whole_corpus`).
         processes: Among which the batches are divided.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 MAX_TEMPERATURE = 0.5  # at which hardly any row is sure
-BISECTIONS = 20
+BISECTION_STEPS = 20
 TRUST_IN_LABELS = 0.75  # weight of the estimated accuracy of labels beside the classifier's own probabilities
 
 
@@ -24,10 +24,10 @@ def reliability_of(
         trust: The weight of that estimate.
     """
     best, predicted = probabilities.max(1)
-    found = best[is_new[predicted]]
-    if not len(found):
+    confidences = best[is_new[predicted]]
+    if not len(confidences):
         return 1.0
-    confidence = float(found.mean())
+    confidence = float(confidences.mean())
     expected = trust * label_accuracy + (1 - trust) * confidence
     return min(1.0, expected / confidence)
 
@@ -43,7 +43,7 @@ def temperature_of(cosines: Tensor, accuracy: float, temperature: float) -> floa
     low, high = temperature, MAX_TEMPERATURE
     if not len(cosines) or float((cosines / low).softmax(1).amax(1).mean()) <= accuracy:
         return temperature
-    for _ in range(BISECTIONS):
+    for _ in range(BISECTION_STEPS):
         middle = (low * high) ** 0.5
         is_too_sure = float((cosines / middle).softmax(1).amax(1).mean()) > accuracy
         low, high = (middle, high) if is_too_sure else (low, middle)

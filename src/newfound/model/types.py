@@ -14,7 +14,7 @@ class Overlap:
     """Another intent that an intent overlaps with.
 
     Attributes:
-        name: The other intent.
+        name: The name of the other intent.
         share: The share of the nearest neighbours of this intent's utterances that belong to the other one.
     """
 
@@ -134,7 +134,7 @@ class Prediction:
     """The classification of one text.
 
     Attributes:
-        text: The text.
+        text: The text that was classified.
         intent: The name of the intent; None if the text belongs to no intent, for instance because nothing of it can be
             seen.
         known: Whether the intent is a known one.

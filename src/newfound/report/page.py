@@ -21,7 +21,7 @@ from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_
 from newfound.intents.map import map_positions
 from newfound.model.types import AssignedUtterance
 from newfound.review.reviewed import ReviewedModel
-from newfound.text import percent, shortened
+from newfound.text import percent, shorten
 
 SCRIPTS = ("shared/format.js", "shared/palette.js", "shared/scatter.js", "report.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
@@ -80,7 +80,7 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     n_labelled = sum(u.labelled and u.intent is not None for u in utterances)
     n_known = sum(u.intent in reviewed.review.known for u in logs)
     without = [u.text for u in utterances if u.intent is None]
-    n_without, examples = len(without), "; ".join(shortened(text, MAX_EXAMPLE_LENGTH) for text in without[:3])
+    n_without, examples = len(without), "; ".join(shorten(text, MAX_EXAMPLE_LENGTH) for text in without[:3])
     return [
         ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),

@@ -15,7 +15,7 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.arrays import Array, best_of, rounded
+from newfound.model.arrays import Array, best_of, round_probability
 from newfound.model.classifier import IntentModel
 from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
@@ -113,7 +113,7 @@ class ReviewedModel(FittedClassifier):
                 name = self._name_of_labelled(u.intent, parts.get(u.intent), named[row])
             certain = u.labelled or decided
             result.append(
-                AssignedUtterance(u.text, name, u.labelled, 1.0 if certain else rounded(p), u.count, u.source)
+                AssignedUtterance(u.text, name, u.labelled, 1.0 if certain else round_probability(p), u.count, u.source)
             )
         return result
 

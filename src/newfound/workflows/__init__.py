@@ -38,7 +38,7 @@ _MODULE_OF_REQUEST = {request: module for module, request in _WORKFLOWS.values()
 __all__ = [*_WORKFLOWS, *_MODULE_OF_REQUEST]
 
 
-def _taking_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -> Callable[P, Result]:
+def _accept_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -> Callable[P, Result]:
     """Let a workflow be called with the fields of its request as well as with the request itself."""
 
     @wraps(run)
@@ -79,16 +79,16 @@ if TYPE_CHECKING:
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
     from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
-    check = _taking_fields(CheckRequest, checking.check)
-    discover = _taking_fields(DiscoverRequest, discovery.discover)
-    update = _taking_fields(UpdateRequest, updating.update)
-    refit = _taking_fields(RefitRequest, refitting.refit)
-    resize = _taking_fields(ResizeRequest, resizing.resize)
-    predict = _taking_fields(PredictRequest, prediction.predict)
-    estimate = _taking_fields(EstimateRequest, estimation.estimate)
-    evaluate = _taking_fields(EvaluateRequest, evaluation.evaluate)
-    export = _taking_fields(ExportRequest, exporting.export)
-    write_predictions = _taking_fields(WritePredictionsRequest, writing.write_predictions)
+    check = _accept_fields(CheckRequest, checking.check)
+    discover = _accept_fields(DiscoverRequest, discovery.discover)
+    update = _accept_fields(UpdateRequest, updating.update)
+    refit = _accept_fields(RefitRequest, refitting.refit)
+    resize = _accept_fields(ResizeRequest, resizing.resize)
+    predict = _accept_fields(PredictRequest, prediction.predict)
+    estimate = _accept_fields(EstimateRequest, estimation.estimate)
+    evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)
+    export = _accept_fields(ExportRequest, exporting.export)
+    write_predictions = _accept_fields(WritePredictionsRequest, writing.write_predictions)
 else:
 
     @cache
@@ -96,7 +96,7 @@ else:
         if name in _WORKFLOWS:
             module, request = _WORKFLOWS[name]
             home = import_module(f"{__name__}.{module}")
-            return _taking_fields(getattr(home, request), getattr(home, name))
+            return _accept_fields(getattr(home, request), getattr(home, name))
         if name in _MODULE_OF_REQUEST:
             return getattr(import_module(f"{__name__}.{_MODULE_OF_REQUEST[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

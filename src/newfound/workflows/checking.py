@@ -29,9 +29,9 @@ from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import KnownSource, corpus_of, rows_of, tell
 
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
-FOLDS = 5
+CROSS_VALIDATION_FOLDS = 5
 MIN_LIKENESS_OF_LABELS = 0.85  # as difflib measures it; of the 323 labels of seven corpora, one pair is as alike
-MAX_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
+MAX_RELATIVE_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
 MAX_LABELS_COMPARED = 2_000
 
 
@@ -63,7 +63,7 @@ class LabelError:
     Attributes:
         line: Its line in the file, or its position in the data, from 1.
         text: The utterance.
-        label: Its label.
+        label: The label that it has in the data.
         likely: The label that it more likely has.
         margin: How much more probable the likely label is than the given one, out of sample, from 0 to 1.
     """
@@ -81,7 +81,7 @@ class NearDuplicate:
 
     Attributes:
         first: One intent.
-        second: The other.
+        second: The name of the other intent.
         confusion: The share of their utterances that is predicted, out of sample, as the other of the two.
         similarity: The cosine of their centroids, without what the centroids of all intents have in common.
     """
@@ -168,10 +168,10 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
     """
     if len(sizes) > MAX_LABELS_COMPARED:
         return {}
-    found = {}
+    intended = {}
     frequent: list[str] = []
     for label in sorted(sizes, key=lambda label: (-sizes[label], label)):
-        limit = {other: max(FEW_EXAMPLES - 1, MAX_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
+        limit = {other: max(FEW_EXAMPLES - 1, MAX_RELATIVE_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
         same = [other for other in frequent if _letters_of(other) == _letters_of(label) != ""]
         alike = {
             other.casefold(): other
@@ -180,10 +180,10 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
         }
         close = get_close_matches(label.casefold(), alike, n=1, cutoff=MIN_LIKENESS_OF_LABELS)
         if same or close:
-            found[label] = same[0] if same else alike[close[0]]
+            intended[label] = same[0] if same else alike[close[0]]
         else:
             frequent.append(label)
-    return found
+    return intended
 
 
 def _letters_of(label: str) -> str:
@@ -209,8 +209,8 @@ def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
         rows = [row for row in rows_of(corpus_of(request.known)) if row.label is not None]
         name = "known"
     if len({row.label for row in rows}) < 2:
-        found = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
-        raise DataError(f"{name}: {found}; labels can be checked from two known intents on")
+        problem = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
+        raise DataError(f"{name}: {problem}; labels can be checked from two known intents on")
     return rows
 
 
@@ -222,7 +222,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
     if len(names) < 2 or largest < 2:
         runtime.reporter.warn("too few examples to look for label errors; an intent needs at least two")
         return [], []
-    encoder = runtime.loaded_encoder()
+    encoder = runtime.load_encoder()
     warning = language_warning(encoder, [row.text for row in rows])
     if warning is not None:
         runtime.reporter.warn(warning)
@@ -230,7 +230,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
         vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat
         x = vectors.numpy().astype(np.float64)
         task.advance(steps=len(rows))
-    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(FOLDS, largest), seed=seed)
+    p = out_of_sample_probabilities(x, y, n_classes=len(names), folds=min(CROSS_VALIDATION_FOLDS, largest), seed=seed)
     likely = likely_labels(p, y)
     margin = margins(p, y, likely)
     sizes = np.bincount(y, minlength=len(names))

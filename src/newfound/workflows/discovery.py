@@ -146,7 +146,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         settings = _settings(request, runtime, few_labels=has_few_labels(inputs.known))
         encoder = runtime.encoder_to_fit(str(settings.get("tune", "auto")))
         method = method_entry(request.method).load()(encoder=encoder, **settings)
-        return _fitted(request, method, inputs, out, llm, runtime.reporter)
+        return _fit(request, method, inputs, out, llm, runtime.reporter)
 
 
 def _check(request: DiscoverRequest) -> None:
@@ -159,7 +159,7 @@ def _check(request: DiscoverRequest) -> None:
     check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
 
 
-def _fitted(
+def _fit(
     request: DiscoverRequest,
     method: Discoverer,
     inputs: Inputs,
@@ -176,13 +176,13 @@ def _fitted(
     )
     fit(method, inputs.known + inputs.logs, run, llm=llm)
     try:
-        model = _named_and_saved(request, method, out, run, llm)
+        model = _name_and_save(request, method, out, run, llm)
     except KeyboardInterrupt:
         raise Interrupted(run.folder if run.has_checkpoint else None) from None
     return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), inputs.logs)
 
 
-def _named_and_saved(
+def _name_and_save(
     request: DiscoverRequest, method: Discoverer, out: Path | None, run: Run, llm: LanguageModel | None
 ) -> IntentModel:
     tell_engine(method.model_, run.reporter)

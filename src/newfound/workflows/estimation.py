@@ -49,7 +49,7 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     inputs = read_inputs(request.known, request.logs, request, runtime.reporter)
     if not len(inputs.known):
         runtime.reporter.note(NO_KNOWN_INTENTS)
-    encoder = runtime.loaded_encoder()
+    encoder = runtime.load_encoder()
     warning = language_warning(encoder, inputs.known.texts, inputs.logs.texts)
     if warning is not None:
         runtime.reporter.warn(warning)

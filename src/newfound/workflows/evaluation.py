@@ -20,14 +20,14 @@ from newfound.files import write_atomically
 from newfound.text import did_you_mean
 from newfound.training.devices import check_device
 from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.models import ModelSource, open_model
 from newfound.workflows.sources import KnownSource, corpus_of, tell
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.model.types import Prediction
 
-FoundStatus = Literal["new", "accepted"]
+DiscoveredStatus = Literal["new", "accepted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class IntentMatch:
     """An intent that was found in logs and the label it is matched to.
 
     Attributes:
-        intent: The intent.
+        intent: The name of the intent.
         status: Whether it is new, or accepted, in this round or an earlier one.
         label: The label; None if all labels are matched to other intents.
         shared: The number of utterances that have both.
@@ -92,7 +92,7 @@ class IntentMatch:
     """
 
     intent: str
-    status: FoundStatus
+    status: DiscoveredStatus
     label: str | None
     shared: int
     of_intent: int
@@ -110,7 +110,7 @@ class Confusion:
     """A label and an intent that its utterances are mistaken for.
 
     Attributes:
-        label: The label.
+        label: The label that a person gave.
         intent: The predicted intent; None for no intent.
         count: The number of such utterances.
         share: Their share of all utterances that have the label.
@@ -204,10 +204,10 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     if out is not None and (out.is_dir() or (out.exists() and not request.overwrite)):
         raise TargetExists(out, replaceable=not out.is_dir())
     corpus = _labelled_corpus(request, reporter or LoggingReporter())
-    model = opened(request.model, request.encoder, request.device, request.precision)
+    model = open_model(request.model, request.encoder, request.device, request.precision)
     predictions = model.classify(corpus.texts)
     discovered, accepted = model.discovered, model.accepted
-    statuses: dict[str, FoundStatus] = {
+    statuses: dict[str, DiscoveredStatus] = {
         name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
     }
     outside = request.out_of_scope
@@ -256,13 +256,13 @@ def match_intents(
     predictions: Sequence[Prediction],
     *,
     names: Sequence[str],
-    statuses: Mapping[str, FoundStatus],
+    statuses: Mapping[str, DiscoveredStatus],
 ) -> tuple[IntentMatch, ...]:
     """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 
     Args:
         corpus: The utterances with their labels.
-        predictions: Their predictions.
+        predictions: One per utterance, in the same order.
         names: All intents of the model.
         statuses: The intents that were found in logs, with the status of each.
     """
@@ -284,14 +284,14 @@ def match_intents(
     predicted = Counter(p.intent for p in predictions)
     true, clusters = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
     matched = {cluster: label for cluster, label in match_clusters(true, clusters).items() if shared[label, cluster]}
-    found = []
+    matches = []
     for number, intent in enumerate(intents):
         match = matched.get(number)
         label = None if match is None else labels[match]
         both = 0 if match is None else shared[match, number]
         of_label = 0 if label is None else sizes[label]
-        found.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
-    return tuple(sorted(found, key=lambda m: (m.label is None, -m.shared, m.intent)))
+        matches.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
+    return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 
 def _rows(

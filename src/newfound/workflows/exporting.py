@@ -28,7 +28,7 @@ from newfound.review.state import Review
 from newfound.review.store import ReviewStore
 from newfound.review.stored import accepted_intents, assigned_without_network
 from newfound.training.progress import Reporter
-from newfound.workflows.models import ModelSource, name_of, opened
+from newfound.workflows.models import ModelSource, name_of, open_model
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -162,11 +162,11 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
     format = export_format(request.to, path)
     check_language(request.language)
-    only = checked_only(request.only)
+    only = parse_only(request.only)
     choice = ExportChoice(only, request.min_probability, request.with_guesses)
     choice.check()
     check_target(path, format.files, overwrite=request.overwrite)
-    corpus, counts = corpus_to_export(*_assigned(request), choice)
+    corpus, counts = corpus_to_export(*_read_assigned(request), choice)
     write_export(
         corpus,
         request.to,
@@ -187,7 +187,7 @@ def _export_model(request: ExportRequest, path: Path) -> ExportResult:
         raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
     check_can_export()
     check_target(path, FILES, overwrite=request.overwrite)
-    reviewed = opened(request.model, request.encoder, "cpu")
+    reviewed = open_model(request.model, request.encoder, "cpu")
     try:
         with folder_atomically(path) as folder:
             write_onnx(reviewed, folder, request.precision)
@@ -196,14 +196,14 @@ def _export_model(request: ExportRequest, path: Path) -> ExportResult:
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def checked_only(only: str | None, only_new: bool = False) -> Only | None:
+def parse_only(only: str | None, only_new: bool = False) -> Only | None:
     """Return which intents are exported; refuse an unknown choice."""
     if only not in (None, "new", "accepted"):
         raise SettingsError(f"only={only!r} is not one of new, accepted")
     return "accepted" if only == "accepted" else "new" if only == "new" or only_new else None
 
 
-def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
+def _read_assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
     """Return the utterances, the review and the accepted intents; the network is loaded only if it is needed."""
     if isinstance(request.model, str | Path):
         store = ReviewStore(request.model)
@@ -214,7 +214,7 @@ def _assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Revi
         assigned = assigned_without_network(review, utterances)
         if assigned is not None:
             return assigned, review, accepted_intents(review, store.intents)
-    reviewed = opened(request.model, request.encoder, "cpu")
+    reviewed = open_model(request.model, request.encoder, "cpu")
     return reviewed.assigned, reviewed.review, reviewed.accepted
 
 

@@ -126,8 +126,8 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
     Args:
-        method: The method.
-        corpus: The data.
+        method: A method that is not fitted yet.
+        corpus: Labelled utterances of the known intents, and the logs without labels.
         run: Shows progress and keeps checkpoints.
         llm: A language model that a method which asks questions may ask about doubtful utterances.
     """

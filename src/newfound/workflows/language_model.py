@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from newfound.llm.asking import LanguageModel
     from newfound.model.classifier import IntentModel
 
-SIMILAR_INTENTS = 3  # whose names and examples a prompt shows
+SIMILAR_INTENTS_PER_PROMPT = 3  # whose names and examples a prompt shows
 
 
 @contextmanager
@@ -43,10 +43,12 @@ def with_asked_names(model: IntentModel, llm: LanguageModel | None) -> IntentMod
 
     Args:
         model: The model, whose new intents have names already.
-        llm: The language model.
+        llm: A language model to ask; None keeps the names.
     """
     if llm is None:
         return model
     from newfound.intents.asked_names import ask_for_names
 
-    return model.with_names(ask_for_names(model.intents, llm, neighbours=model.similar_intents(SIMILAR_INTENTS)))
+    return model.with_names(
+        ask_for_names(model.intents, llm, neighbours=model.similar_intents(SIMILAR_INTENTS_PER_PROMPT))
+    )

@@ -33,7 +33,7 @@ class HasModel(Protocol):
         """The model."""
 
 
-def opened(
+def open_model(
     model: ModelSource,
     encoder: str | Encoder | None,
     device: str,
@@ -42,7 +42,7 @@ def opened(
     """Return the model with the review that lies in its folder, on the device."""
     check_precision(precision, device)
     if not isinstance(model, str | Path):
-        reviewed = _reviewed(model)
+        reviewed = _as_reviewed(model)
         return reviewed if precision == defaults.PRECISION else reviewed.with_precision(precision)
     check_device(device)
     from newfound.review.reviewed import load
@@ -52,7 +52,7 @@ def opened(
         return load(model, encoder=encoder).with_precision(precision).to(chosen)
 
 
-def opened_predictor(
+def open_predictor(
     model: ModelSource, encoder: str | Encoder | None, device: str, precision: Precision, reporter: Reporter
 ) -> FittedClassifier:
     """Return what classifies texts with a model; it does without torch where that is possible.
@@ -73,7 +73,7 @@ def opened_predictor(
         stored = open_stored(Path(model), precision)
         if stored is not None:
             return stored
-    reviewed = opened(model, encoder, device, precision)
+    reviewed = open_model(model, encoder, device, precision)
     problem = reviewed.model.graph_problem()
     if problem is not None:
         reporter.note(problem)
@@ -85,7 +85,7 @@ def opened_predictor(
     return reviewed
 
 
-def _reviewed(model: object) -> ReviewedModel:
+def _as_reviewed(model: object) -> ReviewedModel:
     """Return a loaded model as a reviewed one; a fitted method and the result of a workflow have one."""
     from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
@@ -93,10 +93,11 @@ def _reviewed(model: object) -> ReviewedModel:
 
     if isinstance(model, ReviewedModel):
         return model
-    found = model if isinstance(model, IntentModel) else getattr(model, "model_", None) or getattr(model, "model", None)
-    if isinstance(found, IntentModel):
-        known = [intent.name for intent in found.intents if intent.known]
-        return ReviewedModel(found, Review.begin([intent.name for intent in found.intents], known))
+    if not isinstance(model, IntentModel):
+        model = getattr(model, "model_", None) or getattr(model, "model", None)
+    if isinstance(model, IntentModel):
+        known = [intent.name for intent in model.intents if intent.known]
+        return ReviewedModel(model, Review.begin([intent.name for intent in model.intents], known))
     raise SettingsError("the model must be a model folder, a loaded model or a fitted method")
 
 

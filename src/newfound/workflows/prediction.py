@@ -22,7 +22,7 @@ from newfound.errors import DataError
 from newfound.model.types import Prediction
 from newfound.training.devices import check_device, is_surely_cpu
 from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.models import ModelSource, opened_predictor
+from newfound.workflows.models import ModelSource, open_predictor
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -101,7 +101,7 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
         reporter.note(note)
-    model = opened_predictor(request.model, request.encoder, request.device, request.precision, reporter)
+    model = open_predictor(request.model, request.encoder, request.device, request.precision, reporter)
     predictor = Predictor(model, settings)
     at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(request.device) else MAX_TEXTS_AT_ONCE_ON_GPU
     for batch in _ready_batches(chain([first], rows), at_once):

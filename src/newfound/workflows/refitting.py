@@ -10,7 +10,7 @@ from newfound import defaults
 from newfound.files import check_replaceable
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import check_fit_options, fit, save_once, settings_of_effort
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.models import ModelSource, open_model
 from newfound.workflows.runtime import reporter_of_main, with_cache
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     from newfound.review.questions import recluster
     from newfound.training.run import Run
 
-    reviewed = opened(request.model, request.encoder, request.device)
+    reviewed = open_model(request.model, request.encoder, request.device)
     method = Refit(
         encoder=with_cache(reviewed.encoder),
         device=request.device,
@@ -164,7 +164,7 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         now_known=tuple(sorted(before.review.accepted)),
         gone=tuple(name for name in before.names if name not in names),
         expected_error_before=expected_error_of(before.assigned),
-        expected_error_after=expected_error_of(opened(after, None, "auto").assigned),
+        expected_error_after=expected_error_of(open_model(after, None, "auto").assigned),
         utterances=len(compared),
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),

@@ -50,7 +50,7 @@ class Runtime:
             return replace(runtime, device="cpu")
         return runtime
 
-    def loaded_encoder(self) -> Encoder:
+    def load_encoder(self) -> Encoder:
         """Return the encoder with the user's feature cache, loaded if it is given by its name."""
         from newfound.encoders.cache import FeatureCache
         from newfound.encoders.encoder import Encoder, load_encoder
@@ -73,7 +73,7 @@ class Runtime:
             return with_cache(self.encoder)
         if tune not in ("auto", "heads"):
             raise NoInt8(training=True)
-        return self.loaded_encoder().with_precision(self.precision)
+        return self.load_encoder().with_precision(self.precision)
 
 
 def reporter_of_main(reporter: Reporter | None) -> Reporter:

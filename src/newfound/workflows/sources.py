@@ -91,7 +91,7 @@ def read_inputs(
     labelled, unlabelled, n_distinct = _read(known, logs, options, reporter, conflicts_file)
     _warn_of_single_examples(labelled, reporter)
     if options.redact:
-        labelled, unlabelled = _masked(labelled, reporter), _masked(unlabelled, reporter)
+        labelled, unlabelled = _mask(labelled, reporter), _mask(unlabelled, reporter)
         # Texts that differed in what is masked now may be equal, with two labels.
         labelled = labelled.take(without_conflicts("known, masked", rows_of(labelled), options.conflicts)[0])
     return Inputs(labelled, _distinct_sample(unlabelled, n_distinct, options, reporter))
@@ -208,10 +208,10 @@ def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]])
         return source
     if not isinstance(source, tuple) or len(source) != 2:
         raise DataError("known: give a file, a corpus, or two lists: texts and labels (texts alone are logs: `logs=`)")
-    return _checked(Corpus.of(*source))
+    return _check_corpus(Corpus.of(*source))
 
 
-def _checked(corpus: Corpus) -> Corpus:
+def _check_corpus(corpus: Corpus) -> Corpus:
     """Refuse texts and labels of a caller's program that a model folder could not keep."""
     for number, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1):
         if has_half_character(text):
@@ -285,7 +285,7 @@ def _name_of(source: KnownSource) -> str:
     return str(source) if isinstance(source, str | Path) else "known"
 
 
-def _masked(corpus: Corpus, reporter: Reporter) -> Corpus:
+def _mask(corpus: Corpus, reporter: Reporter) -> Corpus:
     """Return the corpus with masks for what identifies a person, and say how many utterances have one."""
     if not len(corpus):
         return corpus

@@ -23,7 +23,7 @@ from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import check_fit_options, fit, save_once, settings_of_effort, tell_engine
 from newfound.workflows.language_model import language_model, with_asked_names
-from newfound.workflows.models import ModelSource, opened
+from newfound.workflows.models import ModelSource, open_model
 from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import InputOptions, LogSource, check_n_new, read_inputs
 
@@ -91,10 +91,10 @@ def _update(request: UpdateRequest, out: Path | None, runtime: Runtime, llm: Lan
     from newfound.methods.consensus import Consensus
     from newfound.training.run import Run
 
-    reviewed = opened(request.model, request.encoder, "cpu")
-    decided = _decided(reviewed, accept_all=request.accept_all)
+    reviewed = open_model(request.model, request.encoder, "cpu")
+    decided = _next_known_intents(reviewed, accept_all=request.accept_all)
     given = _names_given(reviewed, decided, reporter)
-    earlier, fresh = add_counts(_earlier(reviewed, decided), logs)
+    earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
     check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
     settings = settings_of_effort(Consensus, request.effort, request.tune, runtime.device, reporter)
     method = Consensus(
@@ -122,12 +122,12 @@ def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter)
         decided: The intents that are known in the next round.
         reporter: Is told which names were given without accepting the intent.
     """
-    made = {intent.name for intent in reviewed.model.intents}
-    given = [name for name in reviewed.names if name not in decided and name not in made]
+    names_of_model = {intent.name for intent in reviewed.model.intents}
+    given = [name for name in reviewed.names if name not in decided and name not in names_of_model]
     if given:
         reporter.note(
-            f"{_listed(given)}: renamed, split or merged, but not accepted, so that the utterances go back into the "
-            "logs; an intent that is found in them again keeps its name. Accept them first to keep them as they are"
+            f"{_join_names(given)}: renamed, split or merged, but not accepted, so that the utterances go back into "
+            "the logs; an intent that is found in them again keeps its name. Accept them first to keep them as they are"
         )
     undecided = [u for u in reviewed.assigned if u.intent is not None and u.intent not in decided]
     return {u.text: u.intent if u.intent in given else None for u in undecided}
@@ -156,15 +156,17 @@ def with_names_given(model: IntentModel, given: Mapping[str, str | None], report
             names[position] = name
     lost = [name for name in sizes if name not in names]
     if lost:
-        reporter.warn(f"{_listed(lost)}: not found again in the logs, so that the name is lost; accept intents first")
+        reporter.warn(
+            f"{_join_names(lost)}: not found again in the logs, so that the name is lost; accept intents first"
+        )
     return model.with_names(names)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
 
 
-def _earlier(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
+def _earlier_corpus(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
     """Return the earlier utterances: those of decided intents with their label, all others without.
 
     What the model found to be of no intent may become one together with newer logs.
@@ -184,7 +186,7 @@ def _earlier(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
     )
 
 
-def _decided(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
+def _next_known_intents(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
     """Return the intents that are known in the next round."""
     review = reviewed.review
     if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):

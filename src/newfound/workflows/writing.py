@@ -28,7 +28,7 @@ from newfound.files import file_atomically, folder_atomically, to_json
 from newfound.training.devices import check_device
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
-from newfound.workflows.models import name_of, opened
+from newfound.workflows.models import name_of, open_model
 from newfound.workflows.prediction import PredictRequest, stream_predictions
 
 MANIFEST = "_manifest.json"
@@ -318,7 +318,7 @@ def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) 
     if request.engine == "ray":
         yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
     else:
-        model = opened(request.model, request.encoder, request.device, request.precision)
+        model = open_model(request.model, request.encoder, request.device, request.precision)
         yield from run_here(model, job, parts)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from newfound.encoders.families import bert
 from newfound.encoders.families.base import Family, LayerParts, RelativeBias
 
-MAX_DISTANCE = 128  # tokens; larger distances share the last bucket
+MAX_DISTANCE_IN_TOKENS = 128  # larger distances share the last bucket
 
 
 def layer_parts(layer: Any) -> LayerParts:
@@ -59,7 +59,7 @@ def relative_bias(embedding: nn.Embedding, length: int) -> Tensor:
     buckets_per_side = embedding.num_embeddings // 2
     n_exact = buckets_per_side // 2
     distance = offset.abs()
-    scale = (distance.clamp(min=1).float() / n_exact).log() / math.log(MAX_DISTANCE / n_exact)
+    scale = (distance.clamp(min=1).float() / n_exact).log() / math.log(MAX_DISTANCE_IN_TOKENS / n_exact)
     logarithmic = n_exact + scale * (buckets_per_side - n_exact)
     bucket = torch.where(distance < n_exact, distance, logarithmic.long().clamp(max=buckets_per_side - 1))
     bucket = bucket + (offset < 0).long() * buckets_per_side

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from newfound.encoders.layers import Stack
-from newfound.encoders.onnx.quantize import has_wide_products, quantized
+from newfound.encoders.onnx.quantize import has_wide_products, quantize
 from newfound.encoders.onnx.session import GraphSession, Vectors
 from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays, save_graph
 from newfound.encoders.tail import Tail
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.encoders.onnx.graph import GraphSource
 
-PROBES = ("a", "where is my new card, please? it was to be here by the end of last week")
-MAX_DIFFERENCE = 1e-4  # of a vector's element from torch's
-_open: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary()  # by the folder of the graph
+PROBE_TEXTS = ("a", "where is my new card, please? it was to be here by the end of last week")
+MAX_VECTOR_DIFFERENCE = 1e-4  # of a vector's element from torch's
+_open_sessions: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary()  # by the folder of the graph
 
 
 def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphKey:
     """Return what the graph of an encoder depends on.
 
     Args:
-        encoder: The encoder.
+        encoder: The pretrained encoder; its length and precision count as well as its weights.
         tail: Its trained end; None if nothing was trained.
         dense: The trained layer after the pooling; None if there is none.
     """
@@ -53,7 +53,7 @@ def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | 
     """Return the session of an encoder, which is shared with others that have the same graph.
 
     Args:
-        encoder: The encoder.
+        encoder: The pretrained encoder.
         tail: Its trained end; None if nothing was trained.
         dense: The trained layer after the pooling; None if there is none.
 
@@ -61,25 +61,25 @@ def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | 
         EncoderError: There can be no graph of this encoder.
     """
     key = key_of(encoder, tail, dense)
-    session = _open.get(key.folder)
+    session = _open_sessions.get(key.folder)
     if session is None:
         stored = find_graph(key)
-        session = (None if stored is None else _loaded(stored)) or _built(encoder, key, tail, dense)
-        _open[key.folder] = session
+        session = (None if stored is None else _load(stored)) or _build(encoder, key, tail, dense)
+        _open_sessions[key.folder] = session
     return session
 
 
-def _loaded(stored: StoredGraph) -> GraphSession | None:
+def _load(stored: StoredGraph) -> GraphSession | None:
     try:
         return GraphSession(stored.graph, pad_id=stored.pad_id)
     except Exception:  # ONNX Runtime has several types for a graph that it cannot read; a new one takes its place
         return None
 
 
-def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
+def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
     pad_token, pad_id = _padding(encoder)
     try:
-        graph, session = _made(encoder, source_of(encoder, tail, dense), pad_id, seven_bits=key.seven_bits)
+        graph, session = _build_graph(encoder, source_of(encoder, tail, dense), pad_id, seven_bits=key.seven_bits)
     except EncoderError:
         raise
     except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
@@ -93,19 +93,19 @@ def _built(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear 
     return session
 
 
-def _made(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: bool) -> tuple[bytes, GraphSession]:
+def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: bool) -> tuple[bytes, GraphSession]:
     """Return the graph of a source in the encoder's precision, after a comparison with torch, and its session."""
     from newfound.encoders.onnx.graph import encoder_graph
 
     model = encoder_graph(source)
     graph: bytes = model.SerializeToString()
     session = GraphSession(graph, pad_id=pad_id)
-    difference = float(np.abs(vectors_of(encoder, session, PROBES) - _torch_vectors(encoder, source)).max())
-    if not difference <= MAX_DIFFERENCE:
+    difference = float(np.abs(vectors_of(encoder, session, PROBE_TEXTS) - _torch_vectors(encoder, source)).max())
+    if not difference <= MAX_VECTOR_DIFFERENCE:
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
     if encoder.precision == "int8":
         try:
-            graph = quantized(model, seven_bits=seven_bits)
+            graph = quantize(model, seven_bits=seven_bits)
         except OSError as error:
             raise EncoderError(f"the int8 graph cannot be made: {error.strerror or error}") from None
         session = GraphSession(graph, pad_id=pad_id)
@@ -142,19 +142,19 @@ def vectors_of(encoder: Encoder, session: GraphSession, texts: Any) -> Vectors:
 def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
     """Return the vectors of the probes by torch."""
     from newfound.encoders.ragged import Batch, pack
-    from newfound.encoders.tail import attention_keys, pooled
+    from newfound.encoders.tail import attention_keys, pool_hidden_states
 
-    tokens = encoder.tokenize(PROBES)
-    batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBES)), torch.device("cpu"))
+    tokens = encoder.tokenize(PROBE_TEXTS)
+    batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBE_TEXTS)), torch.device("cpu"))
     packing = pack(tokens.data.offsets, batch)
     hidden = tokens.data.flat[packing.token]
     for stack in source.stacks:
         hidden = stack.eval()(hidden, packing, attention_keys(tokens, packing))
-    vectors = pooled(hidden, packing, source.pooling, source.normalize)
+    vectors = pool_hidden_states(hidden, packing, source.pooling, source.normalize)
     if source.dense is not None:
         vectors = torch.tanh(source.dense(vectors))
-    found: Vectors = vectors.numpy()
-    return found
+    array: Vectors = vectors.numpy()
+    return array
 
 
 def _padding(encoder: Encoder) -> tuple[str, int]:

@@ -212,9 +212,9 @@ def _add_activation(builder: GraphBuilder, x: str, parts: Any) -> str:
     """Add the activation, which is recognised by its values: every library has its own classes for them."""
     probe = torch.linspace(-6, 6, 97)
     with torch.no_grad():
-        found = parts.activation(probe)
+        values = parts.activation(probe)
         for function, kind, attributes in ACTIVATIONS:
-            if torch.allclose(found, function(probe), atol=1e-6):
+            if torch.allclose(values, function(probe), atol=1e-6):
                 return builder.add(kind, x, **attributes)
     raise NotExportable("its activation is not one of gelu, relu")
 

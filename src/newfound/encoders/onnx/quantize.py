@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-VNNI = frozenset({"avx512_vnni", "avx_vnni"})
+VNNI_CPU_FLAGS = frozenset({"avx512_vnni", "avx_vnni"})
 CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -34,7 +34,7 @@ def has_wide_products(path: Path = CPU_INFO) -> bool:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:
         return False
-    return any(VNNI & set(line.split()) for line in lines if line.startswith("flags"))
+    return any(VNNI_CPU_FLAGS & set(line.split()) for line in lines if line.startswith("flags"))
 
 
 def name_of_int8() -> str:
@@ -42,7 +42,7 @@ def name_of_int8() -> str:
     return "int8" if has_wide_products() else "int8, weights of seven bits"
 
 
-def quantized(model: Any, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
+def quantize(model: Any, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
     """Return an int8 graph, as the content of its file.
 
     Args:

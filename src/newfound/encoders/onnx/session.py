@@ -43,7 +43,7 @@ class GraphSession:
             graph: Its file, or its content.
             pad_id: The id of the token that pads.
         """
-        self._session = _opened(graph, 1)
+        self._session = _create_session(graph, 1)
         self._threads = inference_threads()
         size = len(graph) if isinstance(graph, bytes) else graph.stat().st_size
         self._divides_runs = self._threads > 1 and size >= MIN_DIVIDED_MB * 2**20
@@ -57,7 +57,7 @@ class GraphSession:
     def _divided_session(self) -> Any:
         """For a run that all threads share; it has the weights a second time."""
         try:
-            return _opened(self._graph, self._threads)
+            return _create_session(self._graph, self._threads)
         except Exception:  # the file may be gone or the memory used up by now, and the answer is the same
             return self._session
 
@@ -78,7 +78,7 @@ class GraphSession:
         lengths = np.array([len(row) for row in distinct], dtype=np.int64)
         seen = {number: i for i, number in reversed(list(enumerate(wanted)))}  # a row with these ids
         attended = lengths if unpadded is None else np.array([unpadded[seen[i]] for i in range(len(distinct))])
-        found = np.empty((len(distinct), self.width), dtype=np.float32)
+        vectors = np.empty((len(distinct), self.width), dtype=np.float32)
         runs = runs_by_length(lengths, tokens_per_run(int(lengths.sum()), self._threads))
         session = self._divided_session if len(runs) == 1 and self._divides_runs else self._session
 
@@ -88,14 +88,14 @@ class GraphSession:
             for i, row in enumerate(batch):
                 ids[i, : lengths[row]] = distinct[row]
             mask = (np.arange(width)[None] < attended[batch][:, None]).astype(np.int64)
-            found[batch] = session.run([self._output], {IDS: ids, MASK: mask})[0]
+            vectors[batch] = session.run([self._output], {IDS: ids, MASK: mask})[0]
 
         if len(runs) == 1 or self._threads == 1:
             for batch in runs:
                 compute(batch)
         else:
             self._compute_all(compute, runs[::-1])  # the longest first, so that none of them ends alone
-        return found if len(distinct) == len(rows) else found[wanted]
+        return vectors if len(distinct) == len(rows) else vectors[wanted]
 
     def _compute_all(self, compute: Callable[[Run], None], runs: Sequence[Run]) -> None:
         """Compute runs in the pool, a few at a time, so that another call waits for one run and not for all of them."""
@@ -108,7 +108,7 @@ class GraphSession:
             pending |= {self._pool.submit(compute, run) for run in islice(waiting, len(done))}
 
 
-def _opened(graph: Path | bytes, threads: int) -> Any:
+def _create_session(graph: Path | bytes, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

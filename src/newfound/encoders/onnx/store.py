@@ -60,9 +60,9 @@ class StoredGraph:
     """A graph on disk.
 
     Attributes:
-        folder: Its folder.
+        folder: Where the graph and its tokenizer lie.
         pad_token: The token that pads.
-        pad_id: Its id.
+        pad_id: The id of that token.
         has_tokenizer: Whether its tokenizer lies beside it.
         padded: Whether texts are padded to the largest length.
         features: The name of the folder in the feature cache that has vectors of the same encoder; empty if there is
@@ -127,7 +127,7 @@ def save_graph(
         graph: The content of its file.
         tokenizer: The content of tokenizer.json; None if the encoder's tokenizer has none.
         pad_token: The token that pads.
-        pad_id: Its id.
+        pad_id: The id of that token.
         padded: Whether texts are padded to the largest length.
         features: The folder of the same vectors in the feature cache; see `StoredGraph`.
 

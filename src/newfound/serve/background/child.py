@@ -20,7 +20,7 @@ from threading import Thread
 from typing import Any, BinaryIO
 
 from newfound.errors import NewfoundError
-from newfound.threads import THREADS
+from newfound.threads import THREADS_VARIABLE
 from newfound.training.progress import Task
 
 MESSAGE_LENGTH = struct.Struct(">Q")  # before each message, in bytes
@@ -59,7 +59,7 @@ def _limit_threads(threads: int) -> None:
     """Limit the threads of what is imported later, by variables, and of what is there already."""
     from threadpoolctl import threadpool_limits
 
-    os.environ[THREADS] = os.environ[TOKENIZER_THREADS_VARIABLE] = str(threads)
+    os.environ[THREADS_VARIABLE] = os.environ[TOKENIZER_THREADS_VARIABLE] = str(threads)
     threadpool_limits(threads)
     if "torch" in sys.modules:
         import torch

@@ -28,7 +28,7 @@ SETTINGS = {"n_new": 2, "device": "cpu"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, themed):
-    folder = tmp_path_factory.mktemp("doors")
+    folder = tmp_path_factory.mktemp("interfaces")
     with (folder / "known.csv").open("w", newline="") as file:
         rows = zip(themed.labelled().texts, themed.labelled().labels, strict=True)
         csv.writer(file).writerows([("text", "label"), *rows])
@@ -99,8 +99,8 @@ def test_discovery_is_the_same(by_command, by_python, by_http):
     assert _contents(by_python) == expected
     assert _contents(by_http) == expected
     counts = {u["text"]: u["count"] for u in expected[1] if not u["labelled"]}
-    assert sum(count > 1 for count in counts.values()) >= 10, "repeats are counted behind every door"
-    assert any("<phone>" in text for text in counts), "masks are there behind every door"
+    assert sum(count > 1 for count in counts.values()) >= 10, "repeats are counted in every interface"
+    assert any("<phone>" in text for text in counts), "masks are there in every interface"
 
 
 def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
