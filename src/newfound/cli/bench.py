@@ -63,6 +63,7 @@ def list_experiments() -> None:
 def run(chosen: CellOptions, name: NameArgument = "main") -> None:
     """Run the missing cells of an experiment, then print its table. Finished cells are skipped."""
     from newfound.bench.cells import missing_cells
+    from newfound.bench.running import run_missing
     from newfound.encoders.cache import FeatureCache
     from newfound.encoders.encoder import load_encoder
     from newfound.paths import feature_cache_dir
