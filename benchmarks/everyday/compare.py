@@ -108,7 +108,7 @@ def accuracy() -> str:
             "all automatic": ("auto", lambda rows: mean(rows, "all_acc")),
             "OOD ACC, all automatic": ("auto", lambda rows: mean(rows, "ood_acc")),
             "calibration error, number given": ("given", lambda rows: mean(rows, "ece")),
-            "all automatic ": ("auto", lambda rows: mean(rows, "ece")),
+            "calibration error, all automatic": ("auto", lambda rows: mean(rows, "ece")),
         }
     )
 

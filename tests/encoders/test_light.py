@@ -25,7 +25,7 @@ def assert_same(light: Encoder, whole: Encoder) -> None:
     assert not isinstance(whole._st, LightEncoder)
     assert light.weights_hash() == whole.weights_hash()
     assert (light.pooling, light.normalize, light.max_length) == (whole.pooling, whole.normalize, whole.max_length)
-    assert light._model_max_length() == whole._model_max_length()
+    assert light._st.max_seq_length == whole._st.max_seq_length
     for tune in ("heads", "last", "layers", "all"):
         one, other = (encoder.features(TEXTS, encoder.tune(tune)) for encoder in (light, whole))
         assert torch.equal(one.data.flat, other.data.flat), tune

@@ -241,21 +241,20 @@ def test_a_call_with_few_texts_does_not_wait_for_all_runs_of_another(tiny_encode
         def run(self, names, inputs):
             has_begun.set()
             may_go_on.wait(60)
-            computed.append(threading.current_thread())
+            computed.append(bool((inputs["input_ids"][:, 1] == card).all()))
             return real.run(names, inputs)
 
     session._session = Waiting()
     words = "card money bill pay lost found open close account help meter water gas power light visit".split()
     texts = [f"{first} {second} " * 20 for first in words for second in words]
-    few, many = texts[:16], texts[16:]
+    few, many = texts[:16], texts[16:]  # the few are those that begin with "card"
+    card = tiny_encoder.tokenize(["card"]).data.flat[1].item()
     large = threading.Thread(target=engine.vectors_of, args=(tiny_encoder, session, many))
-    at_end = []
 
     def ask():
         submit = session._pool.submit
         session._pool.submit = lambda *task: (submit(*task), may_go_on.set())[0]
         engine.vectors_of(tiny_encoder, session, few)
-        at_end.append(len(computed))
 
     large.start()
     assert has_begun.wait(60)
@@ -264,4 +263,4 @@ def test_a_call_with_few_texts_does_not_wait_for_all_runs_of_another(tiny_encode
     small.join(60)
     large.join(60)
     assert len(computed) > 20, "there was much to wait for"
-    assert at_end[0] <= len(computed) / 2, (at_end, len(computed))
+    assert max(i for i, is_few in enumerate(computed) if is_few) < len(computed) / 2, computed

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newfound import defaults
 from newfound.data.rows import MAX_TEXT_LENGTH
@@ -15,9 +15,11 @@ from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
-from newfound.model.estimator import FittedClassifier
 from newfound.model.types import Prediction
 from newfound.text import is_blank
+
+if TYPE_CHECKING:
+    from newfound.model.estimator import FittedClassifier
 
 MAX_REMEMBERED = 10_000  # predictions of earlier batches, so that texts that come again are not encoded again
 MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and the memory is to stay small
