@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from newfound.data.corpus import Corpus
 from newfound.errors import Interrupted, SettingsError
 from newfound.training.devices import check_device, pick_device
+from newfound.training.launch import current_launch
 from newfound.training.progress import Reporter
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
         llm: A language model that a method which asks questions may ask about doubtful utterances.
     """
     asked: dict[str, Any] = {}
-    if llm is not None and method.ASKS_QUESTIONS and run.processes.count > 1:
+    if llm is not None and method.ASKS_QUESTIONS and current_launch().count > 1:
         run.reporter.note("Several processes do not wait for answers: the language model is asked for names only.")
     elif llm is not None and method.ASKS_QUESTIONS:
         from newfound.questions.language_model import ModelAnnotator, ModelLabeller
