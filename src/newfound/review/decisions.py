@@ -8,6 +8,7 @@ one, and which decisions of others contradict it.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -31,7 +32,7 @@ Touched = Mapping[str, tuple[str, ...]]  # a field that names intents or utteran
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(ABC):
     """One decision.
 
     Attributes:
@@ -88,13 +89,13 @@ class Kind:
         fields_to_read = {name: f for name, f in expected.items() if name in arguments or f.default is MISSING}
         return cls(**{name: READERS[str(field.type)](arguments, name) for name, field in fields_to_read.items()})
 
+    @abstractmethod
     def apply(self, review: Review) -> None:
         """Change the state of a review; raise a `DecisionError` and leave it as it is if that is not possible."""
-        raise NotImplementedError
 
+    @abstractmethod
     def words(self) -> str:
         """Return what somebody did, as the rest of a sentence that begins with the person's name."""
-        raise NotImplementedError
 
     def new_names(self) -> Iterable[str]:
         """Return the names of intents that it introduces."""
