@@ -1,7 +1,8 @@
 """Who belongs where: sample-prototype alignment, label disambiguation and the prototypes' moving average.
 
 Shapes: B samples in a batch, N known and M new intents, D dimensions of the embedding. Known intents come first.
-Labels are ids; -1 marks an unlabelled sample. Nothing here waits for the host, so that a step can be captured.
+Labels are ids; -1 marks an unlabelled sample. Only `move_prototypes` with a length
+restored per sample waits for the host; a step with anything else can be captured.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def move_prototypes(
     mu [C, D], z [B, D], ids [B] -> mu [C, D]. With `normalize="batch"` (the released code) the length is restored
     once, at the end. The sequence is then linear: a sample that n later samples of its class follow enters with
     weight (1 - gamma) gamma^n, so one matrix product gives exactly the sequential result. With "sample" (the
-    paper's equation) every update normalises, and there is no way around the sequence.
+    paper's equation) every update normalises. Samples of different classes do not touch each other, so the n-th samples
+    of all classes move at once, one n after another. How many there are must be asked of the device: this is the only
+    function here that waits for the host.
     """
     if normalize == "sample":
         return _move_one_by_one(mu, z, ids, gamma)
@@ -80,9 +83,9 @@ def move_prototypes(
 
 def _move_one_by_one(mu: Tensor, z: Tensor, ids: Tensor, gamma: float) -> Tensor:
     mu, z = mu.clone(), z.to(mu.dtype)
-    for i in range(len(z)):
-        c = ids[i : i + 1]
-        mu.index_copy_(0, c, F.normalize(gamma * mu.index_select(0, c) + (1 - gamma) * z[i : i + 1], dim=-1))
+    earlier = (ids[:, None] == ids[None]).tril(-1).sum(1)  # [B] samples of the same class that come before
+    for rows in earlier.argsort(stable=True).split(earlier.bincount().tolist()):
+        mu[ids[rows]] = F.normalize(gamma * mu[ids[rows]] + (1 - gamma) * z[rows], dim=-1)
     return mu
 
 

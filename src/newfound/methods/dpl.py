@@ -192,6 +192,7 @@ class DPL(Discoverer):
             step,
             after_epoch=self._observer(context, network),
             score=None if self.select == "last" else lambda: context.silhouette(network, self.select),
+            waits_for_host=self.prototype_norm == "sample",
         )
         return network, temperature
 

@@ -112,6 +112,7 @@ class Trainer:
         after_epoch: Callable[[int], dict[str, float]] | None = None,
         score: Callable[[], float] | None = None,
         patience: int | None = None,
+        waits_for_host: bool = False,
     ) -> History:
         """Train for the epochs of the schedule.
 
@@ -123,6 +124,7 @@ class Trainer:
             after_epoch: Called after every epoch; what it returns goes into the history.
             score: Asked after every epoch; the module ends in the state that had the highest score.
             patience: Stop after this many epochs in a row without a better score; None never stops early.
+            waits_for_host: Whether the step reads numbers off the device, so that it cannot be captured.
         """
         state = self.run.restore(self.stage)
         if state is None:
@@ -133,7 +135,7 @@ class Trainer:
         last = state.epoch if _is_exhausted(state, patience) else self.schedule.epochs
         plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, last)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
-        capture = self.device.type == "cuda" and self.processes.count == 1 and plan
+        capture = self.device.type == "cuda" and self.processes.count == 1 and plan and not waits_for_host
         advance = self._make_captured_epoch(step, plan, batches) if capture else self._make_eager_epoch(step, batches)
         with self.run.reporter.task(self.stage, self.schedule.epochs) as task:
             if state.epoch:
