@@ -1,0 +1,145 @@
+"""How many of a model's answers are right, from yes/no questions about a sample of them.
+
+Utterances are divided into strata by how sure the model is, so that each stratum holds the same share of the expected
+spread of right and wrong. Questions go to strata by their size and spread (Neyman allocation). Within a stratum, the
+share that is right has a beta distribution, which begins as one answer at the model's own certainty. The interval is
+that of their sum; it held the truth in 88 to 97 % of samples instead of 90 %, and is 5 to 50 % narrower than that of
+a simple random sample (docs/howto/audit.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+N_STRATA = 6
+MIN_QUESTIONS_PER_STRATUM = 2
+PRIOR_ANSWERS = 1.0  # what the model's certainty is worth beside the answers of a stratum
+PRIOR_ANSWERS_OF_INTENT = 3.0
+LEAST_DOUBT = 0.02  # nothing is certain before it was asked
+COVERAGE = 0.9
+N_DRAWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share with its interval, all from 0 to 1."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+
+def strata_of(certainty: Floats) -> Ids:
+    """Return the stratum of each utterance, [n]; each has about the same summed spread.
+
+    Args:
+        certainty: Probability that the answer is right, [n].
+    """
+    order = np.argsort(certainty, kind="stable")
+    spread = _spread(certainty)[order].cumsum()
+    strata = np.empty(len(certainty), dtype=np.int64)
+    strata[order] = np.minimum(spread / spread[-1] * N_STRATA, N_STRATA - 1).astype(np.int64)
+    return strata
+
+
+def choose_questions(certainty: Floats, n: int, *, asked: Sequence[int] = (), seed: int = 0) -> list[int]:
+    """Return the utterances to ask about, in random order; a longer list begins with the shorter one's strata.
+
+    Args:
+        certainty: Probability that the answer is right, [utterances].
+        n: How many questions to ask in all.
+        asked: The utterances that were asked about already; they count, and are not chosen again.
+        seed: Chooses the utterances.
+    """
+    strata, done = strata_of(certainty), set(asked)
+    wanted = _allocate(certainty, strata, min(n, len(certainty)))
+    generator = np.random.default_rng(seed)
+    chosen: list[int] = []
+    for stratum, count in enumerate(wanted):
+        rows = generator.permutation(np.flatnonzero(strata == stratum)).tolist()
+        left = [row for row in rows if row not in done]
+        chosen += left[: max(0, count - (len(rows) - len(left)))]
+    return [int(i) for i in generator.permutation(chosen)]
+
+
+def _allocate(certainty: Floats, strata: Ids, n: int) -> list[int]:
+    size = np.bincount(strata, minlength=N_STRATA)
+    weight = np.bincount(strata, _spread(certainty), minlength=N_STRATA)
+    share = n * weight / weight.sum()
+    count = np.minimum(np.maximum(share.astype(int), MIN_QUESTIONS_PER_STRATUM), size)
+    while count.sum() < n and (count < size).any():
+        count[np.argmax(np.where(count < size, share - count, -np.inf))] += 1
+    while count.sum() > n:
+        count[np.argmax(count - share)] -= 1
+    return [int(c) for c in count]
+
+
+def accuracy_of_sample(certainty: Floats, rows: Sequence[int], right: Flags, *, seed: int = 0) -> Estimate:
+    """Return the share of all utterances whose answer is right.
+
+    Args:
+        certainty: Probability that the answer is right, [utterances].
+        rows: The utterances that were asked about.
+        right: Which of them are right, [rows].
+        seed: Of the draws from which the interval is read.
+    """
+    strata = strata_of(certainty)
+    size = np.bincount(strata, minlength=N_STRATA)
+    prior = np.bincount(strata, _doubtful(certainty), minlength=N_STRATA) / size.clip(1)
+    yes, asked = _count(strata[list(rows)], right)
+    draws = np.random.default_rng(seed).beta(
+        yes + PRIOR_ANSWERS * prior.clip(LEAST_DOUBT, 1 - LEAST_DOUBT),
+        asked - yes + PRIOR_ANSWERS * (1 - prior).clip(LEAST_DOUBT, 1 - LEAST_DOUBT),
+        size=(N_DRAWS, N_STRATA),
+    ) @ (size / size.sum())
+    low, high = np.quantile(draws, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return Estimate(float(draws.mean()), float(low), float(high))
+
+
+def accuracy_of_intent(certainty: float, yes: int, asked: int) -> Estimate:
+    """Return the share of one intent's utterances that belong there.
+
+    Args:
+        certainty: The mean certainty of its utterances.
+        yes: How many answers said that an utterance belongs there.
+        asked: How many answers there are.
+    """
+    from scipy.stats import beta
+
+    prior = min(max(certainty, LEAST_DOUBT), 1 - LEAST_DOUBT)
+    posterior = beta(yes + PRIOR_ANSWERS_OF_INTENT * prior, asked - yes + PRIOR_ANSWERS_OF_INTENT * (1 - prior))
+    low, high = posterior.interval(COVERAGE)
+    return Estimate(float(posterior.mean()), float(low), float(high))
+
+
+def more_questions(estimate: Estimate, asked: int, half_width: float) -> int:
+    """Return how many more questions make the interval this narrow; its width falls with the root of their number."""
+    return max(0, int(np.ceil(asked * (estimate.half_width / half_width) ** 2)) - asked)
+
+
+def _count(strata: Ids, right: Flags) -> tuple[Floats, Floats]:
+    yes = np.bincount(strata, np.asarray(right, dtype=np.float64), minlength=N_STRATA).astype(np.float64)
+    return yes, np.bincount(strata, minlength=N_STRATA).astype(np.float64)
+
+
+def _doubtful(certainty: Floats) -> Floats:
+    clipped: Floats = np.asarray(certainty, dtype=np.float64).clip(LEAST_DOUBT, 1 - LEAST_DOUBT)
+    return clipped
+
+
+def _spread(certainty: Floats) -> Floats:
+    p = _doubtful(certainty)
+    spread: Floats = np.sqrt(p * (1 - p))
+    return spread

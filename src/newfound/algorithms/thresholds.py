@@ -1,0 +1,91 @@
+"""The least probability of each intent at which a wanted share of its predictions is right.
+
+Above a threshold, the mean probability of being right is the expected precision. Where answers are at hand, such as an
+audit's or labels of rows that the model has not seen, probabilities are corrected by them first: a shift and a slope
+of the log-odds, held near none and one, so that few answers move them little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+SHIFT_SPREAD, SLOPE_SPREAD = 1.0, 0.5  # standard deviations of the correction that are expected before any answer
+MIN_ROOM = 1e-3  # a probability is kept this far from 0 and 1
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What an intent promises above a probability.
+
+    Attributes:
+        probability: The least one; None if no threshold keeps the promise.
+        precision: The expected precision above it.
+        coverage: The share of the intent's utterances above it.
+    """
+
+    probability: float | None
+    precision: float
+    coverage: float
+
+
+def correction(probability: Floats, right: Flags) -> Callable[[Floats], Floats]:
+    """Return what turns a probability into that of being right, learned from answers.
+
+    Args:
+        probability: What the model said, [answers].
+        right: Whether it was right, [answers].
+    """
+    from scipy.optimize import minimize
+
+    if not len(probability):
+        return lambda p: p
+    odds, y = _log_odds(probability), np.asarray(right, dtype=np.float64)
+
+    def loss(w: Floats) -> float:
+        score = w[0] + w[1] * odds
+        prior = (w[0] / SHIFT_SPREAD) ** 2 / 2 + ((w[1] - 1) / SLOPE_SPREAD) ** 2 / 2
+        return float((np.logaddexp(0, score) - y * score).sum() + prior)
+
+    shift, slope = minimize(loss, np.array([0.0, 1.0])).x
+    return lambda p: 1 / (1 + np.exp(-(shift + slope * _log_odds(p))))
+
+
+def thresholds(
+    intent: Ids, probability: Floats, right: Floats, n_intents: int, *, precision: float
+) -> Sequence[Threshold]:
+    """Return the threshold of each intent, which leaves as many utterances above it as the promise allows.
+
+    Args:
+        intent: The predicted intent of utterances, [n]; those below 0 count nowhere.
+        probability: What the model says of it, [n].
+        right: The probability that it is right, [n].
+        n_intents: The number of intents.
+        precision: The wanted share of right predictions.
+    """
+    return [_threshold(probability[intent == i], right[intent == i], precision) for i in range(n_intents)]
+
+
+def _threshold(probability: Floats, right: Floats, wanted: float) -> Threshold:
+    if not len(probability):
+        return Threshold(None, 0.0, 0.0)
+    order = np.argsort(-probability, kind="stable")
+    expected = right[order].cumsum() / np.arange(1, len(order) + 1)
+    last_of_ties = np.append(np.diff(probability[order]) != 0, True)
+    keeps = np.flatnonzero((expected >= wanted) & last_of_ties)
+    if not len(keeps):
+        return Threshold(None, 0.0, 0.0)
+    last = int(keeps[-1])
+    return Threshold(float(probability[order[last]]), float(expected[last]), (last + 1) / len(order))
+
+
+def _log_odds(probability: Floats) -> Floats:
+    p = np.asarray(probability, dtype=np.float64).clip(MIN_ROOM, 1 - MIN_ROOM)
+    odds: Floats = np.log(p / (1 - p))
+    return odds

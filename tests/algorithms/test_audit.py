@@ -1,0 +1,62 @@
+"""Accuracy from a sample of answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from newfound.algorithms.audit import (
+    Estimate,
+    accuracy_of_intent,
+    accuracy_of_sample,
+    choose_questions,
+    more_questions,
+    strata_of,
+)
+
+
+def test_strata_divide_the_spread_and_not_the_rows():
+    """1,000 utterances at 0.98 have a spread of 0.14 each, 100 at 0.5 of 0.5 each: 140 against 50."""
+    strata = strata_of(np.array([0.5] * 100 + [0.98] * 1_000))
+    assert strata.max() == 5
+    assert set(strata[:100]) == {0, 1}  # a quarter of the spread is in the first hundred
+
+
+@given(st.integers(0, 10**6), st.integers(1, 80), st.integers(1, 300))
+@settings(max_examples=60)
+def test_as_many_questions_as_asked_for_and_none_twice(seed, n, utterances):
+    certainty = np.random.default_rng(seed).uniform(0, 1, utterances)
+    rows = choose_questions(certainty, n, seed=seed)
+    assert len(rows) == len(set(rows)) == min(n, utterances)
+    more = choose_questions(certainty, n + 20, asked=rows, seed=seed + 1)
+    assert not set(rows) & set(more)
+    assert len(more) >= min(20, utterances - len(rows))
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    """Certainties that are right on average: 300 samples of 60 questions; 90 % is 270, and chance stays above 250."""
+    generator = np.random.default_rng(5)
+    certainty = generator.beta(4, 1, 3_000)
+    right = generator.random(3_000) < certainty
+    held, widths = 0, []
+    for seed in range(300):
+        rows = choose_questions(certainty, 60, seed=seed)
+        estimate = accuracy_of_sample(certainty, rows, right[rows])
+        held += estimate.low <= right.mean() <= estimate.high
+        widths.append(estimate.half_width)
+    assert held >= 250
+    simple = 1.645 * np.sqrt(right.mean() * (1 - right.mean()) / 60)
+    assert np.mean(widths) < 0.95 * simple
+
+
+def test_an_intent_by_hand():
+    """Certainty 0.8 counts as three answers: (3 * 0.8 + 2) / (3 + 4) = 0.629 after two of four said yes."""
+    estimate = accuracy_of_intent(0.8, yes=2, asked=4)
+    assert estimate.value == pytest.approx(4.4 / 7)
+    assert estimate.low < estimate.value < estimate.high
+    assert accuracy_of_intent(1.0, yes=0, asked=20).high < 0.3
+
+
+def test_half_the_width_needs_four_times_the_questions():
+    assert more_questions(Estimate(0.8, 0.74, 0.86), 60, half_width=0.03) == 180
+    assert more_questions(Estimate(0.8, 0.79, 0.81), 60, half_width=0.03) == 0
