@@ -32,13 +32,7 @@ MAX_CHARACTERS_OF_A_COLUMN_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class ColumnPositions:
-    """Where a table has its columns.
-
-    Attributes:
-        text: The position of the utterances.
-        label: The position of the intents; None if they are not read.
-        width: The number of columns.
-    """
+    """Where a table has its utterances and its intents, None if they are not read, and how many columns it has."""
 
     text: int
     label: int | None
@@ -52,23 +46,19 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
         source: The file, whose report is told a column that was found by a name other than text or label.
         where: What an error calls the place of the header.
         header: The names of the columns.
-        may_be_data: Whether the first line may be data, where the caller does not say that there is a header.
-
-    Raises:
-        ColumnMissing: There is no such column.
-        DataError: The first line looks like data, or a column stands there twice.
+        may_be_data: Whether the first line may be data, where the options do not say that there is a header.
     """
     names = [name.strip() for name in header]
     may_be_data = may_be_data and source.options.header is None
     text = _position(source, where, names, "text", may_be_data)
     if not source.reads_labels:
         return ColumnPositions(text, None, len(names))
+    label = None
     try:
         label = _position(source, where, names, "label", may_be_data)
     except ColumnMissing:
         if source.labels == "required" or source.options.label_column is not None:
             raise
-        return ColumnPositions(text, None, len(names))
     if label == text:
         raise DataError(f"{where}: the column {names[text]!r} cannot hold both the text and the label")
     return ColumnPositions(text, label, len(names))
@@ -143,27 +133,20 @@ def has_label_column(header: Sequence[str], wanted: str | None) -> bool:
 
 def looks_like_data(header: Sequence[str]) -> bool:
     """Return whether a line is more likely an utterance, with or without its label, than names of columns."""
-    return any(_is_no_name(name.strip()) for name in header)
-
-
-def _is_no_name(name: str) -> bool:
-    return (
+    return any(
         len(name.split()) > MAX_WORDS_OF_A_COLUMN_NAME
         or len(name) > MAX_CHARACTERS_OF_A_COLUMN_NAME
         or name.endswith(("?", "!", "."))
-        or bool(re.fullmatch(r"[\d.,:/ -]+", name))
+        or re.fullmatch(r"[\d.,:/ -]+", name)
+        for name in map(str.strip, header)
     )
 
 
 def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> ColumnPositions:
-    """Return the columns of a table without a header.
+    """Return the columns of a table without a header, from its first rows.
 
     A column is named by its position. If the caller names none, the only column holds the texts; of two columns, the
     one with more words does.
-
-    Args:
-        source: The file, whose report is told which columns were taken.
-        rows: The first rows.
     """
     width = len(rows[0])
     names = [str(i) for i in range(1, width + 1)]
@@ -174,7 +157,8 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
     if text is None and width > 2:
         raise ColumnMissing(f"{source.name}, line 1", "text", "text", names)
     if text is None:
-        text = _column_with_most_words(rows, [i for i in range(width) if i != label])
+        others = [i for i in range(width) if i != label]
+        text = max(others, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
     if not source.reads_labels:
         return ColumnPositions(text, None, width)
     if label is None and width == 2:
@@ -192,10 +176,6 @@ def _position_of_number(source: Source, column: str | None, names: list[str], ro
     if not column.isdecimal() or str(int(column)) not in names:
         raise ColumnMissing(f"{source.name}, without a header line", column, role, names)
     return int(column) - 1
-
-
-def _column_with_most_words(rows: Sequence[Sequence[str]], positions: list[int]) -> int:
-    return max(positions, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
 
 
 def _plain(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Plain tables: CSV, CSV for spreadsheets, JSON lines and Parquet, with the columns text and label."""
+"""Plain tables with the columns text and label: CSV, CSV for spreadsheets, JSON lines, Parquet and datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Literal
 
 from newfound.data.corpus import Corpus
 from newfound.errors import MissingExtra
+from newfound.exports.common import zip_files
 
+CARD, UTTERANCES = "README.md", "train.jsonl"
+DATASET_FILES = frozenset({CARD, UTTERANCES})
 # Spreadsheets may run a cell that begins with one of these; some take the wide forms of East Asian keyboards as well.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -58,3 +61,22 @@ def to_parquet(corpus: Corpus, name: str, language: str) -> bytes:
     sink = io.BytesIO()
     parquet.write_table(pyarrow.table({"text": list(corpus.texts), "label": list(corpus.labels)}), sink)
     return sink.getvalue()
+
+
+def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
+    """Return a zip of a folder for Hugging Face's `load_dataset`: the utterances and a dataset card."""
+    import yaml
+
+    names = {str(i): intent for i, intent in enumerate(corpus.intents)}
+    about = {
+        "configs": [{"config_name": "default", "data_files": UTTERANCES}],
+        "dataset_info": {
+            "features": [
+                {"name": "text", "dtype": "string"},
+                {"name": "label", "dtype": {"class_label": {"names": names}}},
+            ]
+        },
+    }
+    front_matter = yaml.safe_dump(about, allow_unicode=True, sort_keys=False)
+    card = f"---\n{front_matter}---\n\nIntents and utterances, exported by newfound.\n"
+    return zip_files({UTTERANCES: to_jsonl(corpus.labelled(), name, language), CARD: card.encode()})
