@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from newfound.data.rows import Source
 from newfound.errors import ColumnMissing, DataError
@@ -28,6 +29,7 @@ LABEL_NAMES = (
 )
 MAX_WORDS_OF_A_COLUMN_NAME = 3
 MAX_CHARACTERS_OF_A_COLUMN_NAME = 40
+Role = Literal["text", "label"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,40 +72,43 @@ def find_names(source: Source, where: str, names: Sequence[str]) -> tuple[str, s
     return names[columns.text], None if columns.label is None else names[columns.label]
 
 
-def _position(source: Source, where: str, names: list[str], role: str, may_be_data: bool) -> int:
+def _position(source: Source, where: str, names: list[str], role: Role, may_be_data: bool) -> int:
     wanted = source.options.text_column if role == "text" else source.options.label_column
-    groups = TEXT_NAMES if role == "text" else LABEL_NAMES
     is_data = may_be_data and looks_like_data(names) and (role == "text" or wanted is not None)
-    if wanted is not None:
-        positions = [i for i, name in enumerate(names) if name == wanted]
-    else:
-        plain = [_plain(name) for name in names]
-        preferred = _with_compound_names(groups, plain) if role == "text" else groups
-        matches = ([i for i, name in enumerate(plain) if name in group] for group in preferred)
-        positions = next(filter(None, matches), [])
+    positions = _matching(names, role, wanted)
     if not positions and is_data:
         shown = ", ".join(repr(name) for name in names[:4])[:120]
         problem = f"this looks like an utterance, not like column names ({shown})"
         raise DataError(f"{where}: {problem}", "no_header", "text_column")
     if not positions:
         may_lack_header = role == "text" and may_be_data and wanted is None
-        raise ColumnMissing(where, wanted or groups[0][0], role, names, may_lack_header=may_lack_header)
+        raise ColumnMissing(where, wanted or role, role, names, may_lack_header=may_lack_header)
     if len({_plain(names[i]) for i in positions}) > 1:
-        raise ColumnMissing(where, groups[0][0], role, [names[i] for i in positions], ambiguous=True)
+        raise ColumnMissing(where, role, role, [names[i] for i in positions], ambiguous=True)
     if len(positions) > 1:
         raise DataError(f"{where}: the column {names[positions[0]]!r} stands there twice; rename one of them")
-    if wanted is None and plain[positions[0]] != groups[0][0]:
+    if wanted is None and _plain(names[positions[0]]) != role:
         what = "utterances" if role == "text" else "intents"
         source.report.note(f"the {what} are read from the column {names[positions[0]]!r}")
     return positions[0]
 
 
-def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of names of texts with two more: what customers say, and any other text.
+def _matching(names: Sequence[str], role: Role, wanted: str | None) -> list[int]:
+    """Return the positions of the columns with the wanted name, or else with the most preferred of the usual names."""
+    if wanted is not None:
+        return [i for i, name in enumerate(names) if name.strip() == wanted]
+    plain = [_plain(name) for name in names]
+    preferred = _names_of_texts(plain) if role == "text" else LABEL_NAMES
+    matches = ([i for i, name in enumerate(plain) if name in group] for group in preferred)
+    return next(filter(None, matches), [])
+
+
+def _names_of_texts(plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return `TEXT_NAMES` with two more groups: what customers say, and any other text.
 
     A name with a filler word, such as "my question", is more likely an utterance in a file without a header.
     """
-    nouns = {noun for group in groups for noun in group}
+    nouns = {noun for group in TEXT_NAMES for noun in group}
     compounds = {
         name: words
         for name in plain
@@ -112,23 +117,14 @@ def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[st
         and not words & (OTHER_SPEAKERS | FILLERS)
     }
     of_customers = tuple(name for name, words in compounds.items() if words & CUSTOMERS)
-    return (*groups[:-1], of_customers, tuple(name for name in compounds if name not in of_customers), groups[-1])
+    others = tuple(name for name in compounds if name not in of_customers)
+    return (*TEXT_NAMES[:-1], of_customers, others, TEXT_NAMES[-1])
 
 
-def has_text_column(header: Sequence[str], wanted: str | None) -> bool:
-    """Return whether a line is a header that names the column of the utterances."""
-    if wanted is not None:
-        return wanted in [name.strip() for name in header]
-    plain = [_plain(name) for name in header]
-    groups = _with_compound_names(TEXT_NAMES, plain)
-    return not looks_like_data(header) and any(name in group for group in groups for name in plain)
-
-
-def has_label_column(header: Sequence[str], wanted: str | None) -> bool:
-    """Return whether a header names the column of the intents."""
-    if wanted is not None:
-        return wanted in [name.strip() for name in header]
-    return any(_plain(name) in group for group in LABEL_NAMES for name in header)
+def has_column(header: Sequence[str], role: Role, wanted: str | None) -> bool:
+    """Return whether a line is a header that names the column of the utterances, or of the intents."""
+    is_data = role == "text" and wanted is None and looks_like_data(header)
+    return not is_data and bool(_matching(header, role, wanted))
 
 
 def looks_like_data(header: Sequence[str]) -> bool:
@@ -170,7 +166,7 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
     return ColumnPositions(text, label, width)
 
 
-def _position_of_number(source: Source, column: str | None, names: list[str], role: str) -> int | None:
+def _position_of_number(source: Source, column: str | None, names: list[str], role: Role) -> int | None:
     if column is None:
         return None
     if not column.isdecimal() or str(int(column)) not in names:

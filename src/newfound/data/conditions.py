@@ -26,20 +26,12 @@ MIN_OUT_OF_SCOPE = 8  # utterances that noise needs to draw from
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How the logs of a task are changed.
+    """How the logs of a task are changed; None adds nothing, and keeps all utterances and labels."""
 
-    Attributes:
-        imbalance: Size of the largest new intent over that of the smallest.
-        noise: Share of the logs that belongs to no intent; None adds nothing and keeps all utterances.
-        mixed: Share of the logs that belongs to known intents; None adds nothing and keeps all utterances.
-        labelled: Share of each known intent's utterances that keep their label; the others are part of the logs. With 0
-            there are no labels at all; None keeps all labels.
-    """
-
-    imbalance: float = 1.0
-    noise: float | None = None
-    mixed: float | None = None
-    labelled: float | None = None
+    imbalance: float = 1.0  # size of the largest new intent over that of the smallest
+    noise: float | None = None  # share of the logs that belongs to no intent
+    mixed: float | None = None  # share of the logs that belongs to known intents
+    labelled: float | None = None  # share of each known intent that keeps its labels; the others are part of the logs
 
     def __post_init__(self) -> None:
         if self.imbalance < 1:

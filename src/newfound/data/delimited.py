@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, dropwhile, islice
 from typing import Any
 
-from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_label_column, has_text_column
+from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_column
 from newfound.data.rows import Row, Source
 from newfound.errors import DataError
 
@@ -110,9 +110,9 @@ def _delimiter_of_header(line: str, source: Source) -> str | None:
     if source.options.header is False:
         return None
     text, label = source.options.text_column, source.options.label_column
-    named = [d for d in DELIMITERS if len(fields := fields_of(line, d)) > 1 and has_text_column(fields, text)]
+    named = [d for d in DELIMITERS if len(fields := fields_of(line, d)) > 1 and has_column(fields, "text", text)]
     if source.reads_labels:
-        named = [d for d in named if has_label_column(fields_of(line, d), label)] or named
+        named = [d for d in named if has_column(fields_of(line, d), "label", label)] or named
     return named[0] if len(named) == 1 else None
 
 
@@ -134,7 +134,7 @@ def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
     widths = {d: [len(fields) for fields in _parse_lines(filled, d)] for d in DELIMITERS}
     regular = [d for d, counts in widths.items() if counts and len(set(counts)) == 1 and counts[0] > 1]
     for delimiter in regular:
-        if has_text_column(fields_of(header, delimiter), source.options.text_column):
+        if has_column(fields_of(header, delimiter), "text", source.options.text_column):
             return delimiter
     unnamed = [
         d for d, counts in widths.items() if len(counts) > MIN_ROWS_ALIKE and len(set(counts[1:])) == 1 < counts[1]

@@ -34,23 +34,13 @@ class ParquetPart:
 
 @dataclass(frozen=True, slots=True)
 class ParquetDataset:
-    """Files that are one table.
+    """Files that are one table, in the order of their names."""
 
-    Attributes:
-        path: The file, or the folder of the files.
-        files: The files, in the order of their names.
-        text: The name of the column of the utterances.
-        label: The name of the column of the intents; None if they are not read.
-        schema: The schema of the first file (`pyarrow.Schema`).
-        notes: What a user should know about how the files are read.
-    """
-
-    path: Path
     files: tuple[ParquetPart, ...]
-    text: str
-    label: str | None
-    schema: Any
-    notes: tuple[str, ...]
+    text: str  # the column of the utterances
+    label: str | None  # the column of the intents; None if they are not read
+    schema: Any  # of the first file (`pyarrow.Schema`)
+    notes: tuple[str, ...]  # what a user should know about how the files are read
 
     @property
     def rows(self) -> int:
@@ -107,7 +97,7 @@ def open_dataset(
             name = file_path.name if file_path == path else file_path.relative_to(path).as_posix()
             parts.append(ParquetPart(file_path, name, file.metadata.num_rows))
     _check_text_type(paths[0], schema, text)
-    return ParquetDataset(path, tuple(parts), text, label, schema, tuple(source.report.notes))
+    return ParquetDataset(tuple(parts), text, label, schema, tuple(source.report.notes))
 
 
 def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> Iterator[Any]:

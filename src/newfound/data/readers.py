@@ -17,7 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from newfound.data.columns import find_names, has_label_column, has_text_column
+from newfound.data.columns import find_names, has_column
 from newfound.data.compressed import GZIP_START, ZIP_START, open_gzip
 from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_csv
 from newfound.data.rows import (
@@ -35,36 +35,22 @@ from newfound.errors import DataError
 # Single words that are taken for a header where nothing says that plain text is a table.
 NAMES_OF_ONE_COLUMN = frozenset(("text", "utterance", "utterances", "message", "query", "sentence", "transcript"))
 
-# The module in `newfound.data`, which is imported when it is needed, and the function. It takes a `Source` and yields
-# rows.
-READERS = {
-    "csv": "delimited.read_csv",
-    "tsv": "delimited.read_tsv",
-    "jsonl": "readers.read_jsonl",
-    "parquet": "parquet.read_parquet",
-    "text": "readers.read_text",
-    "rasa": "platforms.read_rasa",
-    "xlsx": "spreadsheets.read_xlsx",
-    "dialogflow-es": "platforms.read_dialogflow_es",
-    "dialogflow-cx": "platforms.read_dialogflow_cx",
-    "clu": "platforms.read_clu",
-    "botpress": "platforms.read_botpress",
+# The module in `newfound.data`, which is imported when it is needed, the function, which takes a `Source` and yields
+# rows, and the extensions of such files.
+READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "csv": ("delimited", "read_csv", (".csv",)),
+    "tsv": ("delimited", "read_tsv", (".tsv", ".tab")),
+    "jsonl": ("readers", "read_jsonl", (".jsonl", ".ndjson")),
+    "parquet": ("parquet", "read_parquet", (".parquet", ".pq")),
+    "text": ("readers", "read_text", (".txt", ".log")),
+    "rasa": ("platforms", "read_rasa", (".yml", ".yaml")),
+    "xlsx": ("spreadsheets", "read_xlsx", (".xlsx", ".xlsm")),
+    "dialogflow-es": ("platforms", "read_dialogflow_es", ()),
+    "dialogflow-cx": ("platforms", "read_dialogflow_cx", ()),
+    "clu": ("platforms", "read_clu", ()),
+    "botpress": ("platforms", "read_botpress", ()),
 }
-FORMAT_OF_EXTENSION = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "text",
-    ".log": "text",
-    ".yml": "rasa",
-    ".yaml": "rasa",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-}
+FORMAT_OF_EXTENSION = {extension: format for format, (_, _, known) in READERS.items() for extension in known}
 COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
 
 
@@ -124,8 +110,8 @@ def _may_be_header(line: str, options: ReadOptions) -> bool:
     for delimiter in DELIMITERS:
         fields = fields_of(line, delimiter)
         has_spaces = any(field.startswith(" ") for field in fields)
-        is_prose = has_spaces and not has_label_column(fields, options.label_column)
-        if len(fields) > 1 and not is_prose and has_text_column(fields, options.text_column):
+        is_prose = has_spaces and not has_column(fields, "label", options.label_column)
+        if len(fields) > 1 and not is_prose and has_column(fields, "text", options.text_column):
             return True
     return False
 
@@ -143,7 +129,7 @@ def _is_json_record(line: str, options: ReadOptions) -> bool:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(record, dict) and has_text_column(list(record), options.text_column)
+    return isinstance(record, dict) and has_column(list(record), "text", options.text_column)
 
 
 def format_of(name: str, chosen: str | None = None) -> str:
@@ -222,7 +208,7 @@ def _read(format: str, source: Source) -> Iterator[Row]:
         format = "csv"
     if format == "text" and source.options.format is None:
         return read_text_or_table(source)
-    module, _, function = READERS[format].partition(".")
+    module, function, _ = READERS[format]
     rows: Iterator[Row] = getattr(import_module(f"newfound.data.{module}"), function)(source)
     return rows
 

@@ -60,28 +60,19 @@ DEFAULT_READ_OPTIONS = ReadOptions()
 
 @dataclass(slots=True)
 class ReadReport:
-    """What was unusual but usable in one file; it is complete when all rows were read.
+    """What was unusual but usable in one file; it is complete when all rows were read."""
 
-    Attributes:
-        name: What messages call the file.
-        rows: Number of rows read; so are the following, whose words are in `warnings`.
-        first_line: The first line with each kind of problem, by the name of the attribute that counts it.
-        n_distinct: About how many distinct utterances the logs have, if only a sample of them was kept.
-        conflicts: Texts with several labels, which were resolved.
-        notes: What a user should know about how the file was read.
-    """
-
-    name: str
+    name: str  # of the file, in messages
     rows: int = 0
-    duplicates: int = 0
+    duplicates: int = 0  # this and the next four are numbers of rows; `warnings` says what they mean
     truncated: int = 0
     empty: int = 0
     recoded: int = 0
     unlabelled: int = 0
-    first_line: dict[str, int] = field(default_factory=dict)
-    n_distinct: int | None = None
-    conflicts: list[Conflict] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
+    n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
+    conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
+    notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""

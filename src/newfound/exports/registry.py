@@ -28,23 +28,14 @@ Writer = Callable[[Corpus, str, str], bytes]  # corpus, name of the project, lan
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A format as the registry knows it.
+    """A format as the registry knows it."""
 
-    Attributes:
-        title: What the platform is called.
-        about: What the platform or the reader gets, as the page says it.
-        suffix: The ending of the exported file, with its dot.
-        write: Makes the file's bytes; of a format that is a folder on disk, a zip of it.
-        files: The names of the files in such a folder.
-        names: Says which name each intent has on the platform, if it does not allow all names.
-    """
-
-    title: str
-    about: str
-    suffix: str
+    title: str  # what the platform is called
+    about: str  # what the platform or the reader gets, as the page says it
+    suffix: str  # of the exported file, with its dot
     write: Writer
-    files: frozenset[str] = frozenset()
-    names: Callable[[Sequence[str]], dict[str, str]] | None = None
+    files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
+    names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
     def content(self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE) -> bytes:
         """Return the exported file's bytes; of a folder, a zip of it."""

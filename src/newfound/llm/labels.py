@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from newfound.llm.asking import LanguageModel
-from newfound.llm.messages import message_of
+from newfound.llm.asking import LanguageModel, message_of
 
 PURPOSE = "labels of utterances"
 UTTERANCES_PER_REQUEST = 10
