@@ -23,7 +23,7 @@ import numpy as np
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask, make_task, partition
 from newfound.errors import DataError
-from newfound.files import write_atomically
+from newfound.files import csv_bytes, write_atomically
 from newfound.paths import cache_dir
 
 PARTS = ("train", "dev", "test")
@@ -128,11 +128,8 @@ def _download(name: str, part: str, fetch: Callable[[str], bytes]) -> Path:
     corpus = _parse(fetch(url), "\t")
     if not _is_verified(corpus, name, part):
         raise DataError(f"{url}: not the rows this project expects; nothing was kept")
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)])
     path = cache_dir() / "data" / name / f"{part}.csv"
-    write_atomically(path, text.getvalue().encode())
+    write_atomically(path, csv_bytes([("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)]))
     return path
 
 

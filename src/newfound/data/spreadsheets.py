@@ -150,8 +150,6 @@ def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> st
         return str(cell).upper()
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
-    if isinstance(cell, datetime) and cell.time() == time():
-        return cell.date().isoformat()
     if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ")
+        return cell.isoformat(sep=" ") if cell.time() != time() else cell.date().isoformat()
     return cell.isoformat() if isinstance(cell, date | time) else str(cell)

@@ -6,8 +6,6 @@ with more than one label are found, and dealt with as the caller wants.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,7 @@ from newfound.data.readers import open_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, MAX_TEXT_LENGTH, LabelUse, ReadOptions, ReadReport, Row
 from newfound.defaults import Conflicts
 from newfound.errors import ConflictingLabels, DataError, SettingsError
-from newfound.files import write_atomically
+from newfound.files import csv_bytes, write_atomically
 from newfound.text import has_half_character, shorten
 
 MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
@@ -211,8 +209,5 @@ def _message(name: str, conflicts: Sequence[Conflict]) -> str:
 
 def write_conflicts(path: Path, conflicts: Sequence[Conflict]) -> None:
     """Write all rows with conflicting labels to a CSV file: text, label and line."""
-    sink = io.StringIO(newline="")
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(("text", "label", "line"))
-    writer.writerows((conflict.text, label, line) for conflict in conflicts for line, label in conflict.uses)
-    write_atomically(path, sink.getvalue().encode())
+    rows = [(conflict.text, label, line) for conflict in conflicts for line, label in conflict.uses]
+    write_atomically(path, csv_bytes([("text", "label", "line"), *rows]))

@@ -5,8 +5,6 @@ Each row starts with the columns of the input that are kept: by default its line
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from abc import abstractmethod
@@ -17,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 from newfound.errors import MissingExtra, SettingsError
+from newfound.files import csv_bytes
 from newfound.model.types import Prediction
 
 INPUT_COLUMNS = ("line", "text")
@@ -86,9 +85,7 @@ class CommaSeparated(PredictionWriter):
         self._write(lines)
 
     def _write(self, rows: list[list[Any]]) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        self._stream.write(text.getvalue().encode())
+        self._stream.write(csv_bytes(rows))
         self._stream.flush()
 
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import TracebackType
 
 from newfound.data.redact import redact
 from newfound.llm.openai import NoAnswer, OpenAIChat
@@ -133,9 +132,7 @@ class LanguageModel:
     def __enter__(self) -> LanguageModel:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -250,5 +247,4 @@ class LanguageModel:
 
 def _plain(answer: str) -> str:
     """Return an answer without control characters, and not longer than any answer need be."""
-    kept = "".join(c if c.isprintable() or c in "\n\t" else " " for c in answer[:MAX_ANSWER_LENGTH])
-    return kept.strip()
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in answer[:MAX_ANSWER_LENGTH]).strip()

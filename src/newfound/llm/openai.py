@@ -42,6 +42,7 @@ class OpenAIChat:
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         self._timeout, self._key = float(settings.timeout), settings.key()
+        self._too_slow = f"it took longer than {self._timeout:g} seconds"
         self._model = settings.model
         # Without these some models answer at random or without end; newer ones refuse them, and are asked without.
         self._optional: dict[str, Any] = {"temperature": 0, "max_tokens": settings.answer_tokens}
@@ -67,10 +68,6 @@ class OpenAIChat:
         except (OSError, http.client.HTTPException) as error:
             raise NoAnswer(f"the connection broke off: {_plain(error)}", repeat=True) from None
         return _content(content)
-
-    @property
-    def _too_slow(self) -> str:
-        return f"it took longer than {self._timeout:g} seconds"
 
     def _request(self, prompt: str, optional: Mapping[str, Any]) -> urllib.request.Request:
         body = {"messages": [{"role": "user", "content": prompt}], **optional}
