@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from newfound.cli.show import examples, print_table, printable
-from newfound.data.conflicts import Conflict
+from newfound.data.validation import Conflict
 from newfound.text import is_wordless, shorten
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"  # seven characters

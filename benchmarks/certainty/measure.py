@@ -72,7 +72,7 @@ def rows_of(task: DiscoveryTask, encoder: Encoder, mixed: float) -> Iterator[Row
             continue
         gold = Counter(task.train.labels[i] for i in rows)
         neighbours = float(describer.overlap[number, number])
-        certainty = describer.certainty(number)
+        certainty = describer.summary(number).certainty or 0.0
         yield {
             "task": task.name,
             "mixed": mixed,

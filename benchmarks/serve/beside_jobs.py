@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.serve.load import WARM_UP_SECONDS, send_load, server
 
 from newfound.bench.provenance import hardware
-from newfound.data.validation import read_known
+from newfound.data.validation import read_corpus
 from newfound.files import to_json, write_atomically
 
 HERE = Path(__file__).parent
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--out", type=Path, default=HERE / "beside_jobs.json")
     options = parser.parse_args()
-    texts = list(dict.fromkeys(t for f in options.files for t in read_known(f, conflicts="first")[0].texts))
+    texts = list(dict.fromkeys(t for f in options.files for t in read_corpus(f, conflicts="first")[0].texts))
     texts = [text for text in texts if len(text) <= MAX_TEXT_LENGTH]
     content: dict[str, Any] = {
         "hardware": hardware("cpu"),

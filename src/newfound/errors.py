@@ -122,7 +122,7 @@ class ConflictingLabels(DataError):
     """Texts have more than one label.
 
     Attributes:
-        conflicts: The texts, each with its lines and labels (`newfound.data.conflicts.Conflict`).
+        conflicts: The texts, each with its lines and labels (`newfound.data.validation.Conflict`).
         shown: The message without the place where all of them are listed.
     """
 

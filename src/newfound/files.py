@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from newfound.errors import SettingsError, TargetExists
 
@@ -102,6 +104,13 @@ def _check_writable(target: Path) -> None:
 def to_json(value: Any) -> bytes:
     """Return a value as indented JSON in UTF-8."""
     return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def csv_bytes(rows: Iterable[Iterable[Any]], quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
+    """Return rows as CSV in UTF-8, with the same line ends on every system."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
+    return text.getvalue().encode()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.ranking import rank_descending
-from newfound.intents.examples import border_cases, exemplars
+from newfound.intents.description import border_cases, exemplars
 
 ROUNDING = 3e-6  # more than two processors differ by
 

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from commands import newfound
-from newfound.data.conflicts import find_conflicts
 from newfound.data.rows import Row
+from newfound.data.validation import find_conflicts
 
 WORDS = "abcdefgh"
 KNOWN = [(f"pay bill {w} money", "pay") for w in WORDS] + [(f"leak water {w} smell", "leak") for w in WORDS]

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newfound.data.corpus import FROM_LOGS, Origin
-from newfound.data.sampling import DistinctSample
-from newfound.data.validation import read_combined, read_logs
+from newfound.data.duplicates import DistinctSample
+from newfound.data.validation import read_corpus
 from newfound.errors import SettingsError
 from newfound.training.progress import LoggingReporter
 from newfound.workflows.discovery import DiscoverRequest, discover
@@ -79,11 +79,11 @@ def _write(path, rows):
 
 def test_a_larger_file_goes_into_the_sample(tmp_path):
     path = _write(tmp_path / "logs.csv", [["text"], *([f"utterance number {i % 500}"] for i in range(2_000))])
-    corpus, report = read_logs(path, max_logs=100)
+    corpus, report = read_corpus(path, max_logs=100, labels="ignored")
     assert (len(corpus), report.rows) == (100, 2_000)
     assert report.n_distinct == pytest.approx(500, rel=0.3)
     assert {origin.count for origin in corpus.origins} == {4}
-    whole, report = read_logs(path, max_logs=5_000)
+    whole, report = read_corpus(path, max_logs=5_000, labels="ignored")
     assert len(whole) == 2_000  # a smaller file is read as ever, repeats included
     assert report.n_distinct is None
 
@@ -91,10 +91,10 @@ def test_a_larger_file_goes_into_the_sample(tmp_path):
 def test_labelled_rows_of_a_larger_file_all_stay(tmp_path):
     rows = [[f"utterance number {i}", "pay" if i % 10 == 0 else ""] for i in range(1_000)]
     path = _write(tmp_path / "all.csv", [["text", "label"], *rows])
-    corpus, report = read_combined(path, max_logs=50)
+    corpus, report = read_corpus(path, max_logs=50, labels="optional")
     assert (len(corpus.labelled()), len(corpus.unlabelled()), report.rows) == (100, 50, 1_000)
     assert report.n_distinct == pytest.approx(900, rel=0.4)
-    assert len(read_combined(path, max_logs=900)[0]) == 1_000
+    assert len(read_corpus(path, max_logs=900, labels="optional")[0]) == 1_000
 
 
 @pytest.mark.slow
@@ -106,9 +106,9 @@ def test_memory_does_not_grow_with_the_file(read, tmp_path):
         )
         tracemalloc.start()
         if read == "logs":
-            read_logs(path, max_logs=100)
+            read_corpus(path, max_logs=100, labels="ignored")
         elif read == "combined":
-            read_combined(path, max_logs=100)
+            read_corpus(path, max_logs=100, labels="optional")
         else:
             read_inputs(None, path, InputOptions(max_logs=100), LoggingReporter())
         _, most = tracemalloc.get_traced_memory()

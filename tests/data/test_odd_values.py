@@ -9,7 +9,7 @@ import pytest
 
 import newfound
 from newfound.data.rows import ReadOptions
-from newfound.data.validation import read_known, read_logs
+from newfound.data.validation import read_corpus
 from newfound.errors import DataError
 from newfound.workflows.sources import corpus_of
 
@@ -23,7 +23,7 @@ def test_labels_that_a_model_could_not_keep_are_refused_before_training(tmp_path
     path = tmp_path / "known.jsonl"
     path.write_text('{"text": "a b", "label": "one"}\n{"text": "c d", "label": "' + label + '"}\n')
     with pytest.raises(DataError, match=said):
-        read_known(path)
+        read_corpus(path)
 
 
 def test_values_of_a_program_are_checked_too():
@@ -37,8 +37,10 @@ def test_values_of_a_program_are_checked_too():
 def test_an_encoding_has_several_names(tmp_path, encoding):
     path = tmp_path / "logs.csv"
     path.write_text("text\nhällo\n", encoding="utf-16")
-    assert read_logs(path, ReadOptions(encoding=encoding))[0].texts == ("hällo",)
-    assert read_logs(path, ReadOptions(encoding="UTF-8"))[0].texts == ("hällo",)  # the byte-order mark says what it is
+    assert read_corpus(path, ReadOptions(encoding=encoding), labels="ignored")[0].texts == ("hällo",)
+    assert read_corpus(path, ReadOptions(encoding="UTF-8"), labels="ignored")[0].texts == (
+        "hällo",
+    )  # the byte-order mark says what it is
 
 
 @pytest.mark.parametrize("encoding", ["utf-16xx", "no such", "a\0b", "punycode", "hex"])
@@ -46,7 +48,7 @@ def test_what_is_no_encoding_is_one_line(tmp_path, encoding):
     path = tmp_path / "logs.csv"
     path.write_bytes(b"text\nh\xe4llo\n")
     with pytest.raises(DataError, match=r"unknown encoding|not readable|is not"):
-        read_logs(path, ReadOptions(encoding=encoding))
+        read_corpus(path, ReadOptions(encoding=encoding), labels="ignored")
 
 
 @pytest.mark.parametrize("columns", [{"label_column": "1"}, {"text_column": "1", "label_column": "1"}])
@@ -54,13 +56,13 @@ def test_one_column_cannot_be_both(tmp_path, columns):
     path = tmp_path / "known.csv"
     path.write_text("hello there\nhow are you\n")
     with pytest.raises(DataError, match="cannot hold both"):
-        read_known(path, ReadOptions(header=False, **columns))
+        read_corpus(path, ReadOptions(header=False, **columns))
 
 
 def test_a_note_about_a_file_is_said_once(tmp_path):
     path = tmp_path / "logs.jsonl"
     path.write_text('{"utterance": "a b"}\n' * 50)
-    _, report = read_logs(path)
+    _, report = read_corpus(path, labels="ignored")
     assert len(report.notes) == len(set(report.notes))
 
 

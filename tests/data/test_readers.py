@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from newfound.data.corpus import Corpus
 from newfound.data.delimited import read_csv
 from newfound.data.duplicates import add_counts, distinct
-from newfound.data.readers import format_of, open_rows, read_jsonl, read_rasa
+from newfound.data.platforms import read_rasa
+from newfound.data.readers import format_of, open_rows, read_jsonl
 from newfound.data.rows import MAX_TEXT_LENGTH, ReadOptions, ReadReport, Source
-from newfound.data.validation import read_known, read_logs, stream_rows
+from newfound.data.validation import read_corpus, stream_rows
 from newfound.errors import DataError
 
 
@@ -58,11 +59,11 @@ def test_parquet(tmp_path):
 
 def test_plain_text_is_for_logs_only(tmp_path):
     path = write(tmp_path / "a.txt", "one\n\ntwo\n")
-    corpus, report = read_logs(path)
+    corpus, report = read_corpus(path, labels="ignored")
     assert corpus.texts == ("one", "two")
     assert report.empty == 1
     with pytest.raises(DataError, match="has no labels"):
-        read_known(path)
+        read_corpus(path)
 
 
 def test_lines_are_counted_through_quoted_line_ends(tmp_path):
@@ -97,24 +98,24 @@ def test_byte_order_marks(tmp_path):
 )
 def test_bad_known_files_name_the_line_and_the_remedy(tmp_path, content, message):
     with pytest.raises(DataError, match=message):
-        read_known(write(tmp_path / "known.csv", content))
+        read_corpus(write(tmp_path / "known.csv", content))
 
 
 def test_encoding_option_reads_what_utf8_cannot(tmp_path):
     path = write(tmp_path / "k.csv", b"text,label\ncaf\xe9,a\ntea,b\n")
-    assert read_known(path, ReadOptions(encoding="cp1252"))[0].texts == ("café", "tea")
+    assert read_corpus(path, ReadOptions(encoding="cp1252"))[0].texts == ("café", "tea")
     with pytest.raises(DataError, match="unknown encoding"):
-        read_known(path, ReadOptions(encoding="klingon"))
+        read_corpus(path, ReadOptions(encoding="klingon"))
 
 
 def test_duplicates_are_kept_and_counted(tmp_path):
-    corpus, report = read_logs(write(tmp_path / "l.csv", "text\nx\nx\ny\nx\n"))
+    corpus, report = read_corpus(write(tmp_path / "l.csv", "text\nx\nx\ny\nx\n"), labels="ignored")
     assert corpus.texts == ("x", "x", "y", "x")
     assert report.warnings() == [f"{tmp_path / 'l.csv'}: 2 rows repeats of an earlier text, kept (first: line 3)"]
 
 
 def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
-    corpus, report = read_logs(write(tmp_path / "l.csv", "text\n" + "word " * 40_000 + "\nshort\n"))
+    corpus, report = read_corpus(write(tmp_path / "l.csv", "text\n" + "word " * 40_000 + "\nshort\n"), labels="ignored")
     assert [len(text) for text in corpus.texts] == [MAX_TEXT_LENGTH, 5]
     assert report.truncated == 1
     assert "1 row longer than 2,000 characters, cut there (first: line 2)" in report.warnings()[0]
@@ -141,7 +142,7 @@ def test_bad_json_and_yaml(tmp_path):
     with pytest.raises(DataError, match="the label is not a string but list"):
         rows_of(write(tmp_path / "e.jsonl", '{"text": "x", "label": ["a"]}\n'))
     with pytest.raises(DataError, match="line 1: half a character"):
-        read_logs(write(tmp_path / "f.jsonl", '{"text": "\\ud800 alone"}\n'))
+        read_corpus(write(tmp_path / "f.jsonl", '{"text": "\\ud800 alone"}\n'), labels="ignored")
     with pytest.raises(DataError, match="not valid YAML"):
         rows_of(write(tmp_path / "a.yml", "nlu: [unclosed\n"))
     with pytest.raises(DataError, match="not valid YAML"):
@@ -198,7 +199,7 @@ def test_a_pipe_is_read_once_and_whole(tmp_path):
     lines = "".join(f"utterance number {n}\n" for n in range(3000))
     writer = threading.Thread(target=lambda: pipe.write_text(lines))
     writer.start()
-    corpus, _ = read_logs(pipe)
+    corpus, _ = read_corpus(pipe, labels="ignored")
     writer.join()
     assert len(corpus) == 3000
     assert corpus.texts[0] == "utterance number 0"
@@ -207,14 +208,14 @@ def test_a_pipe_is_read_once_and_whole(tmp_path):
 def test_single_lines_in_another_encoding_are_read_where_the_file_is_clearly_utf8(tmp_path):
     path = tmp_path / "logs.csv"
     path.write_bytes("text\ncafé\n".encode() + b"caf\xe9 again\nplain\n")
-    corpus, report = read_logs(path)
+    corpus, report = read_corpus(path, labels="ignored")
     assert corpus.texts == ("café", "café again", "plain")
     assert report.warnings() == [f"{path}: 1 row not UTF-8, read as Windows-1252 (first: line 3)"]
     with pytest.raises(DataError, match="line 2"):  # an explicit encoding is meant
-        read_logs(path, ReadOptions(encoding="ascii"))
+        read_corpus(path, ReadOptions(encoding="ascii"), labels="ignored")
     path.write_bytes(b"text,label\ncaf\xc3\xa9,a\ncaf\xe9,b\n")
     with pytest.raises(DataError, match="line 3: byte 0xe9"):  # somebody's training data should be corrected
-        read_known(path)
+        read_corpus(path)
 
 
 def test_repeats_are_one_utterance_that_counts_more():

@@ -10,18 +10,20 @@ import io
 import re
 import sys
 import zipfile
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.data import compressed, spreadsheets
+from newfound.data import compressed
 from newfound.data.delimited import read_csv
 from newfound.data.readers import open_rows
 from newfound.data.rows import ReadOptions, ReadReport, Row, Source
-from newfound.data.validation import read_combined, read_known, read_logs
+from newfound.data.validation import read_corpus
 from newfound.errors import ColumnMissing, DataError, MissingExtra
 
+read_logs, read_combined = (partial(read_corpus, labels=labels) for labels in ("ignored", "optional"))
 TWO = [("pay, now", "pay"), ("leak", "leak")]
 
 
@@ -98,13 +100,13 @@ def test_a_delimiter_can_be_named(tmp_path):
 def test_a_file_in_windows_1252_is_read_with_a_warning(tmp_path):
     content = "text;label\nWo ist meine Überweisung?;geld\nKarte gesperrt;karte\n"
     path = write(tmp_path / "a.csv", content.encode("cp1252"))
-    corpus, report = read_known(path)
+    corpus, report = read_corpus(path)
     assert corpus.texts[0] == "Wo ist meine Überweisung?"
     assert report.warnings() == [f"{path}: 1 row not UTF-8, read as Windows-1252 (first: line 2)"]
     russian = "text;label\nгде мои деньги;деньги\nкарта;карта\n".encode("cp1251")
     with pytest.raises(DataError, match="name its encoding"):
-        read_known(write(tmp_path / "b.csv", russian))
-    assert read_known(tmp_path / "b.csv", ReadOptions(encoding="cp1251"))[0].texts[0] == "где мои деньги"
+        read_corpus(write(tmp_path / "b.csv", russian))
+    assert read_corpus(tmp_path / "b.csv", ReadOptions(encoding="cp1251"))[0].texts[0] == "где мои деньги"
 
 
 OTHER_ENCODINGS = {
@@ -322,7 +324,7 @@ def test_workbooks_that_cannot_be_read_get_one_line(tmp_path, monkeypatch):
         archive.writestr("nothing.xml", "<a/>")
     with pytest.raises(DataError, match="not a readable xlsx workbook"):
         pairs(tmp_path / "d.xlsx")
-    monkeypatch.setattr(spreadsheets, "MAX_UNPACKED_BYTES", 100)
+    monkeypatch.setattr(compressed, "MAX_UNPACKED_BYTES", 100)
     with pytest.raises(DataError, match="unpacks to more than"):
         pairs(path)
     monkeypatch.undo()
@@ -385,13 +387,13 @@ ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".xlsx", ".csv.gz")
 @settings(max_examples=300, deadline=None)
 def test_whatever_bytes_a_file_has_it_is_read_or_refused(tmp_path_factory, content, ending):
     path = write(tmp_path_factory.getbasetemp() / f"any{ending}", content)
-    for read in (read_known, read_combined, read_logs):
+    for read in (read_corpus, read_combined, read_logs):
         with contextlib.suppress(DataError):
             read(path)
 
 
 def test_labels_that_are_numbers(tmp_path):
     path = write(tmp_path / "a.csv", "text,label\nx,0\ny,1\nz,0\n")
-    assert read_known(path)[0].labels == ("0", "1", "0")
+    assert read_corpus(path)[0].labels == ("0", "1", "0")
     path = write(tmp_path / "a.jsonl", '{"text": "x", "label": 0}\n{"text": "y", "label": 1.0}\n')
-    assert read_known(path)[0].labels == ("0", "1")
+    assert read_corpus(path)[0].labels == ("0", "1")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
-from newfound.data.validation import read_known
+from newfound.data.validation import read_corpus
 from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.exports.common import by_intent
 from newfound.exports.registry import EXPORTS, export_format, renamed_intents, write_export
@@ -40,7 +40,7 @@ READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets", "csv
 def test_what_was_exported_is_imported_again(format, tmp_path):
     path = tmp_path / f"file{EXPORTS[format].suffix}"
     write_export(CORPUS, format, path, name="my bot")
-    back, _ = read_known(path, ReadOptions(format=format))
+    back, _ = read_corpus(path, ReadOptions(format=format))
     expected, found = by_intent(CORPUS), by_intent(back)
     if format == "botpress":  # whose intents' names are file names
         assert list(map(sorted, found.values())) == list(map(sorted, expected.values()))
@@ -55,7 +55,7 @@ def test_what_was_exported_is_imported_again(format, tmp_path):
 def test_parquet_is_imported_again(tmp_path):
     pytest.importorskip("pyarrow")
     write_export(CORPUS, "parquet", tmp_path / "file.parquet")
-    back, _ = read_known(tmp_path / "file.parquet")
+    back, _ = read_corpus(tmp_path / "file.parquet")
     assert by_intent(back) == by_intent(CORPUS)
 
 
@@ -396,4 +396,4 @@ def test_damaged_platform_files_get_one_clear_line(format, content, message, tmp
     path = tmp_path / "file"
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
-        read_known(path, ReadOptions(format=format))
+        read_corpus(path, ReadOptions(format=format))

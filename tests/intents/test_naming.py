@@ -6,8 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.intents.examples import border_cases, exemplars
-from newfound.intents.keywords import keywords
+from newfound.intents.description import border_cases, exemplars, keywords
 from newfound.intents.naming import MAX_NAME_LENGTH, name_intents, plain_name
 from newfound.intents.phrases import MAX_CANDIDATES
 from newfound.text import words_of

@@ -7,9 +7,8 @@ from server import says, serving
 
 from newfound.intents.asked_names import ask_for_names, prompt_for
 from newfound.llm import LanguageModelSettings
-from newfound.llm.asking import LanguageModel
+from newfound.llm.asking import MAX_LENGTH_READ, MAX_MESSAGE_LENGTH, LanguageModel, message_of
 from newfound.llm.labels import short_labels
-from newfound.llm.messages import MAX_LENGTH_READ, MAX_MESSAGE_LENGTH, message_of
 from newfound.model.types import Intent
 from newfound.questions.annotators import PosedQuestion
 from newfound.questions.language_model import ModelAnnotator

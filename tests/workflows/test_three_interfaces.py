@@ -14,7 +14,7 @@ import pytest
 import newfound
 from commands import newfound as command
 from newfound import errors as newfound_errors
-from newfound.data.validation import read_known, read_logs
+from newfound.data.validation import read_corpus
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
@@ -69,8 +69,8 @@ def _wait_for_job(client):
 
 @pytest.fixture(scope="module")
 def by_http(files, by_command, tiny_encoder):
-    known, _ = read_known(files / "known.csv")
-    logs, _ = read_logs(files / "logs.csv")
+    known, _ = read_corpus(files / "known.csv")
+    logs, _ = read_corpus(files / "logs.csv", labels="ignored")
     body = {
         "author": "ana",
         "known": [{"text": t, "label": y} for t, y in zip(known.texts, known.labels, strict=True)],
@@ -104,8 +104,8 @@ def test_discovery_is_the_same(by_command, by_python, by_http):
 
 
 def test_estimates_are_the_same(files, tiny_folder, by_command, tiny_encoder):
-    known, _ = read_known(files / "known.csv")
-    logs, _ = read_logs(files / "logs.csv")
+    known, _ = read_corpus(files / "known.csv")
+    logs, _ = read_corpus(files / "logs.csv", labels="ignored")
     found = newfound.estimate(files / "known.csv", files / "logs.csv", encoder=str(tiny_folder))
     printed = command("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder).stdout
     assert f"About {found.n_new} new intents; {found.low} to {found.high} in" in printed
@@ -263,7 +263,7 @@ def test_refits_updates_and_exports_are_the_same(reviewed, files, tiny_folder, t
 
 
 def test_a_start_without_known_intents_is_the_same(files, tmp_path, tiny_folder, by_command, tiny_encoder):
-    logs, _ = read_logs(files / "logs.csv")
+    logs, _ = read_corpus(files / "logs.csv", labels="ignored")
     out = tmp_path / "cold-by-command"
     done = command(
         *("discover", files / "logs.csv", "--out", out, "--n-new", 3, "--device", "cpu", "--encoder", tiny_folder)
@@ -304,8 +304,8 @@ def test_a_request_may_be_given_whole(files, tiny_encoder):
 
 
 def test_combined_data_and_conflicts_are_the_same(files, tmp_path, tiny_folder, by_command, tiny_encoder):
-    known, _ = read_known(files / "known.csv")
-    logs, _ = read_logs(files / "logs.csv")
+    known, _ = read_corpus(files / "known.csv")
+    logs, _ = read_corpus(files / "logs.csv", labels="ignored")
     other = next(label for label in known.intents if label != known.labels[0])
     texts = [*known.texts, known.texts[0], *logs.texts]
     labels = [*known.labels, other, *[None] * len(logs)]

@@ -270,22 +270,22 @@ def test_a_named_pipe_is_written_to_and_not_replaced(saved, table, tmp_path):
 
 
 def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatch):
-    def one_part_is_lost(model, job, planned):
-        yield from list(parts.run_here(model, job, planned))[:-1]
+    def one_part_is_lost(request, job, planned):
+        yield from list(map(parts.PartPredictor(saved, job), planned))[:-1]
 
     monkeypatch.setattr(parts, "MIN_ROWS_PER_PART", 10)
-    monkeypatch.setattr(writing, "run_here", one_part_is_lost)
+    monkeypatch.setattr(writing, "_results", one_part_is_lost)
     with pytest.raises(EngineError, match="3 parts were given and 2 came back"):
         library.write_predictions(saved, table, out=f"{tmp_path}/out/")
     assert names_in(tmp_path) == ["logs.parquet"]
 
 
 def test_what_a_killed_worker_leaves_is_not_in_the_finished_folder(saved, table, tmp_path, monkeypatch):
-    def a_worker_is_killed(model, job, planned):
+    def a_worker_is_killed(request, job, planned):
         (job.folder / ".part-00000.parquet-x1y2").write_bytes(b"half a part")
-        yield from parts.run_here(model, job, planned)
+        yield from map(parts.PartPredictor(saved, job), planned)
 
-    monkeypatch.setattr(writing, "run_here", a_worker_is_killed)
+    monkeypatch.setattr(writing, "_results", a_worker_is_killed)
     for overwrite in (False, True):
         library.write_predictions(saved, table, out=f"{tmp_path}/out/", overwrite=overwrite)
         assert names_in(tmp_path / "out") == ["_manifest.json", "part-00000.parquet"]

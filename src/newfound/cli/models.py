@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from newfound import defaults
+from newfound.cli.errors import REMEDIES
 from newfound.cli.options import (
     DeviceOption,
     EngineOptions,
@@ -26,7 +29,7 @@ from newfound.cli.parsing import parse_precision, share
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import certainty, examples, print_evaluation, print_export, print_table, printable
 from newfound.data.readers import READERS
-from newfound.errors import SettingsError
+from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
 
 
@@ -111,18 +114,29 @@ def predict(
         "precision": parse_precision(precision),
     }
     chosen = engine.request_fields()
-    if out not in (None, "-"):
-        from newfound.workflows.writing import WritePredictionsRequest, write_predictions
+    with _naming_input_format():
+        if out not in (None, "-"):
+            from newfound.workflows.writing import WritePredictionsRequest, write_predictions
 
-        request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
-        with quiet_output(chosen["engine"] == "ray"):
-            written = write_predictions(request, reporter=reporter_for_terminal())
-        files_written = f", {written.files:,} files" if written.files > 1 else ""
-        print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
-    elif chosen["engine"] == "ray":
-        raise SettingsError("--engine ray: name the folder of the predictions with --out")
-    else:
-        _print_predictions(settings, written_format or "jsonl")
+            request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
+            with quiet_output(chosen["engine"] == "ray"):
+                written = write_predictions(request, reporter=reporter_for_terminal())
+            files_written = f", {written.files:,} files" if written.files > 1 else ""
+            print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
+        elif chosen["engine"] == "ray":
+            raise SettingsError("--engine ray: name the folder of the predictions with --out")
+        else:
+            _print_predictions(settings, written_format or "jsonl")
+
+
+@contextmanager
+def _naming_input_format() -> Iterator[None]:
+    """Name --input-format in errors about the file's format; --format is that of the predictions."""
+    try:
+        yield
+    except DataError as error:
+        words = {**REMEDIES, "format": "name its format with --input-format"}
+        raise DataError(error.in_words_of(words)) from error
 
 
 def _print_predictions(settings: dict[str, Any], format: str) -> None:

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,6 +23,7 @@ import numpy as np
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask, make_task, partition
 from newfound.errors import DataError
+from newfound.files import csv_bytes, write_atomically
 from newfound.paths import cache_dir
 
 PARTS = ("train", "dev", "test")
@@ -32,32 +32,19 @@ DOWNLOAD_TIMEOUT_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class UtteranceSet:
-    """Where the utterances of one data set come from, and under which terms.
+    """Authors and licence of a data set, and the address of its parts, with `{part}` in place of their names."""
 
-    Attributes:
-        name: The name of the data set.
-        credit: Authors and licence.
-        url: Address of a part, with `{part}` in place of its name.
-    """
-
-    name: str
     credit: str
     url: str
-
-    def url_of(self, part: str) -> str:
-        """Return the address of a part: train, dev or test."""
-        return self.url.format(part=part)
 
 
 _TEXTOIR = "https://raw.githubusercontent.com/thuiar/TEXTOIR"
 SETS = {
     "banking77": UtteranceSet(
-        "banking77",
         "Casanueva et al. 2020, CC-BY-4.0; the 9,003 / 1,000 division of the GID literature",
         _TEXTOIR + "/ad5822ed8402f9f406a184ad2fdc0355f3d43a9f/data/banking/{part}.tsv",
     ),
     "clinc150": UtteranceSet(
-        "clinc150",
         "Larson et al. 2019, CC-BY-3.0; 120 / 15 / 15 per intent",
         _TEXTOIR + "/31e9ed79caecc2fe5e6ff67304d3a0760b7b8112/data/clinc/{part}.tsv",
     ),
@@ -66,11 +53,7 @@ SETS = {
 
 @cache
 def facts(name: str) -> Any:
-    """Return the content of a JSON file in the folder `facts`.
-
-    Args:
-        name: `splits` (the class lists), `checksums` (of the rows) or `published` (the paper's scores).
-    """
+    """Return the facts called `splits` (the class lists), `checksums` (of the rows) or `published` (the scores)."""
     return json.loads(resources.files("newfound.data").joinpath(f"facts/{name}.json").read_text("utf-8"))
 
 
@@ -81,7 +64,8 @@ def benchmark_names() -> tuple[str, ...]:
 
 def find(name: str, part: str) -> Path | None:
     """Return the file of one part of a data set; None if it is not on this machine."""
-    _known_set(name)
+    if name not in SETS:
+        raise DataError(f"no data set {name!r}; one of {', '.join(SETS)}")
     roots = [Path(os.environ["NEWFOUND_DATA"]).expanduser()] if os.environ.get("NEWFOUND_DATA") else []
     for root in [*roots, cache_dir() / "data"]:
         path = root / name / f"{part}.csv"
@@ -91,36 +75,18 @@ def find(name: str, part: str) -> Path | None:
 
 
 def get(name: str, fetch: Callable[[str], bytes] | None = None) -> dict[str, Path]:
-    """Find or fetch every part of a data set, and verify it.
-
-    Args:
-        name: One of `SETS`.
-        fetch: Function that returns the content of an address; by default it is downloaded.
-
-    Returns:
-        The file of each part.
-    """
-    source = _known_set(name)
+    """Find every part of a data set or fetch its address, verify it, and return the file of each part."""
     paths = {}
     for part in PARTS:
-        path = find(name, part)
-        if path is None:
-            path = _download(source, part, fetch or _fetch)
-        read_part(name, part, path)
-        paths[part] = path
+        paths[part] = find(name, part) or _download(name, part, fetch or _fetch)
+        read_part(name, part, paths[part])
     return paths
 
 
 def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
-    """Return the utterances of one part, verified. Repeated texts and contradicting labels are kept as they are.
+    """Return the utterances of one part (train, dev, test or oos), verified; the file is looked for by default.
 
-    Args:
-        name: One of `SETS`.
-        part: train, dev, test or oos.
-        path: The file; by default it is looked for.
-
-    Raises:
-        DataError: The file is not on this machine, or has other rows.
+    Repeated texts and contradicting labels are kept as they are.
     """
     path = path or find(name, part)
     if path is None:
@@ -129,7 +95,7 @@ def read_part(name: str, part: str, path: Path | None = None) -> Corpus:
             f"folder that holds {name}/{part}.csv"
         )
     corpus = _parse(path.read_bytes(), ",")
-    if _checksum(corpus) != facts("checksums")[name][part]["sha256"]:
+    if not _is_verified(corpus, name, part):
         raise DataError(
             f"{path}: its rows are not those of {name}/{part}; delete it and run `newfound data get {name}`"
         )
@@ -146,36 +112,25 @@ def out_of_scope() -> tuple[str, ...]:
     return read_part("clinc150", "oos").texts
 
 
-def _known_set(name: str) -> UtteranceSet:
-    if name not in SETS:
-        raise DataError(f"no data set {name!r}; one of {', '.join(SETS)}")
-    return SETS[name]
-
-
 def _parse(content: bytes, delimiter: str) -> Corpus:
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""), delimiter=delimiter))
     return Corpus.of((row["text"] for row in rows), (row.get("label") or None for row in rows))
 
 
-def _checksum(corpus: Corpus) -> str:
+def _is_verified(corpus: Corpus, name: str, part: str) -> bool:
     rows = sorted(f"{label or ''}\t{text}\n" for text, label in zip(corpus.texts, corpus.labels, strict=True))
-    return hashlib.sha256("".join(rows).encode()).hexdigest()
+    checksum: str = facts("checksums")[name][part]["sha256"]
+    return hashlib.sha256("".join(rows).encode()).hexdigest() == checksum
 
 
-def _download(source: UtteranceSet, part: str, fetch: Callable[[str], bytes]) -> Path:
-    corpus = _parse(fetch(source.url_of(part)), "\t")
-    if _checksum(corpus) != facts("checksums")[source.name][part]["sha256"]:
-        raise DataError(f"{source.url_of(part)}: not the rows this project expects; nothing was kept")
-    folder = cache_dir() / "data" / source.name
-    folder.mkdir(parents=True, exist_ok=True)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)])
-    with tempfile.NamedTemporaryFile("wb", dir=folder, delete=False) as temporary:
-        temporary.write(text.getvalue().encode())
-    target = folder / f"{part}.csv"
-    Path(temporary.name).replace(target)
-    return target
+def _download(name: str, part: str, fetch: Callable[[str], bytes]) -> Path:
+    url = SETS[name].url.format(part=part)
+    corpus = _parse(fetch(url), "\t")
+    if not _is_verified(corpus, name, part):
+        raise DataError(f"{url}: not the rows this project expects; nothing was kept")
+    path = cache_dir() / "data" / name / f"{part}.csv"
+    write_atomically(path, csv_bytes([("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)]))
+    return path
 
 
 def _fetch(url: str) -> bytes:
@@ -207,17 +162,16 @@ def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTa
     try:
         new = splits["ood_classes"][name][str(ratio)][str(split)]
     except KeyError:
-        raise DataError(f"{name} has no split {split} at ratio {ratio}; published are {_published(name)}") from None
+        by_ratio = splits["ood_classes"][name]
+        published = "; ".join(f"ratio {key}: {', '.join(sorted(by_ratio[key]))}" for key in sorted(by_ratio))
+        raise DataError(f"{name} has no split {split} at ratio {ratio}; published are {published}") from None
     return _task(f"{name}/{ratio}/{split}", splits["datasets"][name], new)
 
 
 def dataset_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
     """Divide a data set at random into known and new intents, with its own test rows, as new intent discovery does.
 
-    Args:
-        dataset: One of `SETS`.
-        ood_ratio: Share of new intents; with 1 all intents are new.
-        seed: Chooses the new intents.
+    With an `ood_ratio` of 1 all intents are new.
     """
     train = read_part(dataset, "train")
     new = train.intents if ood_ratio == 1 else partition(train, ood_ratio, seed)[1]
@@ -228,33 +182,18 @@ def fresh_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
     """Divide a data set anew into known and new intents. Settings are chosen on such tasks, not on published splits.
 
     Its test part holds the data set's dev rows, so that no choice of a setting ever sees a test row.
-
-    Args:
-        dataset: One of `SETS`.
-        ood_ratio: Share of new intents, between 0 and 1.
-        seed: Chooses the new intents.
     """
-    train = read_part(dataset, "train")
-    _, new = partition(train, ood_ratio, seed)
-    return _without_test_rows(_task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new))
+    _, new = partition(read_part(dataset, "train"), ood_ratio, seed)
+    task = _task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new)
+    return replace(task, test=task.dev)
 
 
 def fresh_domain_task(*, hidden: int, seed: int) -> DiscoveryTask:
-    """Declare all intents of some of CLINC150's ten domains new. Settings may be chosen on such tasks too.
-
-    Its test part holds the data set's dev rows, as in `fresh_task`.
-
-    Args:
-        hidden: Number of domains whose intents are new.
-        seed: Chooses the domains.
-    """
+    """Declare all intents of so many (`hidden`) of CLINC150's ten domains new; see `fresh_task`."""
     domains = facts("splits")["clinc150_domains"]
     chosen = np.random.default_rng(seed).permutation(sorted(domains))[:hidden]
     new = [intent for domain in chosen for intent in domains[domain]]
-    return _without_test_rows(_task(f"clinc150/domains/{hidden}/{seed}", "clinc150", new))
-
-
-def _without_test_rows(task: DiscoveryTask) -> DiscoveryTask:
+    task = _task(f"clinc150/domains/{hidden}/{seed}", "clinc150", new)
     return replace(task, test=task.dev)
 
 
@@ -262,8 +201,3 @@ def _task(name: str, dataset: str, new: tuple[str, ...] | list[str]) -> Discover
     parts = {part: read_part(dataset, part) for part in PARTS}
     known = set(parts["train"].intents) - set(new)
     return make_task(name, sorted(known), new, **parts)
-
-
-def _published(name: str) -> str:
-    by_ratio = facts("splits")["ood_classes"][name]
-    return "; ".join(f"ratio {ratio}: {', '.join(sorted(by_ratio[ratio]))}" for ratio in sorted(by_ratio))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from newfound.data.rows import Source
 from newfound.errors import ColumnMissing, DataError
@@ -28,17 +29,12 @@ LABEL_NAMES = (
 )
 MAX_WORDS_OF_A_COLUMN_NAME = 3
 MAX_CHARACTERS_OF_A_COLUMN_NAME = 40
+Role = Literal["text", "label"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPositions:
-    """Where a table has its columns.
-
-    Attributes:
-        text: The position of the utterances.
-        label: The position of the intents; None if they are not read.
-        width: The number of columns.
-    """
+    """Where a table has its utterances and its intents, None if they are not read, and how many columns it has."""
 
     text: int
     label: int | None
@@ -52,23 +48,19 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
         source: The file, whose report is told a column that was found by a name other than text or label.
         where: What an error calls the place of the header.
         header: The names of the columns.
-        may_be_data: Whether the first line may be data, where the caller does not say that there is a header.
-
-    Raises:
-        ColumnMissing: There is no such column.
-        DataError: The first line looks like data, or a column stands there twice.
+        may_be_data: Whether the first line may be data, where the options do not say that there is a header.
     """
     names = [name.strip() for name in header]
     may_be_data = may_be_data and source.options.header is None
     text = _position(source, where, names, "text", may_be_data)
     if not source.reads_labels:
         return ColumnPositions(text, None, len(names))
+    label = None
     try:
         label = _position(source, where, names, "label", may_be_data)
     except ColumnMissing:
         if source.labels == "required" or source.options.label_column is not None:
             raise
-        return ColumnPositions(text, None, len(names))
     if label == text:
         raise DataError(f"{where}: the column {names[text]!r} cannot hold both the text and the label")
     return ColumnPositions(text, label, len(names))
@@ -80,40 +72,43 @@ def find_names(source: Source, where: str, names: Sequence[str]) -> tuple[str, s
     return names[columns.text], None if columns.label is None else names[columns.label]
 
 
-def _position(source: Source, where: str, names: list[str], role: str, may_be_data: bool) -> int:
+def _position(source: Source, where: str, names: list[str], role: Role, may_be_data: bool) -> int:
     wanted = source.options.text_column if role == "text" else source.options.label_column
-    groups = TEXT_NAMES if role == "text" else LABEL_NAMES
     is_data = may_be_data and looks_like_data(names) and (role == "text" or wanted is not None)
-    if wanted is not None:
-        positions = [i for i, name in enumerate(names) if name == wanted]
-    else:
-        plain = [_plain(name) for name in names]
-        preferred = _with_compound_names(groups, plain) if role == "text" else groups
-        matches = ([i for i, name in enumerate(plain) if name in group] for group in preferred)
-        positions = next(filter(None, matches), [])
+    positions = _matching(names, role, wanted)
     if not positions and is_data:
         shown = ", ".join(repr(name) for name in names[:4])[:120]
         problem = f"this looks like an utterance, not like column names ({shown})"
         raise DataError(f"{where}: {problem}", "no_header", "text_column")
     if not positions:
         may_lack_header = role == "text" and may_be_data and wanted is None
-        raise ColumnMissing(where, wanted or groups[0][0], role, names, may_lack_header=may_lack_header)
+        raise ColumnMissing(where, wanted or role, role, names, may_lack_header=may_lack_header)
     if len({_plain(names[i]) for i in positions}) > 1:
-        raise ColumnMissing(where, groups[0][0], role, [names[i] for i in positions], ambiguous=True)
+        raise ColumnMissing(where, role, role, [names[i] for i in positions], ambiguous=True)
     if len(positions) > 1:
         raise DataError(f"{where}: the column {names[positions[0]]!r} stands there twice; rename one of them")
-    if wanted is None and plain[positions[0]] != groups[0][0]:
+    if wanted is None and _plain(names[positions[0]]) != role:
         what = "utterances" if role == "text" else "intents"
         source.report.note(f"the {what} are read from the column {names[positions[0]]!r}")
     return positions[0]
 
 
-def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of names of texts with two more: what customers say, and any other text.
+def _matching(names: Sequence[str], role: Role, wanted: str | None) -> list[int]:
+    """Return the positions of the columns with the wanted name, or else with the most preferred of the usual names."""
+    if wanted is not None:
+        return [i for i, name in enumerate(names) if name.strip() == wanted]
+    plain = [_plain(name) for name in names]
+    preferred = _names_of_texts(plain) if role == "text" else LABEL_NAMES
+    matches = ([i for i, name in enumerate(plain) if name in group] for group in preferred)
+    return next(filter(None, matches), [])
+
+
+def _names_of_texts(plain: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return `TEXT_NAMES` with two more groups: what customers say, and any other text.
 
     A name with a filler word, such as "my question", is more likely an utterance in a file without a header.
     """
-    nouns = {noun for group in groups for noun in group}
+    nouns = {noun for group in TEXT_NAMES for noun in group}
     compounds = {
         name: words
         for name in plain
@@ -122,48 +117,32 @@ def _with_compound_names(groups: tuple[tuple[str, ...], ...], plain: Sequence[st
         and not words & (OTHER_SPEAKERS | FILLERS)
     }
     of_customers = tuple(name for name, words in compounds.items() if words & CUSTOMERS)
-    return (*groups[:-1], of_customers, tuple(name for name in compounds if name not in of_customers), groups[-1])
+    others = tuple(name for name in compounds if name not in of_customers)
+    return (*TEXT_NAMES[:-1], of_customers, others, TEXT_NAMES[-1])
 
 
-def has_text_column(header: Sequence[str], wanted: str | None) -> bool:
-    """Return whether a line is a header that names the column of the utterances."""
-    if wanted is not None:
-        return wanted in [name.strip() for name in header]
-    plain = [_plain(name) for name in header]
-    groups = _with_compound_names(TEXT_NAMES, plain)
-    return not looks_like_data(header) and any(name in group for group in groups for name in plain)
-
-
-def has_label_column(header: Sequence[str], wanted: str | None) -> bool:
-    """Return whether a header names the column of the intents."""
-    if wanted is not None:
-        return wanted in [name.strip() for name in header]
-    return any(_plain(name) in group for group in LABEL_NAMES for name in header)
+def has_column(header: Sequence[str], role: Role, wanted: str | None) -> bool:
+    """Return whether a line is a header that names the column of the utterances, or of the intents."""
+    is_data = role == "text" and wanted is None and looks_like_data(header)
+    return not is_data and bool(_matching(header, role, wanted))
 
 
 def looks_like_data(header: Sequence[str]) -> bool:
     """Return whether a line is more likely an utterance, with or without its label, than names of columns."""
-    return any(_is_no_name(name.strip()) for name in header)
-
-
-def _is_no_name(name: str) -> bool:
-    return (
+    return any(
         len(name.split()) > MAX_WORDS_OF_A_COLUMN_NAME
         or len(name) > MAX_CHARACTERS_OF_A_COLUMN_NAME
         or name.endswith(("?", "!", "."))
-        or bool(re.fullmatch(r"[\d.,:/ -]+", name))
+        or re.fullmatch(r"[\d.,:/ -]+", name)
+        for name in map(str.strip, header)
     )
 
 
 def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> ColumnPositions:
-    """Return the columns of a table without a header.
+    """Return the columns of a table without a header, from its first rows.
 
     A column is named by its position. If the caller names none, the only column holds the texts; of two columns, the
     one with more words does.
-
-    Args:
-        source: The file, whose report is told which columns were taken.
-        rows: The first rows.
     """
     width = len(rows[0])
     names = [str(i) for i in range(1, width + 1)]
@@ -174,7 +153,8 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
     if text is None and width > 2:
         raise ColumnMissing(f"{source.name}, line 1", "text", "text", names)
     if text is None:
-        text = _column_with_most_words(rows, [i for i in range(width) if i != label])
+        others = [i for i in range(width) if i != label]
+        text = max(others, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
     if not source.reads_labels:
         return ColumnPositions(text, None, width)
     if label is None and width == 2:
@@ -186,16 +166,12 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
     return ColumnPositions(text, label, width)
 
 
-def _position_of_number(source: Source, column: str | None, names: list[str], role: str) -> int | None:
+def _position_of_number(source: Source, column: str | None, names: list[str], role: Role) -> int | None:
     if column is None:
         return None
     if not column.isdecimal() or str(int(column)) not in names:
         raise ColumnMissing(f"{source.name}, without a header line", column, role, names)
     return int(column) - 1
-
-
-def _column_with_most_words(rows: Sequence[Sequence[str]], positions: list[int]) -> int:
-    return max(positions, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
 
 
 def _plain(name: str) -> str:

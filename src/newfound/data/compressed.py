@@ -1,9 +1,10 @@
-"""Files that were compressed with gzip, read with a limit on what they may unpack to."""
+"""Compressed files, read with a limit on what they may unpack to."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import zipfile
 import zlib
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_UNPACKED_BYTES = 512 * 2**20
-GZIP_START = b"\x1f\x8b"
+GZIP_START, ZIP_START = b"\x1f\x8b", b"PK\x03\x04"
 
 
 class _LimitedGzip(io.RawIOBase):
@@ -36,8 +37,7 @@ class _LimitedGzip(io.RawIOBase):
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self._name}: damaged gzip file ({error}); compress it again") from None
         if self._gzip.tell() > MAX_UNPACKED_BYTES:
-            limit = f"{MAX_UNPACKED_BYTES // 2**20:,} MiB"
-            raise DataError(f"{self._name}: unpacks to more than {limit}; unpack it first if this is right")
+            raise _too_large(self._name, "unpack it first if this is right")
         memoryview(buffer)[: len(data)] = data
         return len(data)
 
@@ -48,11 +48,21 @@ class _LimitedGzip(io.RawIOBase):
         return self._gzip.tell()
 
 
-def unpack(name: str, stream: BinaryIO) -> io.BufferedReader:
-    """Return the content of a gzip file as a stream.
-
-    Args:
-        name: What errors call the file.
-        stream: The compressed file.
-    """
+def open_gzip(name: str, stream: BinaryIO) -> io.BufferedReader:
+    """Return the content of a gzip file as a stream."""
     return io.BufferedReader(_LimitedGzip(name, stream))
+
+
+def open_zip(name: str, content: bytes, *, if_damaged: str, if_large: str) -> zipfile.ZipFile:
+    """Return a zip file, or raise an error about the file with this name that ends with these words."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise DataError(f"{name}: {if_damaged}") from None
+    if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
+        raise _too_large(name, if_large)
+    return archive
+
+
+def _too_large(name: str, remedy: str) -> DataError:
+    return DataError(f"{name}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {remedy}")

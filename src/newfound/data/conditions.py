@@ -26,20 +26,12 @@ MIN_OUT_OF_SCOPE = 8  # utterances that noise needs to draw from
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How the logs of a task are changed.
+    """How the logs of a task are changed; None adds nothing, and keeps all utterances and labels."""
 
-    Attributes:
-        imbalance: Size of the largest new intent over that of the smallest.
-        noise: Share of the logs that belongs to no intent; None adds nothing and keeps all utterances.
-        mixed: Share of the logs that belongs to known intents; None adds nothing and keeps all utterances.
-        labelled: Share of each known intent's utterances that keep their label; the others are part of the logs. With 0
-            there are no labels at all; None keeps all labels.
-    """
-
-    imbalance: float = 1.0
-    noise: float | None = None
-    mixed: float | None = None
-    labelled: float | None = None
+    imbalance: float = 1.0  # size of the largest new intent over that of the smallest
+    noise: float | None = None  # share of the logs that belongs to no intent
+    mixed: float | None = None  # share of the logs that belongs to known intents
+    labelled: float | None = None  # share of each known intent that keeps its labels; the others are part of the logs
 
     def __post_init__(self) -> None:
         if self.imbalance < 1:
@@ -54,26 +46,17 @@ class Condition:
 
     @property
     def adds_known(self) -> bool:
-        """Whether the logs hold utterances of known intents."""
         return self.mixed is not None or self.labelled is not None
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether the logs stay as they are."""
         return self == Condition()
 
 
 def apply_condition(
     task: DiscoveryTask, condition: Condition, *, out_of_scope: Sequence[str] = (), seed: int = 0
 ) -> DiscoveryTask:
-    """Return the task with its logs changed.
-
-    Args:
-        task: Is not changed itself.
-        condition: How the logs are changed.
-        out_of_scope: The utterances that noise is drawn from.
-        seed: Chooses the utterances.
-    """
+    """Return the task with its logs changed; noise is drawn from the utterances that are out of scope."""
     rng = np.random.default_rng(seed)
     if condition.imbalance > 1:
         task = _make_long_tailed(task, condition.imbalance, rng)
@@ -88,26 +71,18 @@ def apply_condition(
 
 def _make_long_tailed(task: DiscoveryTask, factor: float, rng: np.random.Generator) -> DiscoveryTask:
     """Keep a share of each new intent's utterances that falls geometrically from 1 to 1 / factor, in random order."""
-    share = dict(
-        zip(rng.permutation(task.new).tolist(), np.geomspace(1.0, 1.0 / factor, len(task.new)).tolist(), strict=True)
-    )
-    labels = np.array(task.train.labels, dtype=object)
-    keep = []
-    for intent in task.new:
-        rows = rng.permutation(np.flatnonzero(labels == intent))
-        keep.append(rows[: max(1, round(len(rows) * share[intent]))])
-    return replace(task, train=task.train.take(_sort_rows(_known_rows(task), *keep)))
+    order = rng.permutation(task.new).tolist()
+    share = dict(zip(order, np.geomspace(1.0, 1.0 / factor, len(order)).tolist(), strict=True))
+    shuffled = zip(task.new, _shuffled_rows(task, task.new, rng), strict=True)
+    kept = [rows[: max(1, round(len(rows) * share[intent]))] for intent, rows in shuffled]
+    return replace(task, train=task.train.take(_sort_rows(_known_rows(task), *kept)))
 
 
 def _mix_known(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
     """Keep the labels of half of the known intents' utterances, and add some of the others to the logs."""
-    labelled, rest = [], []
-    labels = np.array(task.train.labels, dtype=object)
-    for intent in task.known:
-        rows = rng.permutation(np.flatnonzero(labels == intent))
-        labelled.append(rows[: (len(rows) + 1) // 2])
-        rest.append(rows[(len(rows) + 1) // 2 :])
-    pool = rng.permutation(np.concatenate(rest))
+    by_intent = _shuffled_rows(task, task.known, rng)
+    labelled = [rows[: (len(rows) + 1) // 2] for rows in by_intent]
+    pool = rng.permutation(np.concatenate([rows[(len(rows) + 1) // 2 :] for rows in by_intent]))
     new = _draw_new(task, int(len(pool) * (1 - MAX_MIXED_SHARE) / MAX_MIXED_SHARE), rng)
     moved = pool[: round(len(new) * share / (1 - share))]
     kept = _sort_rows(*labelled, new, moved)
@@ -117,12 +92,9 @@ def _mix_known(task: DiscoveryTask, share: float, rng: np.random.Generator) -> D
 
 def _hide_labels(task: DiscoveryTask, share: float, rng: np.random.Generator) -> DiscoveryTask:
     """Keep the labels of a share of each known intent's utterances, of one at least unless the share is 0."""
-    labels = np.array(task.train.labels, dtype=object)
-    hidden: list[int] = []
-    for intent in task.known:
-        rows = rng.permutation(np.flatnonzero(labels == intent))
-        hidden += rows[max(1 if share else 0, round(share * len(rows))) :].tolist()
-    return replace(task, unlabelled=frozenset(hidden))
+    by_intent = _shuffled_rows(task, task.known, rng)
+    hidden = [rows[max(1 if share else 0, round(share * len(rows))) :] for rows in by_intent]
+    return replace(task, unlabelled=frozenset(int(row) for rows in hidden for row in rows))
 
 
 def _add_noise(
@@ -140,14 +112,20 @@ def _add_noise(
     return replace(task, train=train, out_of_scope=tuple(shuffled[:n_held_out]))
 
 
+def _shuffled_rows(
+    task: DiscoveryTask, intents: Sequence[str], rng: np.random.Generator
+) -> list[npt.NDArray[np.int64]]:
+    labels = np.array(task.train.labels, dtype=object)
+    return [rng.permutation(np.flatnonzero(labels == intent)) for intent in intents]
+
+
 def _known_rows(task: DiscoveryTask) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.isin(np.array(task.train.labels, dtype=object), task.known))
 
 
 def _draw_new(task: DiscoveryTask, maximum: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Return rows of new intents, the same share of each intent, and about `maximum` at most."""
-    labels = np.array(task.train.labels, dtype=object)
-    by_intent = [rng.permutation(np.flatnonzero(labels == intent)) for intent in task.new]
+    by_intent = _shuffled_rows(task, task.new, rng)
     share = min(1.0, maximum / sum(map(len, by_intent)))
     return np.concatenate([rows[: max(1, int(len(rows) * share))] for rows in by_intent])
 

@@ -13,17 +13,11 @@ from newfound.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an utterance came from. It stays with the utterance through discovery, updates and refits.
+    """Where an utterance came from. It stays with the utterance through discovery, updates and refits."""
 
-    Attributes:
-        labelled: Whether a person labelled the utterance.
-        source: For instance the name of a file; empty if it is not known.
-        count: How often the utterance occurred.
-    """
-
-    labelled: bool
-    source: str = ""
-    count: int = 1
+    labelled: bool  # by a person
+    source: str = ""  # for instance the name of a file; empty if it is not known
+    count: int = 1  # how often the utterance occurred
 
 
 LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)

@@ -6,8 +6,9 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, dropwhile, islice
+from typing import Any
 
-from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_label_column, has_text_column
+from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_column
 from newfound.data.rows import Row, Source
 from newfound.errors import DataError
 
@@ -20,30 +21,23 @@ DELIMITER_LINE = re.compile('"?sep=(.)"?', re.IGNORECASE)  # as Excel writes it 
 MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
 
 
-def read_csv(source: Source) -> Iterator[Row]:
-    """Read a table whose delimiter is a comma, or is found out."""
-    return read_delimited(source, source.lines())
-
-
 def read_tsv(source: Source) -> Iterator[Row]:
     """Read tab-separated values."""
-    return read_delimited(source, source.lines(), "\t")
+    return read_csv(source, delimiter="\t")
 
 
-def read_delimited(source: Source, lines: Iterator[str], delimiter: str | None = None) -> Iterator[Row]:
-    """Read a table.
+def read_csv(source: Source, lines: Iterator[str] | None = None, delimiter: str | None = None) -> Iterator[Row]:
+    """Read a table; the delimiter is that of the options, or else this one, or else found out.
 
-    Args:
-        source: The file, with the options for reading it.
-        lines: Its lines; the file itself cannot be read twice.
-        delimiter: What separates its fields, unless the source says otherwise; None finds it out.
+    The lines are given if some of them were looked at already: the file itself cannot be read twice.
     """
     csv.field_size_limit(MAX_CSV_FIELD_CHARACTERS)
     start: list[str] = []
+    lines = lines or source.lines()
     delimiter = source.options.delimiter or delimiter
     if delimiter is None:
         start = list(islice(lines, 1))
-        delimiter = _delimiter_of_header(start, source)
+        delimiter = _delimiter_of_header("".join(start), source)
         if delimiter is None:
             more, lines = _look_ahead(lines)
             start += more
@@ -71,9 +65,7 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
     # csv needs the line ends, because a quoted field may contain one.
     reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
-        first = [] if source.options.header is not False else list(islice(reader, LINES_TO_LOOK_AT))
-        # Without a header the first rows are looked at, and their lines counted, before they are yielded.
-        columns, rows = _start_of_table(source, reader, first)
+        columns, rows = _start_of_table(source, _number_rows(reader))
         for line, fields in rows:
             if not fields or (len(fields) > 1 and not any(fields)):
                 continue  # spreadsheet programs write rows of nothing but delimiters
@@ -89,54 +81,38 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
 
 
+def _number_rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a `csv.reader` with the line on which each starts."""
+    start = 1
+    for fields in reader:
+        yield start, fields
+        start = reader.line_num + 1
+
+
 def _start_of_table(
-    source: Source, reader: Iterator[list[str]], first: Sequence[list[str]]
+    source: Source, rows: Iterator[tuple[int, list[str]]]
 ) -> tuple[ColumnPositions, Iterator[tuple[int, list[str]]]]:
     """Return the columns, and the numbered rows after the header."""
     if source.options.header is False:
-        filled = [fields for fields in first if fields]
+        first = list(islice(rows, LINES_TO_LOOK_AT))
+        filled = [fields for _, fields in first if fields]
         if not filled:
             raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
-        return columns_by_position(source, filled), _number_rows(first, reader)
-    header = next(reader, None)
-    while header is not None and _is_before_header(header):
-        header = next(reader, None)
-    if header is None:
-        raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
-    where = f"{source.name}, line {_line_of(reader)}"
-    return find_columns(source, where, header), _number_rows((), reader)
+        return columns_by_position(source, filled), chain(first, rows)
+    for line, header in rows:
+        if any(name.strip() for name in header) and not header[0].lower().startswith("sep="):
+            return find_columns(source, f"{source.name}, line {line}", header), rows
+    raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
 
 
-def _is_before_header(fields: Sequence[str]) -> bool:
-    return not any(name.strip() for name in fields) or fields[0].lower().startswith("sep=")
-
-
-def _number_rows(first: Sequence[list[str]], reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the line on which each starts."""
-    line = 1
-    for fields in first:
-        yield line, fields
-        line += 1 + sum(field.count("\n") for field in fields)
-    start = _line_of(reader) + 1
-    for fields in reader:
-        yield start, fields
-        start = _line_of(reader) + 1
-
-
-def _line_of(reader: Iterator[list[str]]) -> int:
-    """Return how many lines a csv reader has read; its type has no name to annotate with."""
-    line: int = reader.line_num  # type: ignore[attr-defined]
-    return line
-
-
-def _delimiter_of_header(start: Sequence[str], source: Source) -> str | None:
+def _delimiter_of_header(line: str, source: Source) -> str | None:
     """Return the delimiter with which the first line names the columns; None if that does not decide it."""
     if source.options.header is False:
         return None
     text, label = source.options.text_column, source.options.label_column
-    named = [d for d in DELIMITERS if len(fields := _fields(start, d)) > 1 and has_text_column(fields, text)]
+    named = [d for d in DELIMITERS if len(fields := fields_of(line, d)) > 1 and has_column(fields, "text", text)]
     if source.reads_labels:
-        named = [d for d in named if has_label_column(_fields(start, d), label)] or named
+        named = [d for d in named if has_column(fields_of(line, d), "label", label)] or named
     return named[0] if len(named) == 1 else None
 
 
@@ -149,16 +125,16 @@ def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
     name, which reading with that delimiter shows.
     """
     filled = list(dropwhile(lambda line: not line.strip(), lines))
-    declared = DELIMITER_LINE.fullmatch(filled[0].strip()) if filled else None
-    if declared:
+    header = filled[0] if filled else ""
+    if declared := DELIMITER_LINE.fullmatch(header.strip()):
         return declared.group(1)
-    by_header = _delimiter_of_header(filled[:1], source)
+    by_header = _delimiter_of_header(header, source)
     if by_header is not None:
         return by_header
     widths = {d: [len(fields) for fields in _parse_lines(filled, d)] for d in DELIMITERS}
     regular = [d for d, counts in widths.items() if counts and len(set(counts)) == 1 and counts[0] > 1]
     for delimiter in regular:
-        if has_text_column(_fields(filled, delimiter), source.options.text_column):
+        if has_column(fields_of(header, delimiter), "text", source.options.text_column):
             return delimiter
     unnamed = [
         d for d, counts in widths.items() if len(counts) > MIN_ROWS_ALIKE and len(set(counts[1:])) == 1 < counts[1]
@@ -169,14 +145,9 @@ def _detect_delimiter(lines: Sequence[str], source: Source) -> str:
     return next(chain(regular, several, unnamed), NO_DELIMITER)
 
 
-def _fields(lines: Sequence[str], delimiter: str) -> list[str]:
-    return fields_of(lines[0], delimiter) if lines else []
-
-
 def fields_of(line: str, delimiter: str) -> list[str]:
     """Return the fields of a line; none if it cannot be divided."""
-    rows = _parse_lines([line], delimiter)
-    return rows[0] if rows else []
+    return next(iter(_parse_lines([line], delimiter)), [])
 
 
 def _parse_lines(lines: Sequence[str], delimiter: str) -> list[list[str]]:
@@ -189,11 +160,7 @@ def _parse_lines(lines: Sequence[str], delimiter: str) -> list[list[str]]:
 
 
 def parse_delimiter(text: str) -> str:
-    """Return the delimiter that a user names: one character, or tab, comma, semicolon, pipe or space.
-
-    Raises:
-        DataError: It is neither.
-    """
+    """Return the delimiter that a user names: one character, or tab, comma, semicolon, pipe or space."""
     delimiter = NAMES_OF_DELIMITERS.get(text.lower(), text)
     if len(delimiter) != 1 or delimiter in '\r\n"':
         raise DataError(f"the delimiter {text!r} is not one character; give one, or tab")

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from newfound.data.columns import find_names
 from newfound.data.rows import LabelUse, ReadOptions, ReadReport, Row, Source, row_of_record
 from newfound.errors import DataError
+from newfound.text import first_line
 
 ENDINGS = (".parquet", ".pq")
 ROWS_PER_BATCH = 8_192
@@ -24,13 +25,7 @@ BYTES_PER_READ = 2**20  # without a limit, pyarrow holds a column of a whole row
 
 @dataclass(frozen=True, slots=True)
 class ParquetPart:
-    """A file of a dataset.
-
-    Attributes:
-        path: Where the file lies.
-        name: Its path inside the dataset.
-        rows: The number of its rows.
-    """
+    """A file of a dataset: where it lies, its path inside the dataset, and the number of its rows."""
 
     path: Path
     name: str
@@ -39,27 +34,16 @@ class ParquetPart:
 
 @dataclass(frozen=True, slots=True)
 class ParquetDataset:
-    """Files that are one table.
+    """Files that are one table, in the order of their names."""
 
-    Attributes:
-        path: The file, or the folder of the files.
-        files: The files, in the order of their names.
-        text: The name of the column of the utterances.
-        label: The name of the column of the intents; None if they are not read.
-        schema: The schema of the first file (`pyarrow.Schema`).
-        notes: What a user should know about how the files are read.
-    """
-
-    path: Path
     files: tuple[ParquetPart, ...]
-    text: str
-    label: str | None
-    schema: Any
-    notes: tuple[str, ...]
+    text: str  # the column of the utterances
+    label: str | None  # the column of the intents; None if they are not read
+    schema: Any  # of the first file (`pyarrow.Schema`)
+    notes: tuple[str, ...]  # what a user should know about how the files are read
 
     @property
     def rows(self) -> int:
-        """The number of rows of all files."""
         return sum(file.rows for file in self.files)
 
 
@@ -74,15 +58,13 @@ def read_parquet(source: Source) -> Iterator[Row]:
 def read_parquet_folder(folder: Path, source: Source) -> Iterator[Row]:
     """Read a folder of Parquet files as one table; the line of a row is its number in the table.
 
-    Args:
-        folder: Holds the files, at any depth; names that begin with a dot or an underscore are skipped.
-        source: How it is read; its report is told what a user should know about that, and its stream is not used.
+    The source says how the files are read, and its report is told of it; its stream is not used.
     """
     dataset = open_dataset(folder, source.options, source.labels)
     source.report.notes.extend(dataset.notes)
     before = 0
     for part in dataset.files:
-        with _stream_of(part.path) as stream, _open_file(str(part.path), stream) as file:
+        with _open_path(part.path) as file:
             of_part = replace(source, report=ReadReport(str(part.path)))
             for row in _rows(of_part, file, dataset.text, dataset.label):
                 yield replace(row, line=before + row.line)
@@ -100,44 +82,27 @@ def open_dataset(
         options: Which columns to read.
         labels: Whether labels are read.
         same_columns: Whether all columns must be the same in all files, and not only those that are read.
-
-    Raises:
-        DataError: There is no file, one is damaged, or one lacks a column that the first one has. With `same_columns`,
-            also if one has a column that the first one lacks.
     """
     _pyarrow(str(path))
     paths = [path] if path.is_file() else _files_in(path)
-    schema = _schema_of(paths[0])
+    with _open_path(paths[0]) as file:
+        schema = file.schema_arrow
     source = Source(ReadReport(str(paths[0])), io.BytesIO(), options, labels)
     text, label = find_names(source, f"{paths[0]}, line 1", schema.names)
     read = [name for name in (text, label) if name is not None]
     parts = []
     for file_path in paths:
-        with _stream_of(file_path) as stream, _open_file(str(file_path), stream) as file:
-            _check_schema(str(file_path), paths[0], schema, file.schema_arrow, schema.names if same_columns else read)
-            if same_columns:
-                _check_no_other_column(str(file_path), paths[0], schema, file.schema_arrow)
+        with _open_path(file_path) as file:
+            _check_schema(file_path, file.schema_arrow, paths[0], schema, None if same_columns else read)
             name = file_path.name if file_path == path else file_path.relative_to(path).as_posix()
             parts.append(ParquetPart(file_path, name, file.metadata.num_rows))
     _check_text_type(paths[0], schema, text)
-    return ParquetDataset(path, tuple(parts), text, label, schema, tuple(source.report.notes))
-
-
-def _schema_of(path: Path) -> Any:
-    with _stream_of(path) as stream, _open_file(str(path), stream) as file:
-        return file.schema_arrow
+    return ParquetDataset(tuple(parts), text, label, schema, tuple(source.report.notes))
 
 
 def batches_of(part: ParquetPart, start: int, rows: int, columns: list[str]) -> Iterator[Any]:
-    """Yield record batches (`pyarrow.RecordBatch`) of consecutive rows of a file.
-
-    Args:
-        part: The file.
-        start: The first row, from 0.
-        rows: How many rows.
-        columns: The names of the columns to read.
-    """
-    with _stream_of(part.path) as stream, _open_file(str(part.path), stream) as file:
+    """Yield record batches (`pyarrow.RecordBatch`) of so many rows of a file, beginning with the row `start` from 0."""
+    with _open_path(part.path) as file:
         groups: list[int] = []
         skip = before = 0
         for group in range(file.metadata.num_row_groups):
@@ -173,24 +138,20 @@ def _files_in(folder: Path) -> list[Path]:
     return sorted(files)
 
 
-def _check_schema(name: str, first: Path, expected: Any, schema: Any, columns: list[str]) -> None:
-    """Refuse a file that lacks one of the columns of the first file, or has it with another type."""
-    for column in columns:
+def _check_schema(path: Path, schema: Any, first: Path, expected: Any, columns: list[str] | None) -> None:
+    """Refuse a file that differs from the first one in these columns; without them, one that differs in any."""
+    for column in expected.names if columns is None else columns:
         if column not in schema.names:
             shown = ", ".join(schema.names[:8])[:120] or "nothing"
-            raise DataError(f"{name}: no column {column!r} (found: {shown}), which {first.name} has; nothing was read")
+            raise DataError(f"{path}: no column {column!r} (found: {shown}), which {first.name} has; nothing was read")
         type, expected_type = schema.field(column).type, expected.field(column).type
         if type != expected_type:
             raise DataError(
-                f"{name}: the column {column!r} holds {type}, and in {first.name} {expected_type}; nothing was read"
+                f"{path}: the column {column!r} holds {type}, and in {first.name} {expected_type}; nothing was read"
             )
-
-
-def _check_no_other_column(name: str, first: Path, expected: Any, schema: Any) -> None:
-    """Refuse a file with a column that would be lost, since the first file does not have it."""
-    others = [column for column in schema.names if column not in expected.names]
+    others = [] if columns is not None else [column for column in schema.names if column not in expected.names]
     if others:
-        raise DataError(f"{name}: the column {others[0]!r} is not in {first.name}; nothing was read")
+        raise DataError(f"{path}: the column {others[0]!r} is not in {first.name}; nothing was read")
 
 
 def _check_text_type(path: Path, schema: Any, column: str) -> None:
@@ -205,12 +166,10 @@ def _check_text_type(path: Path, schema: Any, column: str) -> None:
 
 def _rows(source: Source, file: Any, text: str, label: str | None) -> Iterator[Row]:
     wanted = [column for column in (text, label) if column is not None]
-    line = 0
     with _translate_errors(source.name):
-        for batch in file.iter_batches(ROWS_PER_BATCH, columns=wanted):
-            for record in batch.to_pylist():
-                line += 1
-                yield row_of_record(source, line, record, text, label)
+        batches = file.iter_batches(ROWS_PER_BATCH, columns=wanted)
+        for line, record in enumerate((record for batch in batches for record in batch.to_pylist()), 1):
+            yield row_of_record(source, line, record, text, label)
 
 
 @contextmanager
@@ -221,15 +180,18 @@ def _open_file(name: str, stream: BinaryIO) -> Iterator[Any]:
     try:
         file = pq.ParquetFile(stream, buffer_size=BYTES_PER_READ, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name}: not a Parquet file, or a damaged one ({_first_line(error)})") from None
+        raise DataError(f"{name}: not a Parquet file, or a damaged one ({first_line(error)})") from None
     yield file
 
 
-def _stream_of(path: Path) -> BinaryIO:
+@contextmanager
+def _open_path(path: Path) -> Iterator[Any]:
     try:
-        return path.open("rb")
+        stream = path.open("rb")
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    with stream, _open_file(str(path), stream) as file:
+        yield file
 
 
 @contextmanager
@@ -241,16 +203,12 @@ def _translate_errors(name: str) -> Iterator[None]:
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name}: a damaged Parquet file ({_first_line(error)}); write it again") from None
+        raise DataError(f"{name}: a damaged Parquet file ({first_line(error)}); write it again") from None
 
 
 def not_utf8(name: str) -> DataError:
     """Return the error for a file with strings that pyarrow reads, but that Python cannot decode."""
     return DataError(f"{name}: a string in it is not UTF-8; write the file again with strings in UTF-8")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _pyarrow(name: str) -> Any:

@@ -1,19 +1,21 @@
 """Readers for the training data of bot platforms. `newfound.exports` writes the same formats.
 
-The line of a row is the number of its utterance in the file: nobody writes these formats by hand, line by line.
+The line of a row is the number of its utterance in the file, except in Rasa's YAML: nobody writes the other formats by
+hand, line by line.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from newfound.data.compressed import MAX_UNPACKED_BYTES
+from newfound.data.compressed import open_zip
 from newfound.data.rows import Row, Source
 from newfound.errors import DataError
+
+ANNOTATED_ENTITY = re.compile(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})")
 
 
 def read_clu(source: Source) -> Iterator[Row]:
@@ -35,19 +37,17 @@ def read_botpress(source: Source) -> Iterator[Row]:
         by_language = intent.get("utterances")
         for texts in by_language.values() if isinstance(by_language, dict) else ():
             pairs += [(text, intent.get("name")) for text in texts if isinstance(texts, list)]
-    yield from _rows(source, iter(pairs))
+    yield from _rows(source, pairs)
 
 
 def read_dialogflow_es(source: Source) -> Iterator[Row]:
     """Read a Dialogflow ES agent that was exported as a zip."""
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(source.stream.read()))
-    except zipfile.BadZipFile:
-        raise DataError(f"{source.name}: not a zip; export the agent again") from None
-    if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
-        raise DataError(
-            f"{source.name}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20} MiB; this is not a Dialogflow agent"
-        )
+    archive = open_zip(
+        source.name,
+        source.stream.read(),
+        if_damaged="not a zip; export the agent again",
+        if_large="this is not a Dialogflow agent",
+    )
     pairs = []
     for path in sorted(archive.namelist()):
         if not path.startswith("intents/") or "_usersays_" not in path:
@@ -57,13 +57,11 @@ def read_dialogflow_es(source: Source) -> Iterator[Row]:
             phrases = json.loads(archive.read(path))
         except (KeyError, ValueError):
             raise DataError(f"{source.name}: {path} is damaged or without its intent; export the agent again") from None
-        pairs += [
-            ("".join(part.get("text", "") for part in phrase.get("data", [])), about.get("name")) for phrase in phrases
-        ]
-    yield from _rows(source, iter(pairs))
+        pairs += [(_join(phrase.get("data", [])), about.get("name")) for phrase in phrases]
+    yield from _rows(source, pairs)
 
 
-def _rows(source: Source, pairs: Iterator[tuple[Any, Any]]) -> Iterator[Row]:
+def _rows(source: Source, pairs: Iterable[tuple[Any, Any]]) -> Iterator[Row]:
     for number, (text, label) in enumerate(pairs, 1):
         if not isinstance(text, str) or not isinstance(label, str):
             raise DataError(f"{source.name}: utterance {number} has no text or no intent")
@@ -72,7 +70,11 @@ def _rows(source: Source, pairs: Iterator[tuple[Any, Any]]) -> Iterator[Row]:
 
 def _phrase(phrase: Any) -> str | None:
     parts = phrase.get("parts") if isinstance(phrase, dict) else None
-    return "".join(str(part.get("text", "")) for part in parts) if isinstance(parts, list) else None
+    return _join(parts) if isinstance(parts, list) else None
+
+
+def _join(parts: list[dict[str, Any]]) -> str:
+    return "".join(str(part.get("text", "")) for part in parts)
 
 
 def _json(source: Source) -> Any:
@@ -99,3 +101,59 @@ def _mappings(values: Any, source: Source) -> list[dict[str, Any]]:
 def _list(value: dict[str, Any], key: str) -> list[Any]:
     items = value.get(key, [])
     return items if isinstance(items, list) else []
+
+
+def read_rasa(source: Source) -> Iterator[Row]:
+    """Read Rasa NLU YAML (`nlu:` with `intent` and `examples`); an annotated entity is reduced to its text."""
+    import yaml
+
+    name = source.name
+    try:
+        document = yaml.load("\n".join(source.lines()), Loader=_loader_with_lines(yaml))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise DataError(f"{name}{where}: not valid YAML ({getattr(error, 'problem', error)})") from None
+    if not isinstance(document, dict) or not isinstance(document.get("nlu"), list):
+        raise DataError(f"{name}: no `nlu:` list; this reader takes Rasa NLU training data (version 2 or 3)")
+    for block in document["nlu"]:
+        if not isinstance(block, dict) or "intent" not in block:
+            continue  # Synonyms, lookups and regexes are not utterances.
+        yield from _rasa_examples(name, block, with_label=source.reads_labels)
+
+
+def _loader_with_lines(yaml: Any) -> Any:
+    """Return a safe YAML loader that adds the line on which the examples of an intent start."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        pass
+
+    def construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
+        mapping: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+        for key, value in node.value:
+            if key.value == "examples":
+                mapping["__line__"] = value.start_mark.line + 1
+        return mapping
+
+    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
+    return Loader
+
+
+def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterator[Row]:
+    start = int(block.get("__line__", 1))
+    if not isinstance(block["intent"], str):
+        raise DataError(f"{name}, line {start}: the intent there has no name; write `intent: its_name`")
+    label = block["intent"] if with_label else None
+    examples = block.get("examples") or ""
+    if isinstance(examples, list):
+        texts = [(start + i, str((e.get("text") or "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
+    else:
+        texts = []
+        for number, line in enumerate(map(str.strip, str(examples).splitlines()), start + 1):
+            if line and not line.startswith(("-", "#")):
+                problem = f"an example of intent {block['intent']!r} does not start with '-'"
+                raise DataError(f"{name}, line {number}: {problem}")
+            if line.startswith("-"):
+                texts.append((number, line[1:]))
+    for number, text in texts:  # `fly to [Paris](city)` and `fly to [Paris]{"entity": "city"}` say `fly to Paris`
+        yield Row(number, ANNOTATED_ENTITY.sub(r"\1", text.strip()), label)

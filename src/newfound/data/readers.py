@@ -9,18 +9,17 @@ from __future__ import annotations
 import codecs
 import io
 import json
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from newfound.data.columns import find_names, has_label_column, has_text_column
-from newfound.data.compressed import GZIP_START, unpack
-from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_delimited
+from newfound.data.columns import find_names, has_column
+from newfound.data.compressed import GZIP_START, ZIP_START, open_gzip
+from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_csv
 from newfound.data.rows import (
     DEFAULT_READ_OPTIONS,
     LabelUse,
@@ -36,49 +35,30 @@ from newfound.errors import DataError
 # Single words that are taken for a header where nothing says that plain text is a table.
 NAMES_OF_ONE_COLUMN = frozenset(("text", "utterance", "utterances", "message", "query", "sentence", "transcript"))
 
-# The module in `newfound.data`, which is imported when it is needed, and the function. It takes a `Source` and yields
-# rows.
-READERS = {
-    "csv": "delimited.read_csv",
-    "tsv": "delimited.read_tsv",
-    "jsonl": "readers.read_jsonl",
-    "parquet": "parquet.read_parquet",
-    "text": "readers.read_text",
-    "rasa": "readers.read_rasa",
-    "xlsx": "spreadsheets.read_xlsx",
-    "dialogflow-es": "platforms.read_dialogflow_es",
-    "dialogflow-cx": "platforms.read_dialogflow_cx",
-    "clu": "platforms.read_clu",
-    "botpress": "platforms.read_botpress",
+# The module in `newfound.data`, which is imported when it is needed, the function, which takes a `Source` and yields
+# rows, and the extensions of such files.
+READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "csv": ("delimited", "read_csv", (".csv",)),
+    "tsv": ("delimited", "read_tsv", (".tsv", ".tab")),
+    "jsonl": ("readers", "read_jsonl", (".jsonl", ".ndjson")),
+    "parquet": ("parquet", "read_parquet", (".parquet", ".pq")),
+    "text": ("readers", "read_text", (".txt", ".log")),
+    "rasa": ("platforms", "read_rasa", (".yml", ".yaml")),
+    "xlsx": ("spreadsheets", "read_xlsx", (".xlsx", ".xlsm")),
+    "dialogflow-es": ("platforms", "read_dialogflow_es", ()),
+    "dialogflow-cx": ("platforms", "read_dialogflow_cx", ()),
+    "clu": ("platforms", "read_clu", ()),
+    "botpress": ("platforms", "read_botpress", ()),
 }
-FORMAT_OF_EXTENSION = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "text",
-    ".log": "text",
-    ".yml": "rasa",
-    ".yaml": "rasa",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-}
-ZIP_START = b"PK\x03\x04"
+FORMAT_OF_EXTENSION = {extension: format for format, (_, _, known) in READERS.items() for extension in known}
 COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
 
 
-def read_jsonl(source: Source) -> Iterator[Row]:
-    """Read JSON lines: one object a line."""
-    return _read_json_lines(source, source.lines())
-
-
-def _read_json_lines(source: Source, lines: Iterator[str]) -> Iterator[Row]:
+def read_jsonl(source: Source, lines: Iterator[str] | None = None) -> Iterator[Row]:
+    """Read JSON lines: one object a line. The lines are given if some of them were looked at already."""
     text: str | None = None
     label: str | None = None
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines or source.lines(), start=1):
         if not line.strip():
             continue
         where = f"{source.name}, line {number}"
@@ -94,18 +74,14 @@ def _read_json_lines(source: Source, lines: Iterator[str]) -> Iterator[Row]:
         yield row_of_record(source, number, record, text, label)
 
 
-def read_text(source: Source) -> Iterator[Row]:
-    """Read plain text: one utterance a line, without labels."""
-    return _read_lines(source, source.lines())
-
-
-def _read_lines(source: Source, lines: Iterator[str]) -> Iterator[Row]:
+def read_text(source: Source, lines: Iterator[str] | None = None) -> Iterator[Row]:
+    """Read plain text: one utterance a line, without labels. See `read_jsonl` for the lines."""
     if source.labels == "required":
         raise DataError(
             f"{source.name}: a plain text file has no labels; give CSV, Excel, JSONL, Parquet or Rasa YAML for the "
             "known intents"
         )
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines or source.lines(), start=1):
         yield Row(number, line, None)
 
 
@@ -115,18 +91,17 @@ def read_text_or_table(source: Source) -> Iterator[Row]:
     Spreadsheet programs save tables as .txt, and a CSV file may be piped in. Its header must not become an utterance.
     """
     lines = source.lines()
-    first = next(lines, None)
-    start = [] if first is None else [first]
-    if first is not None and source.options.header is not False and _may_be_header(first, source.options):
-        second = next(lines, None)
-        start += [] if second is None else [second]
-        if second is not None and _is_table(first, second):
+    start = list(islice(lines, 1))
+    first = "".join(start)
+    if source.options.header is not False and _may_be_header(first, source.options):
+        start += islice(lines, 1)
+        if len(start) == 2 and _is_table(*start):
             source.report.note("the first line is taken for a header; name the format text if it is an utterance")
-            return read_delimited(source, chain(start, lines))
-    elif first is not None and _is_json_record(first, source.options):
+            return read_csv(source, chain(start, lines))
+    elif _is_json_record(first, source.options):
         source.report.note("read as JSON lines; name the format text if these are utterances")
-        return _read_json_lines(source, chain(start, lines))
-    return _read_lines(source, chain(start, lines))
+        return read_jsonl(source, chain(start, lines))
+    return read_text(source, chain(start, lines))
 
 
 def _may_be_header(line: str, options: ReadOptions) -> bool:
@@ -135,8 +110,8 @@ def _may_be_header(line: str, options: ReadOptions) -> bool:
     for delimiter in DELIMITERS:
         fields = fields_of(line, delimiter)
         has_spaces = any(field.startswith(" ") for field in fields)
-        is_prose = has_spaces and not has_label_column(fields, options.label_column)
-        if len(fields) > 1 and not is_prose and has_text_column(fields, options.text_column):
+        is_prose = has_spaces and not has_column(fields, "label", options.label_column)
+        if len(fields) > 1 and not is_prose and has_column(fields, "text", options.text_column):
             return True
     return False
 
@@ -154,90 +129,16 @@ def _is_json_record(line: str, options: ReadOptions) -> bool:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(record, dict) and has_text_column(list(record), options.text_column)
-
-
-def read_rasa(source: Source) -> Iterator[Row]:
-    """Read Rasa NLU YAML (`nlu:` with `intent` and `examples`); an annotated entity is reduced to its text."""
-    import yaml
-
-    name = source.name
-    try:
-        document = yaml.load("\n".join(source.lines()), Loader=_loader_with_lines(yaml))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise DataError(f"{name}{where}: not valid YAML ({getattr(error, 'problem', error)})") from None
-    if not isinstance(document, dict) or not isinstance(document.get("nlu"), list):
-        raise DataError(f"{name}: no `nlu:` list; this reader takes Rasa NLU training data (version 2 or 3)")
-    for block in document["nlu"]:
-        if not isinstance(block, dict) or "intent" not in block:
-            continue  # Synonyms, lookups and regexes are not utterances.
-        yield from _rasa_examples(name, block, with_label=source.reads_labels)
-
-
-def _loader_with_lines(yaml: Any) -> Any:
-    """Return a safe YAML loader that adds the line on which the examples of an intent start."""
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        pass
-
-    def construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
-        mapping: dict[Any, Any] = loader.construct_mapping(node, deep=True)
-        for key, value in node.value:
-            if key.value == "examples":
-                mapping["__line__"] = value.start_mark.line + 1
-        return mapping
-
-    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
-    return Loader
-
-
-def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterator[Row]:
-    start = int(block.get("__line__", 1))
-    if not isinstance(block["intent"], str):
-        raise DataError(f"{name}, line {start}: the intent there has no name; write `intent: its_name`")
-    label = block["intent"] if with_label else None
-    examples = block.get("examples") or ""
-    if isinstance(examples, list):
-        texts = [(start + i, str((e.get("text") or "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
-    else:
-        lines = enumerate(str(examples).splitlines(), start=start + 1)
-        texts = [(number, line.strip()[1:]) for number, line in lines if line.strip().startswith("-")]
-        invalid = [n for n, line in enumerate(str(examples).splitlines(), start + 1) if not _is_example(line)]
-        if invalid:
-            problem = f"an example of intent {block['intent']!r} does not start with '-'"
-            raise DataError(f"{name}, line {invalid[0]}: {problem}")
-    for number, text in texts:
-        yield Row(number, _without_entities(text.strip()), label)
-
-
-def _is_example(line: str) -> bool:
-    """Return whether a line is an example, a comment or empty."""
-    return not line.strip() or line.strip().startswith(("-", "#"))
-
-
-def _without_entities(text: str) -> str:
-    """Return `fly to Paris` for `fly to [Paris](city)` and for `fly to [Paris]{"entity": "city"}`."""
-    return re.sub(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})", r"\1", text)
+    return isinstance(record, dict) and has_column(list(record), "text", options.text_column)
 
 
 def format_of(name: str, chosen: str | None = None) -> str:
-    """Return the format of a file.
-
-    Args:
-        name: The file's name.
-        chosen: The format the user asked for; by default, the file's extension decides.
-
-    Raises:
-        DataError: There is no such format, or the extension says nothing.
-    """
+    """Return the format of a file: the one that the user chose, or else that of the extension of its name."""
     if chosen is not None:
         if chosen not in READERS:
             raise DataError(f"unknown format {chosen!r}; one of {', '.join(READERS)}")
         return chosen
-    plain_name = name[: -len(".gz")] if name.lower().endswith(".gz") else name
-    extension = Path(plain_name).suffix.lower()
+    extension = Path(name.lower().removesuffix(".gz")).suffix
     if extension == ".xls":
         raise DataError(f"{name}: the old Excel format is not read; save it as .xlsx or CSV")
     if extension not in FORMAT_OF_EXTENSION:
@@ -249,16 +150,13 @@ def format_of(name: str, chosen: str | None = None) -> str:
 def open_rows(
     path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, labels: LabelUse = "required"
 ) -> tuple[Iterator[Row], ReadReport]:
-    """Stream the rows of a file.
+    """Return the rows of a file, one by one, and what is unusual in those that were read so far.
 
     Args:
         path: The file, or a folder of Parquet files; `-` is standard input, which is plain text, a table or JSON lines
             by its first line, unless the options say which.
         options: How the file is read.
         labels: Whether labels are read.
-
-    Returns:
-        The rows, and what is unusual in those that were read so far.
     """
     report = ReadReport("standard input" if str(path) == "-" else str(path))
     return _rows(path, options, labels, report), report
@@ -281,7 +179,7 @@ def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: Read
         if file.peek(2).startswith(GZIP_START):  # does not consume anything: a pipe can be read only once
             if format not in COMPRESSIBLE_FORMATS:
                 raise DataError(f"{name}: is compressed; unpack it first (gunzip)")
-            stream = unpack(name, file)
+            stream = open_gzip(name, file)
         if format in COMPRESSIBLE_FORMATS and file.peek(4).startswith(ZIP_START):
             raise DataError(f"{name}: this is a workbook or another zip file, not text", "format")
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
@@ -310,7 +208,7 @@ def _read(format: str, source: Source) -> Iterator[Row]:
         format = "csv"
     if format == "text" and source.options.format is None:
         return read_text_or_table(source)
-    module, _, function = READERS[format].partition(".")
+    module, function, _ = READERS[format]
     rows: Iterator[Row] = getattr(import_module(f"newfound.data.{module}"), function)(source)
     return rows
 

@@ -13,7 +13,7 @@ from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN
 from newfound.errors import ColumnMissing, DataError
 
 if TYPE_CHECKING:
-    from newfound.data.conflicts import Conflict
+    from newfound.data.validation import Conflict
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
 LINES_TO_GUESS_ENCODING = 1_000
@@ -26,13 +26,7 @@ LabelUse = Literal["required", "optional", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One utterance of a file.
-
-    Attributes:
-        line: The line it starts on.
-        text: The utterance.
-        label: Its intent; None if labels are not read or it has none.
-    """
+    """One utterance of a file, the line it starts on, and its label; None if it has none or labels are not read."""
 
     line: int
     text: str
@@ -66,33 +60,19 @@ DEFAULT_READ_OPTIONS = ReadOptions()
 
 @dataclass(slots=True)
 class ReadReport:
-    """What was unusual but usable in one file; it is complete when all rows were read.
+    """What was unusual but usable in one file; it is complete when all rows were read."""
 
-    Attributes:
-        name: What messages call the file.
-        rows: Number of rows read.
-        duplicates: Number of repeats of an earlier text.
-        truncated: Number of texts that were cut, because they are too long.
-        empty: Number of rows without text, which were skipped.
-        recoded: Number of lines that were read as Windows-1252.
-        unlabelled: Number of rows without a label, which were skipped.
-        first_line: The first line of each of the above, by the name of the attribute.
-        n_distinct: About how many distinct utterances the logs have, if only a sample of them was kept.
-        conflicts: Texts with several labels, which were resolved.
-        notes: What a user should know about how the file was read.
-    """
-
-    name: str
+    name: str  # of the file, in messages
     rows: int = 0
-    duplicates: int = 0
+    duplicates: int = 0  # this and the next four are numbers of rows; `warnings` says what they mean
     truncated: int = 0
     empty: int = 0
     recoded: int = 0
     unlabelled: int = 0
-    first_line: dict[str, int] = field(default_factory=dict)
-    n_distinct: int | None = None
-    conflicts: list[Conflict] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
+    n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
+    conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
+    notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""
@@ -123,14 +103,7 @@ class ReadReport:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file, and how it is read.
-
-    Attributes:
-        report: Is told what is unusual; it has the name of the file.
-        stream: The open file.
-        options: How it is read.
-        labels: Whether labels are read.
-    """
+    """An open file, how it is read, and the report that is told what is unusual in it."""
 
     report: ReadReport
     stream: BinaryIO
@@ -139,12 +112,10 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What messages call the file."""
         return self.report.name
 
     @property
     def reads_labels(self) -> bool:
-        """Whether labels are read."""
         return self.labels != "ignored"
 
     def lines(self) -> Iterator[str]:
@@ -199,20 +170,19 @@ class Source:
         position = self.stream.tell()
         self.stream.seek(0)
         try:
-            letters = others = 0
-            is_fallback = True
+            letters = beyond_ascii = undefined = 0
             for line in self.stream:  # and not all of them at once: the file may be larger than the memory
                 if line.isascii():
                     continue
                 if _is_utf8(line):
                     return self.labels != "required"
-                counts = _fallback_characters(line)
-                is_fallback = is_fallback and counts is not None
-                if counts is not None:
-                    letters, others = letters + counts[0], others + counts[1]
+                text = line.decode(FALLBACK_ENCODING, errors="replace")
+                letters += sum(map(str.isalpha, text))
+                beyond_ascii += sum(not character.isascii() for character in text)
+                undefined += text.count("\ufffd")
         finally:
             self.stream.seek(position)
-        return is_fallback and others < MAX_FALLBACK_SHARE * letters
+        return not undefined and beyond_ascii < MAX_FALLBACK_SHARE * letters
 
 
 def unknown_encoding(name: str) -> DataError:
@@ -236,29 +206,8 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _fallback_characters(line: bytes) -> tuple[int, int] | None:
-    """Return how many letters a line in Windows-1252 has and how many characters beyond ASCII; None if it cannot be."""
-    try:
-        text = line.decode(FALLBACK_ENCODING)
-    except UnicodeDecodeError:
-        return None
-    return sum(map(str.isalpha, text)), sum(not character.isascii() for character in text)
-
-
 def row_of_record(source: Source, line: int, record: dict[str, Any], text: str, label: str | None) -> Row:
-    """Return a row of a record with named values.
-
-    Args:
-        source: The file.
-        line: The line of the record.
-        record: The values by name.
-        text: The name of the utterance.
-        label: The name of the intent; None if there is none.
-
-    Raises:
-        ColumnMissing: The record has no such value.
-        DataError: The text is no string, or the label neither a text nor a whole number.
-    """
+    """Return a row of a record with named values, from the names of its utterance and of its intent."""
     where = f"{source.name}, line {line}"
     for name, role in ((text, "text"), (label, "label")):
         if name is not None and name not in record and (role == "text" or source.labels == "required"):
@@ -274,11 +223,7 @@ def row_of_record(source: Source, line: int, record: dict[str, Any], text: str, 
 
 
 def label_text(value: object) -> str | None:
-    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None.
-
-    Raises:
-        DataError: The value is neither a text nor a whole number.
-    """
+    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None."""
     if value is None or isinstance(value, str):
         return value
     if type(value).__name__ == "NAType":  # pandas.NA, which cannot be compared

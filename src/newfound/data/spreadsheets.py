@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any
 
 from newfound.data.columns import ColumnPositions, columns_by_position, find_columns
-from newfound.data.compressed import MAX_UNPACKED_BYTES
+from newfound.data.compressed import open_zip
 from newfound.data.rows import ReadReport, Row, Source
 from newfound.errors import ColumnMissing, DataError, MissingExtra
+from newfound.text import first_line
 
 MAX_COLUMNS = 1_024  # more are not looked at: a workbook can claim 16,384 columns in each of a million rows
 ROWS_TO_LOOK_AT = 50
@@ -26,7 +26,12 @@ def read_xlsx(source: Source) -> Iterator[Row]:
     skipped.
     """
     content = source.stream.read()
-    _check_size(source, content)
+    open_zip(
+        source.name,
+        content,
+        if_damaged="not an xlsx workbook, or protected by a password; save it as .xlsx or CSV",
+        if_large="save the sheet as CSV",
+    )
     book = _open(source, content, values=True)
     sheet, first, columns = _find_sheet(source, book)
     formulas: set[tuple[int, int]] | None = None
@@ -47,19 +52,6 @@ def read_xlsx(source: Source) -> Iterator[Row]:
         yield Row(number, fields[0], fields[1] if columns.label is not None else None)
 
 
-def _check_size(source: Source, content: bytes) -> None:
-    try:
-        size = sum(info.file_size for info in zipfile.ZipFile(io.BytesIO(content)).infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
-        raise DataError(
-            f"{source.name}: not an xlsx workbook, or protected by a password; save it as .xlsx or CSV"
-        ) from None
-    if size > MAX_UNPACKED_BYTES:
-        raise DataError(
-            f"{source.name}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; save the sheet as CSV"
-        )
-
-
 def _open(source: Source, content: bytes, *, values: bool) -> Any:
     try:
         import openpyxl
@@ -72,11 +64,8 @@ def _open(source: Source, content: bytes, *, values: bool) -> Any:
 
 
 def _damaged(source: Source, error: Exception) -> DataError:
-    reason = str(error).strip().splitlines()
-    return DataError(
-        f"{source.name}: not a readable xlsx workbook ({reason[0][:80] if reason else type(error).__name__}); "
-        "save it as .xlsx or CSV again"
-    )
+    reason = first_line(error)[:80]
+    return DataError(f"{source.name}: not a readable xlsx workbook ({reason}); save it as .xlsx or CSV again")
 
 
 def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tuple[Any, ...]]:
@@ -145,8 +134,7 @@ def _formulas(source: Source, content: bytes, title: str, columns: ColumnPositio
     sheet = _open(source, content, values=False)[title]
     for number, row in enumerate(_cells(source, sheet, columns.width), start=1):
         for position in (columns.text, columns.label):
-            cell = row[position] if position is not None and position < len(row) else None
-            if position is not None and isinstance(cell, str) and cell.startswith("="):
+            if position is not None and position < len(row) and str(row[position]).startswith("="):
                 cells.add((number, position))
     return cells
 
@@ -162,8 +150,6 @@ def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> st
         return str(cell).upper()
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
-    if isinstance(cell, datetime) and cell.time() == time():
-        return cell.date().isoformat()
     if isinstance(cell, datetime):
-        return cell.isoformat(sep=" ")
+        return cell.isoformat(sep=" ") if cell.time() != time() else cell.date().isoformat()
     return cell.isoformat() if isinstance(cell, date | time) else str(cell)

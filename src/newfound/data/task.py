@@ -80,29 +80,14 @@ def partition(corpus: Corpus, ood_ratio: float, seed: int) -> tuple[tuple[str, .
             f"{len(intents)} intents at ood_ratio={ood_ratio} leave {len(intents) - n_new} known and {n_new} new; "
             "at least two known and one new are needed"
         )
-    new = set(np.random.default_rng(seed).permutation(len(intents))[:n_new].tolist())
-    return (
-        tuple(intent for i, intent in enumerate(intents) if i not in new),
-        tuple(intent for i, intent in enumerate(intents) if i in new),
-    )
+    new = {intents[i] for i in np.random.default_rng(seed).permutation(len(intents))[:n_new].tolist()}
+    return tuple(sorted(set(intents) - new)), tuple(sorted(new))
 
 
 def make_task(
     name: str, known: Sequence[str], new: Sequence[str], *, train: Corpus, dev: Corpus, test: Corpus
 ) -> DiscoveryTask:
-    """Build a task.
-
-    Args:
-        name: What results call the task.
-        known: The known intents.
-        new: The new intents.
-        train: Labelled training utterances.
-        dev: Labelled validation utterances.
-        test: Labelled test utterances.
-
-    Raises:
-        DataError: A label is neither a known nor a new intent.
-    """
+    """Build a task, after a check that every label is a known or a new intent."""
     others = set(train.intents + dev.intents + test.intents) - set(known) - set(new)
     if others:
         examples = ", ".join(sorted(others)[:5])

@@ -1,171 +1,119 @@
 """Checks the rows of a file and makes a `Corpus` of them.
 
-What cannot be used raises an error with the file, the line and the remedy; what is unusual but usable is counted.
+What cannot be used raises an error with the file, the line and the remedy; what is unusual but usable is counted. Texts
+with more than one label are found, and dealt with as the caller wants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
-from newfound.data.conflicts import without_conflicts
 from newfound.data.corpus import FROM_LOGS, Corpus
+from newfound.data.duplicates import DistinctSample
 from newfound.data.readers import open_rows
-from newfound.data.rows import DEFAULT_READ_OPTIONS, MAX_TEXT_LENGTH, ReadOptions, ReadReport, Row
-from newfound.data.sampling import DistinctSample
+from newfound.data.rows import DEFAULT_READ_OPTIONS, MAX_TEXT_LENGTH, LabelUse, ReadOptions, ReadReport, Row
 from newfound.defaults import Conflicts
-from newfound.errors import DataError
-from newfound.text import has_half_character
+from newfound.errors import ConflictingLabels, DataError, SettingsError
+from newfound.files import csv_bytes, write_atomically
+from newfound.text import has_half_character, shorten
 
 MAX_LABEL_LENGTH = 1_000  # characters; a model folder keeps no longer names
+CONFLICTS_IN_A_MESSAGE = 3
+MAX_CHARACTERS_SHOWN = 60
 
 
-def read_known(
-    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, conflicts: Conflicts = "error"
-) -> tuple[Corpus, ReadReport]:
-    """Read labelled utterances of the known intents.
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A text with more than one label, with the line and the label of each of its rows."""
 
-    Args:
-        path: The file, or `-` for standard input.
-        options: How the file is read.
-        conflicts: What becomes of a text with several labels.
+    text: str
+    uses: tuple[tuple[int, str], ...]
 
-    Returns:
-        The corpus, and what was unusual in the file.
-
-    Raises:
-        DataError: The file cannot be read, a row lacks a text or a label, a text has two labels, or there is no row.
-    """
-    rows, report = open_rows(path, options)
-    corpus = _corpus(_labelled_rows(rows, report), report, conflicts)
-    check_known(corpus, report.name)
-    return corpus, report
+    def __str__(self) -> str:
+        (first_line, first), *others = self.uses
+        line, label = next(use for use in others if use[1] != first)
+        shown = shorten(self.text, MAX_CHARACTERS_SHOWN)
+        return f"line {line}: '{shown}' is labelled {label!r}, but {first!r} on line {first_line}"
 
 
-def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[list[Row], ReadReport]:
-    """Read the rows that have a text and a label, conflicting labels included; the others are counted.
-
-    Args:
-        path: The file, or `-` for standard input.
-        options: How the file is read.
-    """
-    rows, report = open_rows(path, options)
-    labelled = []
-    for row in _with_stripped_labels(rows):
-        if row.label is None:
-            report.count("unlabelled", row.line)
-        else:
-            labelled.append(row)
-    return list(_usable_texts(labelled, report)), report
-
-
-def read_combined(
+def read_corpus(
     path: str | Path,
     options: ReadOptions = DEFAULT_READ_OPTIONS,
+    labels: LabelUse = "required",
     *,
     conflicts: Conflicts = "error",
     max_logs: int | None = None,
     seed: int = 0,
 ) -> tuple[Corpus, ReadReport]:
-    """Read a file of labelled and unlabelled utterances: a row without a label is part of the logs.
-
-    If no row has a label, or there is no column of labels, all rows are logs.
+    """Read utterances, and return what was unusual in the file as well.
 
     Args:
-        path: The file, or `-` for standard input.
+        path: The file, a folder of Parquet files, or `-` for standard input.
         options: How the file is read.
+        labels: "required" for known intents, where every row has a text and a label; "optional" for known intents and
+            logs in one file, where rows without a label are the logs; "ignored" for logs.
         conflicts: What becomes of a text with several labels.
         max_logs: Of more rows without a label, a random sample of so many distinct ones is kept; memory is bounded.
         seed: Chooses the sample.
 
-    Returns:
-        The corpus, in which some utterances have no label, and what was unusual in the file.
-
     Raises:
-        DataError: The file cannot be read, has no utterance, or every row has a label.
+        DataError: The file cannot be read, or does not hold what is needed.
     """
-    rows, report = open_rows(path, options, "optional")
-    corpus = _corpus(_usable_texts(_with_stripped_labels(rows), report), report, conflicts, max_logs, seed)
-    check_combined(corpus, report.name)
+    rows, report = open_rows(path, options, labels)
+    if labels == "required":
+        rows = _without_gaps(rows, report)
+    sample = None if max_logs is None else DistinctSample(max_logs, seed=seed)
+    collected = list(_divert_to_sample(_usable_rows(rows, report), sample))
+    positions, report.conflicts = without_conflicts(report.name, collected, conflicts)
+    kept = [collected[i] for i in positions]
+    seen: set[tuple[str, str | None]] = set()
+    for row in kept:
+        if (row.text, row.label) in seen:
+            report.count("duplicates", row.line)
+        seen.add((row.text, row.label))
+    corpus = Corpus(tuple(row.text for row in kept), tuple(row.label for row in kept))
+    if sample is not None and sample.seen:
+        report.n_distinct = None if sample.is_everything else sample.n_distinct
+        corpus += sample.corpus()
+    check_corpus(corpus, report.name, labels)
     return corpus, report
 
 
-def read_logs(
-    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, max_logs: int | None = None, seed: int = 0
-) -> tuple[Corpus, ReadReport]:
-    """Read unlabelled utterances; a label column is ignored.
-
-    Args:
-        path: The file, or `-` for standard input.
-        options: How the file is read.
-        max_logs: Of more rows, a random sample of so many distinct ones is kept; memory is bounded.
-        seed: Chooses the sample.
-
-    Returns:
-        The corpus, and what was unusual in the file.
-
-    Raises:
-        DataError: The file cannot be read, or has no utterance.
-    """
-    rows, report = stream_rows(path, options)
-    corpus = _corpus(rows, report, max_logs=max_logs, seed=seed)
-    check_not_empty(corpus, report.name)
-    return corpus, report
+def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[list[Row], ReadReport]:
+    """Read the rows that have a text and a label, conflicting labels included; the others are counted."""
+    rows, report = open_rows(path, options)
+    labelled = []
+    for row in rows:
+        if row.label is None or not row.label.strip():
+            report.count("unlabelled", row.line)
+        else:
+            labelled.append(row)
+    return list(_usable_rows(labelled, report)), report
 
 
 def stream_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[Iterator[Row], ReadReport]:
-    """Return the rows that have a text, one by one, for prediction over files of any size.
-
-    Args:
-        path: The file, or `-` for standard input.
-        options: How the file is read.
-
-    Returns:
-        The rows, and what was unusual in those that were read so far.
-    """
+    """Return the rows that have a text one by one, without labels, and what was unusual in those read so far."""
     rows, report = open_rows(path, options, "ignored")
-    return _usable_texts(rows, report), report
+    return _usable_rows(rows, report), report
 
 
-def check_not_empty(corpus: Corpus, name: str) -> None:
-    """Refuse data without an utterance.
-
-    Raises:
-        DataError: There is none.
-    """
-    if not len(corpus):
-        raise DataError(f"{name}: no utterance in it; it needs one text a row")
-
-
-def check_combined(corpus: Corpus, name: str) -> None:
-    """Check that there are utterances without a label, which are the logs.
-
-    Raises:
-        DataError: There are none.
-    """
-    check_not_empty(corpus, name)
-    if not len(corpus.unlabelled()):
-        raise DataError(f"{name}: every utterance has a label; give the logs as well, or leave some labels empty")
-
-
-def check_known(corpus: Corpus, name: str) -> None:
-    """Check that data which were given as known intents have a label.
-
-    Raises:
-        DataError: There is no labelled utterance.
-    """
-    if not corpus.intents:
+def check_corpus(corpus: Corpus, name: str, labels: LabelUse) -> None:
+    """Raise a `DataError` for data without a labelled utterance if labels are required, or else without logs."""
+    if labels == "required" and not corpus.intents:
         raise DataError(
             f"{name}: no labelled utterance; give each known intent a few, or give the logs alone if no intent is known"
         )
+    if not len(corpus):
+        raise DataError(f"{name}: no utterance in it; it needs one text a row")
+    if labels == "optional" and not len(corpus.unlabelled()):
+        raise DataError(f"{name}: every utterance has a label; give the logs as well, or leave some labels empty")
 
 
 def check_label(label: str, where: str) -> None:
-    """Refuse a label that a model folder could not keep.
-
-    Raises:
-        DataError: It is too long, or has half a character.
-    """
+    """Refuse a label that a model folder could not keep: one that is too long, or has half a character."""
     if len(label) > MAX_LABEL_LENGTH:
         raise DataError(
             f"{where}: a label of {len(label):,} characters; is it the utterance? at most {MAX_LABEL_LENGTH:,}"
@@ -174,22 +122,33 @@ def check_label(label: str, where: str) -> None:
         raise DataError(f"{where}: half a character (a lone surrogate) in the label; remove it")
 
 
-def _usable_texts(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
-    """Yield rows with a text, cut at `MAX_TEXT_LENGTH`; empty rows are skipped and counted."""
+def _without_gaps(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
+    """Yield rows of known intents; an empty text or label is an error, because it is a mistake in training data."""
+    for row in rows:
+        where = f"{report.name}, line {row.line}"
+        if not row.text.strip():
+            raise DataError(f"{where}: the text is empty; fill it in or delete the row")
+        if row.label is None or not row.label.strip():
+            raise DataError(f"{where}: the label is empty; fill it in, or move the row to the logs")
+        yield row
+
+
+def _usable_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
+    """Yield rows with a text, cut at `MAX_TEXT_LENGTH`; those without are counted. An empty label is none."""
     for row in rows:
         report.rows += 1
-        text = row.text.strip()
+        text, label = row.text.strip(), (row.label or "").strip() or None
         if not text:
             report.count("empty", row.line)
             continue
         if has_half_character(text):
             raise DataError(f"{report.name}, line {row.line}: half a character (a lone surrogate); remove it")
-        if row.label is not None:
-            check_label(row.label, f"{report.name}, line {row.line}")
+        if label is not None:
+            check_label(label, f"{report.name}, line {row.line}")
         if len(text) > MAX_TEXT_LENGTH:
             report.count("truncated", row.line)
             text = text[:MAX_TEXT_LENGTH]
-        yield Row(row.line, text, row.label)
+        yield Row(row.line, text, label)
 
 
 def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Iterator[Row]:
@@ -209,40 +168,46 @@ def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Ite
     yield from waiting
 
 
-def _labelled_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
-    """Yield rows of known intents; an empty text or label is an error, because it is a mistake in training data."""
+def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:
+    """Return the texts that have more than one label, in order. Rows without a label do not count."""
+    uses: dict[str, list[tuple[int, str]]] = {}
     for row in rows:
-        if not row.text.strip():
-            raise DataError(f"{report.name}, line {row.line}: the text is empty; fill it in or delete the row")
-        if row.label is None or not row.label.strip():
-            problem = "the label is empty; fill it in, or move the row to the logs"
-            raise DataError(f"{report.name}, line {row.line}: {problem}")
-        yield from _usable_texts([Row(row.line, row.text, row.label.strip())], report)
+        if row.label is not None:
+            uses.setdefault(row.text, []).append((row.line, row.label))
+    return [Conflict(text, tuple(lines)) for text, lines in uses.items() if len({label for _, label in lines}) > 1]
 
 
-def _with_stripped_labels(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield rows whose labels have no space around them; an empty label is none."""
-    return (Row(row.line, row.text, (row.label or "").strip() or None) for row in rows)
+def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tuple[list[int], list[Conflict]]:
+    """Return the positions of the rows to keep, and the conflicts. Rows without a label are kept.
+
+    Raises:
+        ConflictingLabels: There are conflicts, and they are errors.
+        SettingsError: There is no such policy.
+    """
+    if policy not in get_args(Conflicts):
+        raise SettingsError(f"conflicts={policy!r} is not one of {', '.join(get_args(Conflicts))}")
+    conflicts = find_conflicts(rows)
+    if conflicts and policy == "error":
+        raise ConflictingLabels(_message(name, conflicts), conflicts)
+    first = {conflict.text: conflict.uses[0][1] for conflict in conflicts}
+    kept = [
+        i
+        for i, row in enumerate(rows)
+        if row.label is None or row.text not in first or (policy == "first" and row.label == first[row.text])
+    ]
+    return kept, conflicts
 
 
-def _corpus(
-    rows: Iterable[Row],
-    report: ReadReport,
-    policy: Conflicts = "error",
-    max_logs: int | None = None,
-    seed: int = 0,
-) -> Corpus:
-    """Collect rows in a corpus; repeats are counted, and a text with several labels is treated as the caller wants."""
-    sample = None if max_logs is None else DistinctSample(max_logs, seed=seed)
-    collected = list(_divert_to_sample(rows, sample))
-    kept, report.conflicts = without_conflicts(report.name, collected, policy)
-    seen: set[tuple[str, str | None]] = set()
-    for row in (collected[i] for i in kept):
-        if (row.text, row.label) in seen:
-            report.count("duplicates", row.line)
-        seen.add((row.text, row.label))
-    corpus = Corpus(tuple(collected[i].text for i in kept), tuple(collected[i].label for i in kept))
-    if sample is None or not sample.seen:
-        return corpus
-    report.n_distinct = None if sample.is_everything else sample.n_distinct
-    return corpus + sample.corpus()
+def _message(name: str, conflicts: Sequence[Conflict]) -> str:
+    if len(conflicts) == 1:
+        return f"{name}, {conflicts[0]}"
+    shown = "; ".join(map(str, conflicts[:CONFLICTS_IN_A_MESSAGE]))
+    more = len(conflicts) - CONFLICTS_IN_A_MESSAGE
+    rest = f"; and {more:,} more" if more > 0 else ""
+    return f"{name}: {len(conflicts):,} texts have several labels: {shown}{rest}"
+
+
+def write_conflicts(path: Path, conflicts: Sequence[Conflict]) -> None:
+    """Write all rows with conflicting labels to a CSV file: text, label and line."""
+    rows = [(conflict.text, label, line) for conflict in conflicts for line, label in conflict.uses]
+    write_atomically(path, csv_bytes([("text", "label", "line"), *rows]))

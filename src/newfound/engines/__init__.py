@@ -1,1 +1,1 @@
-"""Where predictions are computed: in this process, on a Ray cluster, or in Spark. All of them use one `Predictor`."""
+"""Where predictions are computed: in this process or on a Ray cluster. Both use one `Predictor`."""

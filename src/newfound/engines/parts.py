@@ -6,7 +6,7 @@ rename, so that a part that is computed twice, because a worker died, is still t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,14 +29,7 @@ INPUT_PREFIX = "input_"  # of a column of the input whose name a column of the p
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A range of rows of a Parquet file.
-
-    Attributes:
-        number: The position of the part, from 0.
-        file: The file, with its path and its number of rows.
-        start: The first row of the range, from 0.
-        rows: The number of rows.
-    """
+    """A range of rows of a Parquet file. The numbers of parts and of rows are counted from 0."""
 
     number: int
     file: ParquetPart
@@ -46,53 +39,32 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """What became of a part.
-
-    Attributes:
-        number: The number of the part.
-        name: The file that was written.
-        rows: The number of rows in it.
-        bytes: The size of the file.
-        empty: The number of rows without text.
-        error: Why there is no such file, in words for the user; empty if there is one.
-        cause: What the error is about: data, output or engine.
-    """
+    """What became of a part: the file that was written, or an error."""
 
     number: int
     name: str = ""
     rows: int = 0
     bytes: int = 0
-    empty: int = 0
-    error: str = ""
-    cause: str = "engine"
+    empty: int = 0  # rows without text
+    error: str = ""  # why there is no file, in words for the user
+    cause: str = "engine"  # what the error is about: data, output or engine
 
     def check(self) -> None:
-        """Raise the error, if there is one."""
         if self.error:
             raise {"data": DataError, "output": OutputError}.get(self.cause, EngineError)(self.error)
 
 
 @dataclass(frozen=True, slots=True)
 class PartJob:
-    """What is done with each part; every value can be sent to another machine.
-
-    Attributes:
-        folder: Where the files are written.
-        format: jsonl, csv or parquet.
-        text_column: The column of the texts.
-        columns: The columns of the input that are kept.
-        settings: How texts are classified.
-        identify: Whether each row gets the file and the line that it came from.
-        version: The version of newfound that gave the job; a worker of another version refuses it.
-    """
+    """What is done with each part; every value can be sent to another machine."""
 
     folder: Path
-    format: str
+    format: str  # jsonl, csv or parquet
     text_column: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # of the input, that are kept
     settings: PredictorSettings
-    identify: bool = True
-    version: str = __version__
+    identify: bool = True  # whether each row gets the file and the line that it came from
+    version: str = __version__  # a worker with another version of newfound refuses the job
 
 
 def plan_parts(dataset: ParquetDataset) -> list[Part]:
@@ -106,7 +78,6 @@ class PartPredictor:
     """Writes the predictions of parts. It loads the model with its first part and keeps it."""
 
     def __init__(self, model: str | Path | ReviewedModel, job: PartJob) -> None:
-        """Use a model for a job; nothing is loaded yet."""
         self._model, self._job = model, job
         self._predictor: Predictor | None = None
 
@@ -127,30 +98,24 @@ class PartPredictor:
             return PartResult(part.number, error=reason, cause="output")
 
     def _write_part(self, part: Part, predictor: Predictor) -> PartResult:
-        job = self._job
+        import pyarrow as pa
+
+        job, fields = self._job, arrow_fields(predictor.top)
         path = job.folder / f"part-{part.number:05}.{job.format}"
         names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
         rows = empty = 0
         with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
             for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
                 answers = predictor(batch.column(job.text_column).to_pylist())
-                writer.write_table(self._table(batch, part, part.start + rows, answers, names, predictor.top))
+                columns = list(batch.columns)
+                if job.identify:
+                    line = part.start + rows + 1
+                    columns += [pa.array([part.file.name] * len(batch)), pa.array(range(line, line + len(batch)))]
+                columns += [pa.array(answers[name], type) for name, type in fields]
+                writer.write_table(pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)]))
                 rows += len(batch)
                 empty += answers["probability"].count(None)
         return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
-
-    def _table(
-        self, batch: Any, part: Part, start: int, answers: dict[str, list[Any]], names: list[str], top: int
-    ) -> Any:
-        """Return a table (`pyarrow.Table`) of the columns of the input, of where the rows came from, and of answers."""
-        import pyarrow as pa
-
-        columns = list(batch.columns)
-        if self._job.identify:
-            columns += [pa.array([part.file.name] * len(batch)), pa.array(range(start + 1, start + 1 + len(batch)))]
-        fields = arrow_fields(top)
-        columns += [pa.array(answers[name], type) for name, type in fields]
-        return pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)])
 
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
@@ -165,32 +130,18 @@ def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
     return kept
 
 
-def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Part]) -> Iterator[PartResult]:
-    """Yield the results of parts that are computed in this process, one after another."""
-    predict = PartPredictor(model, job)
-    for part in parts:
-        yield predict(part)
-
-
 def collect_files(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:
     """Return the files of a finished job, after a check that no row was lost or doubled.
 
     What workers that were killed have left half written is removed.
-
-    Args:
-        results: One for each part.
-        parts: The parts of the input.
-        folder: Where the files are.
-
-    Raises:
-        EngineError: A part is missing, is there twice, or does not have the rows of its input.
     """
     by_number = {result.number: result for result in results}
     if len(by_number) != len(results) or len(results) != len(parts):
         raise EngineError(
             f"{len(parts):,} parts were given and {len(results):,} came back; nothing was kept, try again"
         )
-    _remove_unfinished(folder)
+    for path in folder.glob(".part-*"):  # of `file_atomically`; a killed process could not remove them itself
+        path.unlink(missing_ok=True)
     wanted = {f"part-{part.number:05}" for part in parts}
     written = {path.stem for path in folder.iterdir() if path.name.startswith("part-")}
     if written != wanted:
@@ -205,9 +156,3 @@ def collect_files(results: Sequence[PartResult], parts: Sequence[Part], folder: 
             )
         files.append({"name": result.name, "rows": result.rows, "bytes": result.bytes, "from": part.file.name})
     return files
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files of `file_atomically` that a killed process could not remove itself."""
-    for path in folder.glob(".part-*"):
-        path.unlink(missing_ok=True)

@@ -27,20 +27,13 @@ MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and t
 
 @dataclass(frozen=True, slots=True)
 class PredictionLimits:
-    """Which predictions are not to be trusted, and what they become.
+    """Which predictions are not to be trusted: their texts get no intent."""
 
-    Attributes:
-        max_outliers: Texts less typical than all but this share of the labelled data get no intent.
-        threshold: Texts whose most probable intent is less probable than this get no intent.
-        fallback: The label of texts of no intent.
-    """
-
-    max_outliers: float | None = None
-    threshold: float | None = None
-    fallback: str | None = None
+    max_outliers: float | None = None  # for texts that are less typical than all but this share of the labelled data
+    threshold: float | None = None  # for texts whose most probable intent is less probable than this
+    fallback: str | None = None  # the label of texts of no intent
 
     def check(self) -> None:
-        """Refuse limits that are no shares, and an empty label."""
         for name, value in (("max_outliers", self.max_outliers), ("threshold", self.threshold)):
             if value is not None and not 0 <= value <= 1:
                 raise SettingsError(f"{name}={value} must lie between 0 and 1")
@@ -48,7 +41,6 @@ class PredictionLimits:
             raise SettingsError("the fallback label is empty; give it a name, or leave it out")
 
     def apply(self, prediction: Prediction) -> Prediction:
-        """Return the prediction, with the fallback label if it is not to be trusted."""
         is_outlier = self.max_outliers is not None and prediction.outlier > 1 - self.max_outliers
         is_unsure = self.threshold is not None and prediction.probability < self.threshold
         if prediction.intent is not None and not is_outlier and not is_unsure:
@@ -58,24 +50,15 @@ class PredictionLimits:
 
 @dataclass(frozen=True, slots=True)
 class PredictorSettings:
-    """How texts are classified; every value can be sent to another machine.
+    """How texts are classified; every value can be sent to another machine."""
 
-    Attributes:
-        encoder: Where the model's encoder lies, if it cannot be found.
-        device: auto, cpu or cuda.
-        top: How many of the most probable intents each prediction holds.
-        limits: Which predictions are not to be trusted.
-        precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
-    """
-
-    encoder: str | None = None
+    encoder: str | None = None  # where the model's encoder lies, if it cannot be found
     device: str = defaults.DEVICE
-    top: int = 0
+    top: int = 0  # how many of the most probable intents each prediction holds
     limits: PredictionLimits = PredictionLimits()
     precision: Precision = defaults.PRECISION
 
     def check(self) -> None:
-        """Refuse limits that are no shares, and a number of intents that is none."""
         self.limits.check()
         if type(self.top) is not int or self.top < 0:
             raise SettingsError(f"top={self.top!r} must be a whole number from 0")
@@ -88,15 +71,7 @@ class Predictor:
     """
 
     def __init__(self, model: str | Path | FittedClassifier, settings: PredictorSettings | None = None) -> None:
-        """Use a model.
-
-        Args:
-            model: The model folder, which is loaded, or a loaded model.
-            settings: How texts are classified.
-
-        Raises:
-            ModelError: The folder is missing, damaged, or of another version.
-        """
+        """Use a loaded model, or load one from its folder."""
         self.settings = settings or PredictorSettings()
         self.settings.check()
         if isinstance(model, str | Path):
@@ -118,8 +93,7 @@ class Predictor:
     def __call__(self, texts: Sequence[str | None]) -> dict[str, list[Any]]:
         """Return one value for each text in the columns `PREDICTION_COLUMNS`, and in `top` if it was asked for.
 
-        Args:
-            texts: The texts; one that is None or blank belongs to no intent and has no probability.
+        A text that is None or blank belongs to no intent and has no probability.
         """
         cleaned = ["" if text is None or is_blank(text) else text.strip()[:MAX_TEXT_LENGTH] for text in texts]
         answers = iter(self.predictions([text for text in cleaned if text]))
@@ -142,16 +116,12 @@ class Predictor:
             answers = self.model.classify(missing, top=self.settings.top)
             predictions |= {p.text: self.settings.limits.apply(p) for p in answers}
         for text, prediction in predictions.items():
-            self._remember(text, prediction)
-        return [predictions[text] for text in texts]
-
-    def _remember(self, text: str, prediction: Prediction) -> None:
-        if len(text) > MAX_REMEMBERED_LENGTH:
-            return
-        self._cache[text] = prediction
-        self._cache.move_to_end(text)
-        if len(self._cache) > MAX_REMEMBERED:
+            if len(text) <= MAX_REMEMBERED_LENGTH:
+                self._cache[text] = prediction
+                self._cache.move_to_end(text)
+        while len(self._cache) > MAX_REMEMBERED:
             self._cache.popitem(last=False)
+        return [predictions[text] for text in texts]
 
 
 def model_fingerprint(folder: str | Path) -> str:

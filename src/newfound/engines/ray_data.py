@@ -31,21 +31,13 @@ QUIET_VARIABLES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fat
 
 @dataclass(frozen=True, slots=True)
 class RaySettings:
-    """Which cluster works, and how much of it.
+    """Which cluster works, and how much of it."""
 
-    Attributes:
-        address: The address of a cluster; None is that of the variable `RAY_ADDRESS`, or else a cluster on this
-            machine that is started for the job.
-        workers: How many workers load the model; None is one for each GPU, or else for each core of the cluster.
-        device: auto, cpu or cuda; a worker on a GPU has one of its own.
-    """
-
-    address: str | None = None
-    workers: int | None = None
-    device: str = "auto"
+    address: str | None = None  # or else that of RAY_ADDRESS, or a cluster on this machine that is started for the job
+    workers: int | None = None  # or else one for each GPU, or for each core of the cluster
+    device: str = "auto"  # a worker on a GPU has one of its own
 
     def check(self) -> None:
-        """Refuse a number of workers that is none, and say so if Ray is not installed."""
         if self.workers is not None and (type(self.workers) is not int or self.workers < 1):
             raise SettingsError(f"workers={self.workers!r} must be a whole number from 1")
         if find_spec("ray") is None:
@@ -54,12 +46,7 @@ class RaySettings:
 
 @contextmanager
 def connect(settings: RaySettings) -> Iterator[None]:
-    """Connect to the cluster for a block; a connection that the caller's program has already is used and kept.
-
-    Raises:
-        MissingExtra: Ray is not installed.
-        EngineError: There is no cluster at the address.
-    """
+    """Connect to the cluster for a block; a connection that the caller's program has already is used and kept."""
     settings.check()
     for name, value in QUIET_VARIABLES.items():
         os.environ.setdefault(name, value)
@@ -101,11 +88,9 @@ class PartWorker:
     """Writes the predictions of parts; Ray calls it with the number of one part."""
 
     def __init__(self, model: str, job: PartJob, parts: Sequence[Part]) -> None:
-        """Use the model in a folder for a job."""
         self._predict, self._parts = PartPredictor(model, job), parts
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Write one part and return its result."""
         result = self._predict(self._parts[int(batch["number"][0])])
         return {name: [value] for name, value in asdict(result).items()}
 
@@ -113,32 +98,27 @@ class PartWorker:
 def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings: RaySettings) -> Iterator[PartResult]:
     """Yield the results of parts as the workers of a cluster finish them, in any order.
 
-    Args:
-        model: The model folder. Workers must see it at the same path, as well as the files of the parts.
-        job: What is done with each part.
-        parts: The parts, in the order of their numbers.
-        settings: Which cluster works.
-
-    Raises:
-        EngineError: Workers died again and again at the same part, or failed in a way that is no user's.
+    Workers must see the model folder and the files of the parts at the same paths.
     """
     with connect(settings):
         import ray
         import ray.data
 
-        device, resources = _resources(settings)
+        device, resources, places = _resources(settings)
         job = replace(job, settings=replace(job.settings, device=device))
         ray.data.DataContext.get_current().enable_progress_bars = False
         numbers = [{"number": part.number} for part in parts]
+        # A long job may lose any number of workers, but not many at the same work.
+        tries = {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_RETRIES}
         dataset = ray.data.from_items(numbers, override_num_blocks=len(parts)).map_batches(
             PartWorker,
             fn_constructor_args=(str(Path(model).resolve()), job, tuple(parts)),
             batch_size=1,
             # One at a time, since a worker that dies takes a try from whatever waits for it, too.
             compute=ray.data.ActorPoolStrategy(
-                size=min(settings.workers or _places(resources), len(parts)), max_tasks_in_flight_per_actor=1
+                size=min(settings.workers or places, len(parts)), max_tasks_in_flight_per_actor=1
             ),
-            ray_remote_args_fn=_tries,  # the only way to limit them; the warning that it will go names no other
+            ray_remote_args_fn=lambda: tries,  # the only way to limit them; the warning that it will go names no other
             **resources,
         )
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
@@ -154,28 +134,17 @@ def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings:
             raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
 
 
-def _tries() -> dict[str, int]:
-    """Return how often Ray tries: a long job may lose any number of workers, but not many at the same work."""
-    return {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_RETRIES}
-
-
-def _resources(settings: RaySettings) -> tuple[str, dict[str, float]]:
-    """Return the device of the workers, and what Ray reserves for each."""
+def _resources(settings: RaySettings) -> tuple[str, dict[str, float], int]:
+    """Return the device of the workers, what Ray reserves for each, and how many the cluster has room for."""
     import ray
 
-    has_gpus = ray.cluster_resources().get("GPU", 0) >= 1
+    cluster = ray.cluster_resources()
+    has_gpus = cluster.get("GPU", 0) >= 1
     if settings.device == "cuda" and not has_gpus:
         raise NoGpu
     if has_gpus and settings.device != "cpu":
-        return "cuda", {"num_cpus": 1, "num_gpus": 1}
-    return "cpu", {"num_cpus": 1}
-
-
-def _places(resources: dict[str, float]) -> int:
-    """Return how many workers the cluster has room for."""
-    import ray
-
-    return max(1, int(ray.cluster_resources().get("GPU" if "num_gpus" in resources else "CPU", 1)))
+        return "cuda", {"num_cpus": 1, "num_gpus": 1}, int(cluster["GPU"])
+    return "cpu", {"num_cpus": 1}, max(1, int(cluster.get("CPU", 1)))
 
 
 def _last_line(error: Exception) -> str:

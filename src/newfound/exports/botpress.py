@@ -8,13 +8,7 @@ from newfound.files import to_json
 
 
 def to_botpress(corpus: Corpus, name: str, language: str) -> bytes:
-    """Return a corpus as intents of Botpress's NLU.
-
-    Args:
-        corpus: The utterances with their intents.
-        name: Not used; the format has no name of a project.
-        language: The language code of the utterances.
-    """
+    """Return a corpus as intents of Botpress's NLU."""
     intents = [
         {"name": file_name(intent), "contexts": ["global"], "utterances": {language: texts}, "slots": []}
         for intent, texts in by_intent(corpus).items()

@@ -10,13 +10,7 @@ MAX_TEXT_LENGTH = 500  # characters; a longer text makes the import fail
 
 
 def to_clu(corpus: Corpus, name: str, language: str) -> bytes:
-    """Return a corpus as a CLU project.
-
-    Args:
-        corpus: The utterances with their intents.
-        name: The name of the project.
-        language: The language code of the utterances.
-    """
+    """Return a corpus as a CLU project."""
     grouped = by_intent(corpus)
     utterances = [
         {"text": text[:MAX_TEXT_LENGTH], "intent": intent, "language": language, "dataset": "Train", "entities": []}

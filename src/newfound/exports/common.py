@@ -1,4 +1,8 @@
-"""Functions that the writers of several platforms share."""
+"""Functions that the writers of several platforms share.
+
+A writer returns the file for a corpus, the name of the project and the language code of its utterances; formats that
+know neither of the latter ignore them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import zipfile
 
 from newfound.data.corpus import Corpus
 
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equal content gives equal files
 
 
@@ -23,11 +28,7 @@ def by_intent(corpus: Corpus) -> dict[str, list[str]]:
 
 def one_line(text: str) -> str:
     """Return a text on one line; control characters, which the platforms' formats do not allow, become spaces."""
-    return " ".join("".join(" " if _is_control(c) else c for c in text).split())
-
-
-def _is_control(character: str) -> bool:
-    return character < " " or "\x7f" <= character <= "\x9f" or character in "\ufffe\uffff"
+    return " ".join(CONTROL_CHARACTERS.sub(" ", text).split())
 
 
 def zip_files(files: dict[str, bytes]) -> bytes:

@@ -10,13 +10,7 @@ from newfound.files import to_json
 
 
 def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
-    """Return a corpus as an agent of Dialogflow ES.
-
-    Args:
-        corpus: The utterances with their intents.
-        name: The name of the agent.
-        language: The language code of the utterances.
-    """
+    """Return a corpus as an agent of Dialogflow ES."""
     files: dict[str, Any] = {
         "package.json": {"version": "1.0.0"},
         "agent.json": {"displayName": name, "language": language, "defaultTimezone": "Etc/UTC"},
@@ -49,13 +43,7 @@ def to_dialogflow_es(corpus: Corpus, name: str, language: str) -> bytes:
 
 
 def to_dialogflow_cx(corpus: Corpus, name: str, language: str) -> bytes:
-    """Return a corpus as Intent resources of Dialogflow CX.
-
-    Args:
-        corpus: The utterances with their intents.
-        name: Not used; the format has no name of a project.
-        language: The language code of the utterances.
-    """
+    """Return a corpus as Intent resources of Dialogflow CX."""
     intents = [
         {
             "displayName": intent,

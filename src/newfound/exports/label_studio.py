@@ -17,31 +17,22 @@ def to_label_studio(corpus: Corpus, name: str, language: str) -> bytes:
 
     What a person labelled is an annotation of its task; what the model assigned is a prediction, which Label Studio
     shows to the annotator as a proposal.
-
-    Args:
-        corpus: The utterances with their intents.
-        name: The name of the model, as the version of the predictions.
-        language: Not used; the format has no language code.
     """
     tasks = []
     for text, intent, origin in zip(corpus.texts, corpus.labels, corpus.origins, strict=True):
         if intent is None or not one_line(text):
             continue
-        result = [_choice(text, intent)]
+        choice = {
+            "id": stable_id(text, intent)[:8],
+            "from_name": CHOICES_NAME,
+            "to_name": TEXT_FIELD,
+            "type": "choices",
+            "value": {"choices": [intent]},
+        }
         task: dict[str, Any] = {"data": {TEXT_FIELD: one_line(text)}}
         if origin.labelled:
-            task["annotations"] = [{"result": result}]
+            task["annotations"] = [{"result": [choice]}]
         else:
-            task["predictions"] = [{"model_version": name, "result": result}]
+            task["predictions"] = [{"model_version": name, "result": [choice]}]
         tasks.append(task)
     return to_json(tasks)
-
-
-def _choice(text: str, intent: str) -> dict[str, Any]:
-    return {
-        "id": stable_id(text, intent)[:8],
-        "from_name": CHOICES_NAME,
-        "to_name": TEXT_FIELD,
-        "type": "choices",
-        "value": {"choices": [intent]},
-    }

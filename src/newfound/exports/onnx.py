@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from newfound.defaults import Precision
 from newfound.errors import EncoderError, MissingExtra, ModelError
@@ -40,11 +39,6 @@ def check_can_export() -> None:
 
 def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> None:
     """Write graph, tokenizer and description into an empty folder.
-
-    Args:
-        reviewed: The model with its review.
-        folder: Where the three files are written.
-        precision: fp32 or int8.
 
     Raises:
         ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
@@ -75,24 +69,12 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
     except (NotExportable, EncoderError) as error:
         raise ModelError(f"this model cannot be exported to ONNX: {error}") from None
     products = _add_head(builder, reviewed.columns, _backend(reviewed).num_special_tokens_to_add(False))
-    outputs: list[tuple[str, list[str | int]]] = [
-        (PROBABILITIES, ["texts", len(reviewed.names)]),
-        (SIMILARITY, ["texts"]),
-    ]
-    return builder.model(outputs), products
-
-
-def _add_has_content(builder: GraphBuilder, n_special: int) -> str:
-    """Add whether a text has more tokens than those that mark its ends, [texts, 1]; if not, it has no intent."""
-    from newfound.encoders.onnx.store import MASK
-
-    tokens = builder.add("ReduceSum", MASK, builder.weight("axis 1", [1]), keepdims=1)
-    return builder.add("Greater", tokens, builder.weight("tokens without content", np.int64(n_special)))
+    return builder.model([(PROBABILITIES, ["texts", len(reviewed.names)]), (SIMILARITY, ["texts"])]), products
 
 
 def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -> list[str]:
     """Add what lies between the vectors and the probabilities; return the names of its products."""
-    from newfound.encoders.onnx.store import VECTORS
+    from newfound.encoders.onnx.store import MASK, VECTORS
     from newfound.review.columns import was_split_again
 
     classifier = columns.classifier
@@ -100,10 +82,12 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
     temperature = builder.weight("temperature", np.float32(classifier.temperature))
     axis = builder.weight("axis 1", [1])
     cosines = builder.add("MatMul", direction, builder.weight("intents", classifier.prototypes.T), name=COSINES)
-    has_content = _add_has_content(builder, n_special)
+    # A text without more tokens than those that mark its ends has no intent.
+    tokens = builder.add("ReduceSum", MASK, axis, keepdims=1)
+    has_content = builder.add("Greater", tokens, builder.weight("tokens without content", np.int64(n_special)))
     closest = builder.add("ReduceMax", cosines, axis, keepdims=1)
-    closest = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
-    builder.add("Squeeze", closest, axis, name=SIMILARITY)
+    similarity = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
+    builder.add("Squeeze", similarity, axis, name=SIMILARITY)
     p = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
     p = add_reliability(builder, p, classifier.is_new, classifier.reliability)
     named = builder.add("MatMul", p, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
@@ -119,21 +103,13 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
         added = builder.add("MatMul", parts, weight, name=f"{name}.named")
         named = builder.add("Add", named, added)
         products += [f"{name}.cosines", f"{name}.named"]
-    has_intent = _add_has_intent(builder, cosines, has_content, classifier.min_similarity)
+    has_intent, least = has_content, classifier.min_similarity
+    if (least > -1).any():  # the closest intent must be similar enough; the graph cannot see words
+        intent = builder.add("ArgMax", cosines, axis=1, keepdims=1)
+        wanted = builder.add("Gather", builder.weight("least similarity", least), intent)
+        has_intent = builder.add("And", has_content, builder.add("GreaterOrEqual", closest, wanted))
     builder.add("Where", has_intent, named, builder.weight("zero", np.float32(0)), name=PROBABILITIES)
     return products
-
-
-def _add_has_intent(builder: GraphBuilder, cosines: str, has_content: str, least: npt.NDArray[np.float32]) -> str:
-    """Add whether a text is similar enough to its closest intent, [texts, 1]. The graph cannot see words."""
-    if (least <= -1).all():
-        return has_content
-    axis = builder.weight("axis 1", [1])
-    closest = builder.add("ReduceMax", cosines, axis, keepdims=1)
-    wanted = builder.add(
-        "Gather", builder.weight("least similarity", least), builder.add("ArgMax", cosines, axis=1, keepdims=1)
-    )
-    return builder.add("And", has_content, builder.add("GreaterOrEqual", closest, wanted))
 
 
 def add_reliability(builder: GraphBuilder, p: str, is_new: Any, reliability: float) -> str:

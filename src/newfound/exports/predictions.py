@@ -5,8 +5,6 @@ Each row starts with the columns of the input that are kept: by default its line
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from abc import abstractmethod
@@ -17,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 from newfound.errors import MissingExtra, SettingsError
+from newfound.files import csv_bytes
 from newfound.model.types import Prediction
 
 INPUT_COLUMNS = ("line", "text")
@@ -24,30 +23,26 @@ PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status")
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
 
 
-def values_of(line: int, prediction: Prediction, *, top: int) -> dict[str, Any]:
-    """Return the fields of a prediction in the order in which they are written; `top` only if it was asked for."""
-    values = {"line": line, **asdict(prediction)}
-    if not top:
-        del values["top"]
-    return values
-
-
 class PredictionWriter:
     """Writes predictions to a stream; what was written can be read at once, unless the format has an end."""
 
     def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
-        """Write to a stream.
+        """Write to a stream, which stays open.
 
         Args:
-            stream: The stream, which stays open.
+            stream: The stream.
             top: How many of the most probable intents are written.
             kept: The columns before those of the predictions.
         """
-        self._stream, self._top, self._kept = stream, top, kept
+        self._stream, self._top = stream, top
 
     def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
         """Write predictions, each with the line of its text."""
-        self.write_rows(values_of(line, prediction, top=self._top) for line, prediction in predictions)
+        rows = [{"line": line, **asdict(prediction)} for line, prediction in predictions]
+        if not self._top:
+            for row in rows:
+                del row["top"]
+        self.write_rows(rows)
 
     @abstractmethod
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -65,10 +60,9 @@ class PredictionWriter:
 
 
 class JsonLines(PredictionWriter):
-    """One JSON object a line."""
+    """One JSON object a line; what JSON does not know is written as its text, and NaN as null."""
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Write one line for each row; what JSON does not know is written as its text, and NaN as null."""
         self._stream.write(b"".join(_json(row).encode() + b"\n" for row in rows))
         self._stream.flush()
 
@@ -77,13 +71,11 @@ class CommaSeparated(PredictionWriter):
     """CSV with a header; the most probable intents are columns intent_1, probability_1, intent_2 and so on."""
 
     def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
-        """Write the header to a stream; see `PredictionWriter`."""
         super().__init__(stream, top, kept)
-        names = [*kept, *PREDICTION_COLUMNS]
-        self._write([names + [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]])
+        ranked = [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]
+        self._write([[*kept, *PREDICTION_COLUMNS, *ranked]])
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Write one row for each, with the columns of the header in their order."""
         lines = []
         for values in rows:
             ranked = values.pop("top", None) or ()
@@ -93,9 +85,7 @@ class CommaSeparated(PredictionWriter):
         self._write(lines)
 
     def _write(self, rows: list[list[Any]]) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        self._stream.write(text.getvalue().encode())
+        self._stream.write(csv_bytes(rows))
         self._stream.flush()
 
 
@@ -125,11 +115,6 @@ class Parquet(PredictionWriter):
     """A Parquet file; the most probable intents are a list in the column `top`."""
 
     def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
-        """Write to a stream; see `PredictionWriter`.
-
-        Raises:
-            MissingExtra: pyarrow is not installed.
-        """
         check_pyarrow()
         super().__init__(stream, top, kept)
         self._writer: Any = None  # the first table says which columns there are
@@ -149,14 +134,12 @@ class Parquet(PredictionWriter):
         self._rows = []
 
     def write_table(self, table: Any) -> None:
-        """Write the rows of a table, with their types."""
         from pyarrow import parquet
 
         self._writer = self._writer or parquet.ParquetWriter(self._stream, table.schema)
         self._writer.write_table(table)
 
     def close(self) -> None:
-        """Write the remaining rows and the end of the file."""
         if self._rows or self._writer is None:
             self._write_group()
         self._writer.close()
@@ -215,6 +198,5 @@ def check_writer(format: str) -> None:
 
 
 def check_pyarrow() -> None:
-    """Raise a `MissingExtra` if pyarrow is not installed."""
     if find_spec("pyarrow") is None:
         raise MissingExtra("parquet", "pyarrow", "parquet")

@@ -15,11 +15,6 @@ def to_rasa(corpus: Corpus, name: str, language: str) -> bytes:
 
     A space is put between brackets that Rasa would read as an annotated entity, and a slash in the name of an intent
     becomes an underscore (`names_without_slash`).
-
-    Args:
-        corpus: The utterances with their intents.
-        name: Not used; the format has no name of a project.
-        language: Not used; the format has no language code.
     """
     lines = ['version: "3.1"', "nlu:"]
     names = names_without_slash(corpus.intents)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from newfound.intents.naming import MAX_NAME_LENGTH, MAX_WORDS
 from newfound.intents.phrases import NEGATIONS
-from newfound.llm.asking import LanguageModel
-from newfound.llm.messages import message_of
+from newfound.llm.asking import LanguageModel, message_of
 from newfound.model.types import Intent
 from newfound.text import words_of
 
@@ -33,14 +32,7 @@ TAKEN_NAMES_PROMPT = "\n\nDo not use any of these names: {taken}"
 
 
 def prompt_for(intent: Intent, similar: Sequence[Intent], taken: Sequence[str] = (), *, masked: bool = True) -> str:
-    """Return the prompt for one intent.
-
-    Args:
-        intent: The intent to name.
-        similar: The intents that are most like it.
-        taken: Names that an earlier answer had and that must not be used.
-        masked: Whether what is recognised as personal is masked.
-    """
+    """Return the prompt for one intent, with those that are most like it, and with names that must not be used."""
     messages = _messages(intent, masked=masked)
     prompt = PROMPT.format(
         similar="\n".join(_describe(other, masked=masked) for other in similar) or "- none",
@@ -84,7 +76,7 @@ def ask_for_names(
         for i, answer in zip(open_ones, answers, strict=True):
             name = clean_name(answer or "", intents[i])
             others = [other for j, other in enumerate(names) if j != i]
-            if name and not _is_taken(name, others):
+            if name and _bag(name) not in map(_bag, others):
                 names[i] = name
             elif name:
                 refused[i] = name
@@ -96,10 +88,6 @@ def clean_name(answer: str, intent: Intent) -> str:
     """Return the snake_case name in an answer; empty if there is none.
 
     The name is in the JSON object that was asked for, or the answer is a single short line.
-
-    Args:
-        answer: What the language model answered.
-        intent: The intent that was to be named.
     """
     json_object = re.search(r"\{.*?\}", answer, re.S)
     try:
@@ -108,22 +96,17 @@ def clean_name(answer: str, intent: Intent) -> str:
         return ""
     if not isinstance(name, str) or len(name) > 2 * MAX_NAME_LENGTH or "\n" in name.strip():
         return ""
-    words = words_of(name.replace("_", " "))
+    words = _words_of_name(name)
     name = "_".join(words)
     if not words or len(words) > MAX_WORDS or len(name) > MAX_NAME_LENGTH or all(word.isdigit() for word in words):
         return ""
-    said = {word for text in intent.exemplars for word in words_of(text)}
     # Small models repeat the example of the prompt.
-    return "" if name == EXAMPLE_IN_PROMPT and not said & set(words) else name
-
-
-def _is_taken(name: str, others: Collection[str]) -> bool:
-    """Whether another intent has this name, or the same words in another order or number."""
-    return any(_bag(name) == _bag(other) for other in others)
+    return "" if name == EXAMPLE_IN_PROMPT and not _words_said(intent) & set(words) else name
 
 
 def _bag(name: str) -> list[str]:
-    return sorted(word.rstrip("s") or word for word in words_of(name.replace("_", " ")))
+    """Return what is equal for names of the same words in another order or number."""
+    return sorted(word.rstrip("s") or word for word in _words_of_name(name))
 
 
 def keywords_to_send(intent: Intent) -> list[str]:
@@ -142,19 +125,21 @@ def name_to_send(intent: Intent) -> str:
     A person gave or accepted the names of known and accepted intents: these lose only words that are masked in their
     exemplars. Names of new intents may have words of any utterance, and keep those that the masked exemplars have too.
     """
-    sent = _words_sent(intent)
+    sent, words = _words_sent(intent), _words_of_name(intent.name)
     if intent.status != "new":
-        masked = {word for text in intent.exemplars for word in words_of(text)} - sent
-        if not masked & set(_words_of_name(intent)):
-            return intent.name
-        return "_".join(word for word in _words_of_name(intent) if word not in masked)
+        masked = _words_said(intent) - sent
+        is_changed = masked & set(words)
+        return "_".join(word for word in words if word not in masked) if is_changed else intent.name
     bases = {_base(word) for word in sent}
-    kept = [word for word in _words_of_name(intent) if _base(word) in bases or word in NEGATIONS]
-    return "_".join(kept)
+    return "_".join(word for word in words if _base(word) in bases or word in NEGATIONS)
 
 
-def _words_of_name(intent: Intent) -> list[str]:
-    return words_of(intent.name.replace("_", " "))
+def _words_of_name(name: str) -> list[str]:
+    return words_of(name.replace("_", " "))
+
+
+def _words_said(intent: Intent) -> set[str]:
+    return {word for text in intent.exemplars for word in words_of(text)}
 
 
 def _words_sent(intent: Intent) -> set[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import torch
@@ -11,8 +14,8 @@ from torch import Tensor
 
 from newfound.algorithms.neighbours import nearest
 from newfound.algorithms.ranking import rank_descending
-from newfound.intents.examples import border_cases, exemplars
-from newfound.intents.keywords import keywords
+from newfound.data.duplicates import same_words
+from newfound.intents.languages import LanguageWords, spoken_texts
 from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance, certainty_of
 
 NEIGHBOURS = 10  # per utterance, for overlaps
@@ -20,14 +23,76 @@ MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every 
 MIN_OVERLAP_SHOWN = 0.1
 MIN_OVERLAP_TO_SUGGEST = 0.25  # two intents with so many common neighbours may be the same
 MAX_OVERLAPS_SHOWN = 3
+MAX_SIMILARITY_OF_EXEMPLARS = 0.95  # cosine; more similar utterances would show the same
+ANY_SIMILARITY = 2.0  # above every cosine
+
+
+def keywords(texts: Sequence[Sequence[str]], count: int = 6) -> list[tuple[str, ...]]:
+    """Return the keywords of each intent, best first, by class-based TF-IDF (Grootendorst 2022, BERTopic).
+
+    Keywords are words that are frequent in the texts of an intent and rare in those of the others. They are in the
+    language of most of the intent's utterances.
+    """
+    spoken = spoken_texts(texts)
+    by_language: dict[str, list[str]] = {}
+    for intent in spoken:
+        by_language.setdefault(intent.language, []).extend(intent.texts)
+    words = {language: LanguageWords(language, own) for language, own in by_language.items()}
+    counts = [Counter(word for text in own.texts for word in set(words[own.language].content(text))) for own in spoken]
+    total: Counter[str] = Counter()
+    for counts_of_intent in counts:
+        total.update(counts_of_intent)
+    mean = sum(total.values()) / max(1, len(counts))
+
+    def best(counts_of_intent: Counter[str]) -> tuple[str, ...]:
+        size = max(1, counts_of_intent.total())
+        score = {word: n / size * math.log1p(mean / total[word]) for word, n in counts_of_intent.items()}
+        return tuple(sorted(counts_of_intent, key=lambda word: (-score[word], word))[:count])
+
+    return [best(counts_of_intent) for counts_of_intent in counts]
+
+
+def exemplars(x: Tensor, prototype: Tensor, texts: Sequence[str], count: int = 5) -> list[int]:
+    """Return positions of utterances that are close to a prototype [d] and not to one another, from vectors [n, d].
+
+    No text is chosen twice.
+    """
+    x = F.normalize(x, dim=-1)
+    order = rank_descending(x @ F.normalize(prototype, dim=-1)).tolist()
+    chosen: list[int] = []
+    seen: set[str] = set()
+    # The second pass fills up with similar utterances, if the first did not choose enough.
+    for max_similarity in (MAX_SIMILARITY_OF_EXEMPLARS, ANY_SIMILARITY):
+        for i in order:
+            if len(chosen) == count:
+                return chosen
+            text = same_words(texts[i])
+            if text in seen or any(float(x[i] @ x[j]) > max_similarity for j in chosen):
+                continue
+            chosen.append(i)
+            seen.add(text)
+    return chosen
+
+
+def border_cases(scores: Tensor, column: int, texts: Sequence[str], count: int = 3) -> list[int]:
+    """Return positions of the utterances of an intent that are closest to belonging to another intent.
+
+    The scores are logits or probabilities of all intents for these utterances, [n, intents]; the column is that of the
+    intent. No text is chosen twice.
+    """
+    others = scores.clone()
+    others[:, column] = -torch.inf
+    margin = scores[:, column] - others.max(1).values
+    chosen: dict[str, int] = {}
+    for i in rank_descending(-margin).tolist():
+        chosen.setdefault(texts[i], i)
+        if len(chosen) == count:
+            break
+    return list(chosen.values())
 
 
 def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
-    """Return the expected share of the logs whose intent is wrong, by the probabilities of a model.
-
-    Args:
-        utterances: The training utterances; labelled ones do not count.
-    """
+    """Return the expected share of the logs whose intent is wrong, by the probabilities of a model."""
     return round(1 - certainty_of(utterances), 4)
 
 
@@ -116,10 +181,6 @@ class IntentDescriber:
         neighbours = nearest(F.normalize(self.vectors[rows].float(), dim=-1), NEIGHBOURS)[1]
         return overlaps(neighbours, self.label[rows], len(self.names))
 
-    def certainty(self, intent: int) -> float:
-        """Return the mean probability of an intent's utterances from the logs, weighted by their count; 1 if none."""
-        return certainty_of(self.utterances[i] for i in self.rows(intent))
-
     @cached_property
     def expected_error(self) -> float:
         """The expected share of the logs whose intent is wrong, by the model's probabilities."""
@@ -127,16 +188,16 @@ class IntentDescriber:
 
     def summary(self, intent: int) -> Intent:
         """Describe an intent without examples and overlaps, which take longer to compute."""
-        rows, name = self.rows(intent), self.names[intent]
+        name, utterances = self.names[intent], [self.utterances[i] for i in self.rows(intent)]
         return Intent(
             name,
             self.statuses[name] == "known",
-            sum(self.utterances[i].count for i in rows),
+            sum(u.count for u in utterances),
             (),
             self.keywords[intent],
             accepted=self.statuses[name] == "accepted",
-            labelled=sum(self.utterances[i].labelled for i in rows),
-            certainty=self.certainty(intent),
+            labelled=sum(u.labelled for u in utterances),
+            certainty=certainty_of(utterances),
         )
 
     def exemplars(self, intent: int) -> tuple[str, ...]:
@@ -153,18 +214,12 @@ class IntentDescriber:
         if not rows:
             return short
         texts = [self.utterances[i].text for i in rows]
-        return Intent(
-            short.name,
-            short.known,
-            short.size,
-            self.exemplars(intent),
-            short.keywords,
-            tuple(texts[i] for i in border_cases(self.probabilities[rows], intent, texts)),
-            short.accepted,
-            short.labelled,
-            short.certainty,
-            self.overlaps_of(intent),
-            self._position(rows),
+        return replace(
+            short,
+            exemplars=self.exemplars(intent),
+            border=tuple(texts[i] for i in border_cases(self.probabilities[rows], intent, texts)),
+            overlaps=self.overlaps_of(intent),
+            position=self._position(rows),
         )
 
     def describe_all(self) -> list[Intent]:

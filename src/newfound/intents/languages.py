@@ -2,35 +2,45 @@
 
 An intent in several languages is described in the one that most of its users speak; its name is in the language of the
 known intents, if enough of its utterances are. Texts in one language are described by all of them, as ever.
+
+Chinese and Japanese have no spaces between words. A text is cut where the script changes, which ends most words of
+Japanese. A row of Chinese characters is cut into the words that the texts at hand make likely: characters that stand
+together much more often than by chance are a word.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from newfound.encoders.function_words import FUNCTION_WORDS
 from newfound.encoders.identification import UNKNOWN, likely_language
-from newfound.intents.segmentation import Segmenter, says_something
-from newfound.text import carries_meaning
+from newfound.text import carries_meaning, words_of
 
 MAX_TEXTS_LOOKED_AT = 1_000  # of all texts, to tell how many languages there are
 MAX_TEXTS_READ = 400  # per intent
 MIN_SHARE_OF_A_LANGUAGE = 0.02
 MIN_TEXTS_OF_A_LANGUAGE = 3
+HAN, HIRAGANA, KATAKANA = "\u3400-\u4dbf\u4e00-\u9fff々", "\u3041-\u309f", "\u30a1-\u30ffー"
+GRAMMAR = "的吗呢我你您请"  # characters that are words by themselves: particles, pronouns, "please"
+HAN_ROW = re.compile(f"[{GRAMMAR}]|(?:(?![{GRAMMAR}])[{HAN}])+")
+SAME_SCRIPT = re.compile(f"{HAN_ROW.pattern}|[{HIRAGANA}]+|[{KATAKANA}]+|[^{HAN}{HIRAGANA}{KATAKANA}]+")
+WITHOUT_SPACES = re.compile(f"[{HAN}{HIRAGANA}{KATAKANA}]")
+LONE_OR_GRAMMAR = re.compile(f"[{HAN}]|[{HIRAGANA}]+")  # single characters and endings say little by themselves
+MAX_WORD_CHARACTERS = 3  # of a Chinese word
+MIN_OCCURRENCES = 3  # of characters together, for a word
+# How much more often than by chance each further character of a word must be there: the power of all characters.
+MIN_GAIN_EXPONENT = 0.34
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenTexts:
-    """The texts that describe an intent.
+    """The texts that describe an intent: those in one language, or all if no second language is frequent."""
 
-    Attributes:
-        language: Their language; empty if it is not known.
-        texts: Those that are in this language, or all if no second language is frequent.
-    """
-
-    language: str
+    language: str  # empty if it is not known
     texts: Sequence[str]
 
 
@@ -51,12 +61,7 @@ def spoken_texts(texts: Sequence[Sequence[str]]) -> list[SpokenTexts]:
 
 
 def in_one_language(texts: Sequence[str], preferred: str = UNKNOWN) -> SpokenTexts:
-    """Return the texts of an intent that are in one language.
-
-    Args:
-        texts: The texts; the first of them are looked at if they are many.
-        preferred: The language to take if enough texts are in it; the most frequent one otherwise.
-    """
+    """Return the texts of an intent that are in the preferred language if these are enough, or else in the main one."""
     texts = texts[:MAX_TEXTS_READ]
     by_language: dict[str, list[str]] = {}
     for text in texts:
@@ -68,6 +73,49 @@ def in_one_language(texts: Sequence[str], preferred: str = UNKNOWN) -> SpokenTex
     if len(by_language.get(preferred, ())) >= max(MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE * len(texts)):
         chosen = preferred
     return SpokenTexts(chosen, by_language[chosen])
+
+
+class Segmenter:
+    """Cuts texts into words that were learned from many texts."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._counts: Counter[str] = Counter()
+        for text in filter(WITHOUT_SPACES.search, texts):
+            for row in self._rows(text):
+                for length in range(1, MAX_WORD_CHARACTERS + 1):
+                    self._counts.update(row[i : i + length] for i in range(len(row) - length + 1))
+        self._total = max(1, sum(n for row, n in self._counts.items() if len(row) == 1))
+        self._min_gain = MIN_GAIN_EXPONENT * math.log(self._total)
+
+    @staticmethod
+    def _rows(text: str) -> Iterator[str]:
+        return (row for word in words_of(text) for row in HAN_ROW.findall(word))
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text; of other languages, those between spaces."""
+        words = words_of(text)
+        return [piece for word in words for piece in self._pieces(word)] if WITHOUT_SPACES.search(text) else words
+
+    def _pieces(self, word: str) -> list[str]:
+        if not WITHOUT_SPACES.search(word):
+            return [word]
+        runs = SAME_SCRIPT.findall(word)
+        return [piece for run in runs for piece in (self._cut(run) if HAN_ROW.match(run) else [run])]
+
+    def _cut(self, row: str) -> list[str]:
+        """Return the most likely words of a row of Chinese characters."""
+        best: list[tuple[float, list[str]]] = [(0.0, [])]
+        for end in range(1, len(row) + 1):
+            options = []
+            for start in range(max(0, end - MAX_WORD_CHARACTERS), end):
+                piece = row[start:end]
+                if len(piece) == 1 or self._counts[piece] >= MIN_OCCURRENCES:
+                    options.append((best[start][0] + self._score(piece), [*best[start][1], piece]))
+            best.append(max(options, key=lambda option: option[0]))
+        return best[-1][1]
+
+    def _score(self, piece: str) -> float:
+        return math.log(max(self._counts[piece], 0.5) / self._total) - self._min_gain * (len(piece) - 1)
 
 
 class LanguageWords:
@@ -90,4 +138,4 @@ class LanguageWords:
         return [word for word in self.words(text) if self._carries_meaning(word)]
 
     def _carries_meaning(self, word: str) -> bool:
-        return carries_meaning(word) and word not in self._fillers and says_something(word)
+        return carries_meaning(word) and word not in self._fillers and not LONE_OR_GRAMMAR.fullmatch(word)

@@ -21,11 +21,7 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
     """Return a position on a map for each vector, [n, 2], between 0 and 1.
 
     If there are many vectors, t-SNE projects a sample of them, the landmarks. Any other vector is placed at the
-    weighted mean of its nearest landmarks.
-
-    Args:
-        x: Unit vectors, [n, d].
-        seed: Chooses the landmarks and starts t-SNE.
+    weighted mean of its nearest landmarks. The vectors [n, d] have unit length.
     """
     if len(x) <= MAX_LANDMARKS:
         return _project(x, seed)
@@ -44,12 +40,7 @@ def map_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
 
 
 def quick_positions(x: npt.NDArray[np.float32], seed: int = 0) -> Positions:
-    """Return positions by PCA alone, [n, 2], between 0 and 1. It is quick, and shows less than `map_positions`.
-
-    Args:
-        x: Unit vectors, [n, d].
-        seed: Of the randomised PCA.
-    """
+    """Return positions by PCA alone, [n, 2], between 0 and 1. It is quick, and shows less than `map_positions`."""
     from sklearn.decomposition import PCA
 
     if len(x) < 3:

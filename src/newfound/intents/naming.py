@@ -80,12 +80,7 @@ def _names_in_one_language(
 
 
 def plain_name(utterance: str, *, taken: Collection[str]) -> str:
-    """Return a snake_case name from the first words of an utterance.
-
-    Args:
-        utterance: Any text; one without words gives `new_intent`.
-        taken: Names that must not be used.
-    """
+    """Return a snake_case name from the first words of an utterance, or `new_intent`, that is not taken."""
     base = "_".join(words_of(utterance)[:MAX_WORDS])[:MAX_NAME_LENGTH].strip("_") or "new_intent"
     name, number = base, 2
     while name in taken:

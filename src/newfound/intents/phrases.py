@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
 from newfound.intents.languages import LanguageWords
 from newfound.text import FILLERS, carries_meaning
@@ -41,12 +40,7 @@ Likeness = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A word of an utterance, with its negation or particle.
-
-    Attributes:
-        text: The word; `not_` is before a negated one.
-        position: Which word of the utterance it is.
-    """
+    """A word of an utterance, with its negation (as `not_working`) or particle, and which word of it this is."""
 
     text: str
     position: int
@@ -56,13 +50,7 @@ class UnitSplitter:
     """Splits texts of one language into the words that mean something."""
 
     def __init__(self, words: LanguageWords, texts: Sequence[str], most: int) -> None:
-        """Learn which words are mostly said with a particle, as `top up`.
-
-        Args:
-            words: Splits texts of the language.
-            texts: The texts to learn from.
-            most: How many words of a text are read.
-        """
+        """Learn which words are mostly said with a particle, as `top up`; of each text, `most` words are read."""
         self._words, self._most = words, most
         said: Counter[str] = Counter()
         with_particle: Counter[Phrase] = Counter()
@@ -92,14 +80,18 @@ def _is_negated(words: Sequence[str], position: int) -> bool:
     return False
 
 
-@dataclass(slots=True)
 class _Counts:
-    """In how many utterances of an intent something occurs."""
+    """In how many utterances of an intent each unit, and each pair of units that are near, occurs."""
 
-    size: int
-    units: Counter[str] = field(default_factory=Counter)
-    pairs: Counter[Phrase] = field(default_factory=Counter)
-    utterances: Sequence[Sequence[Unit]] = ()
+    def __init__(self, utterances: Sequence[Sequence[Unit]]) -> None:
+        self.size, self.utterances = len(utterances), utterances
+        self.units: Counter[str] = Counter()
+        self.pairs: Counter[Phrase] = Counter()
+        for units in utterances:
+            self.units.update({unit.text for unit in units})
+            near = [(a, b) for a, b in combinations(units, 2) if b.position - a.position <= MAX_WORDS_APART]
+            self.pairs.update({(a.text, b.text) for a, b in near if a.text != b.text})
+        self.least = max(MIN_TEXTS, MIN_SHARE_OF_TEXTS * self.size)  # utterances with it, for a name
 
     def share(self, unit: str) -> float:
         return self.units[unit] / max(1, self.size)
@@ -109,13 +101,8 @@ class PhraseNames:
     """Names for some intents, which tell them from one another and from the other intents."""
 
     def __init__(self, texts: Sequence[Sequence[Sequence[Unit]]], others: Sequence[Sequence[Sequence[Unit]]]) -> None:
-        """Count what is said.
-
-        Args:
-            texts: The words of each utterance of each intent that gets a name.
-            others: The same of further intents.
-        """
-        self._counts = [_count(intent) for intent in (*texts, *others)]
+        """Count the units of each utterance of each intent that gets a name, and of further intents."""
+        self._counts = [_Counts(intent) for intent in (*texts, *others)]
         self._n = len(texts)
         self._neighbours = _neighbours(self._counts, self._n)
         self._total: dict[str, float] = {}  # shares, summed over the intents
@@ -124,16 +111,14 @@ class PhraseNames:
                 self._total[unit] = self._total.get(unit, 0.0) + counts.share(unit)
 
     def names(self, taken: Collection[str], likeness: Likeness | None = None) -> list[str | None]:
-        """Return one name for each intent; None for an intent that has none of its own.
+        """Return one name for each intent that is not taken; None for an intent that has none of its own.
 
-        Args:
-            taken: Names that must not be used.
-            likeness: How near phrases are to the utterances; without it, counts alone decide.
+        Without the likeness of phrases to the utterances, counts alone decide.
         """
         ranked = [list(dict.fromkeys(self._rank_phrases(i))) for i in range(self._n)]
         if likeness is not None:
             ranked = self._by_meaning(ranked, likeness)
-        names = [_to_name(phrases[0]) if phrases else None for i, phrases in enumerate(ranked)]
+        names = [_to_name(phrases[0]) if phrases else None for phrases in ranked]
         # Intents with the same name are told apart by what differs between them, all of them.
         alike: dict[str, list[int]] = {}
         for i, name in enumerate(names):
@@ -145,9 +130,9 @@ class PhraseNames:
                 used.add(name)
                 continue
             for i in group:
-                names[i] = self._refine_name(i, ranked[i], [j for j in group if j != i], used)
-                if names[i] is not None:
-                    used.add(names[i] or "")
+                names[i] = refined = self._refine_name(i, ranked[i], [j for j in group if j != i], used)
+                if refined is not None:
+                    used.add(refined)
         return names
 
     def _by_meaning(self, ranked: Sequence[Sequence[Phrase]], likeness: Likeness) -> list[list[Phrase]]:
@@ -173,7 +158,7 @@ class PhraseNames:
             other = max((self._counts[j].share(unit) for j in against), default=0.0)
             return counts.share(unit) * math.log((counts.share(unit) + SMOOTHING_SHARE) / (other + SMOOTHING_SHARE))
 
-        frequent = [u for u, n in counts.units.items() if n >= max(MIN_TEXTS, MIN_SHARE_OF_TEXTS * counts.size)]
+        frequent = [u for u, n in counts.units.items() if n >= counts.least]
         telling = sorted((u for u in frequent if gain(u) > 0 and u not in ranked[0]), key=lambda u: (-gain(u), u))
         for unit in telling[:3]:
             name = _to_name(self._extend(i, ranked[0], unit))
@@ -192,15 +177,14 @@ class PhraseNames:
         """Yield possible names, the best first."""
         counts = self._counts[i]
         weights = {unit: counts.share(unit) * self._contrast(i, unit) for unit in counts.units}
-        least = max(MIN_TEXTS, MIN_SHARE_OF_TEXTS * counts.size)
-        pairs = [pair for pair, n in counts.pairs.items() if n >= least]
+        pairs = [pair for pair, n in counts.pairs.items() if n >= counts.least]
 
         def score(pair: Phrase) -> float:
             return math.sqrt(counts.pairs[pair] / counts.size) * (weights[pair[0]] + weights[pair[1]])
 
         order = sorted(pairs, key=lambda pair: (-score(pair), pair))
         best_unit = max(weights, key=lambda unit: (weights[unit], unit), default=None)
-        if best_unit is not None and counts.units[best_unit] >= least:
+        if best_unit is not None and counts.units[best_unit] >= counts.least:
             pairs_with_it = max((counts.pairs[pair] for pair in pairs if best_unit in pair), default=0)
             if pairs_with_it < MIN_SHARE_OF_PAIR * counts.units[best_unit] and (not order or best_unit in order[0]):
                 yield (best_unit,)
@@ -245,28 +229,18 @@ def _to_name(phrase: Phrase) -> str:
     return "_".join(phrase)
 
 
-def _count(texts: Sequence[Sequence[Unit]]) -> _Counts:
-    counts = _Counts(len(texts), utterances=texts)
-    for units in texts:
-        counts.units.update({unit.text for unit in units})
-        near = [(a, b) for a, b in combinations(units, 2) if b.position - a.position <= MAX_WORDS_APART]
-        counts.pairs.update({(a.text, b.text) for a, b in near if a.text != b.text})
-    return counts
-
-
 def _neighbours(counts: Sequence[_Counts], n: int) -> list[list[int]]:
     """Return the intents whose words are most like those of each of the first `n` intents."""
-    total: Counter[str] = Counter()
-    for own in counts:
-        total.update(own.units.keys())
-    columns = {unit: column for column, unit in enumerate(total)}
-    entries: list[tuple[int, int, float]] = []
-    for row, own in enumerate(counts):
-        weights = {unit: own.share(unit) * math.log(len(counts) / total[unit] + 1) for unit in own.units}
-        length = math.hypot(*weights.values()) or 1.0
-        entries += [(row, columns[unit], weight / length) for unit, weight in weights.items()]
-    rows, cols, values = zip(*entries, strict=True) if entries else ((), (), ())
-    x = csr_matrix((values, (rows, cols)), shape=(len(counts), max(1, len(columns))), dtype=np.float64)
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.preprocessing import normalize
+
+    if not any(own.units for own in counts):
+        return [[] for _ in range(n)]
+    frequency = Counter(unit for own in counts for unit in own.units)
+    weights = [
+        {unit: own.share(unit) * math.log(len(counts) / frequency[unit] + 1) for unit in own.units} for own in counts
+    ]
+    x = normalize(DictVectorizer().fit_transform(weights))
     similarity: npt.NDArray[np.float64] = (x[:n] @ x.T).toarray()
     similarity[np.arange(n), np.arange(n)] = -1
     order = np.argsort(-similarity.round(9), axis=1, kind="stable")[:, :MAX_SIMILAR_INTENTS]

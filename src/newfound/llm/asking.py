@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from types import TracebackType
 
 from newfound.data.redact import redact
 from newfound.llm.openai import NoAnswer, OpenAIChat
@@ -20,6 +18,9 @@ from newfound.llm.settings import LanguageModelSettings
 from newfound.llm.storing import AnswerCache, Transcript
 from newfound.paths import answer_cache_dir
 
+MAX_MESSAGE_LENGTH = 300  # characters of an utterance that are sent
+MAX_LENGTH_READ = 3_000  # characters of it that are masked: masking takes long for words without end
+MAX_MASKED_LENGTH = 300  # characters of what is masked; the longest are e-mail addresses, with up to 254
 MAX_ANSWER_LENGTH = 20_000  # characters
 MAX_FAILURES_IN_A_ROW = 3
 FIRST_WAIT_SECONDS = 1.0  # before a request is repeated; twice as long before each further repetition
@@ -27,31 +28,39 @@ MAX_WAIT_SECONDS = 30.0  # an endpoint that asks for more is not waited for
 MIN_SECRET_LENGTH = 8  # characters of a key; `x` or `1` is a dummy for an endpoint without keys, and part of any answer
 GRACE_SECONDS = 2.0  # after which a request that ignores its time-out is left to itself
 
+_Reply = tuple[str | None, NoAnswer | None, float]  # answer, problem, seconds
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """What came of a request: an answer, or a problem."""
 
-    answer: str | None
-    problem: NoAnswer | None
-    seconds: float
+def message_of(text: str, *, masked: bool) -> str:
+    """Return an utterance as it goes into a prompt: on one line, masked if that is asked for, and cut, in this order.
+
+    The other way round, an address across the cut would leave the machine as a half that no mask recognises.
+    """
+    line = " ".join(text.split())
+    if masked:
+        read = redact(line[:MAX_LENGTH_READ])
+        # What is cut off here may be the rest of an address, whose beginning no mask recognises.
+        line = read if len(line) <= MAX_LENGTH_READ else read[:-MAX_MASKED_LENGTH]
+    return line[:MAX_MESSAGE_LENGTH]
 
 
 @dataclass(slots=True)
 class _Question:
-    """A prompt, what came of the last request with it (None if it was not sent), and how many requests there were."""
+    """A prompt, and what came of the last request with it: an answer or a problem; neither if it was not sent."""
 
     prompt: str
-    reply: _Reply | None = None
-    sent: int = 0
+    answer: str | None = None
+    problem: NoAnswer | None = None
+    seconds: float = 0.0
+    sent: int = 0  # requests
 
-    @property
-    def answer(self) -> str | None:
-        return None if self.reply is None else self.reply.answer
-
-    def may_be_repeated(self, attempt: int) -> bool:
-        problem = None if self.reply is None else self.reply.problem
-        return problem is not None and problem.repeat and _wait(problem, attempt) <= MAX_WAIT_SECONDS
+    def wait_before(self, attempt: int) -> float | None:
+        """Return how long to wait before it is sent again: as the endpoint says, or longer each time; None if not."""
+        if self.problem is None or not self.problem.repeat:
+            return None
+        growing = min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
+        wait = growing if self.problem.wait is None else self.problem.wait
+        return wait if wait <= MAX_WAIT_SECONDS else None
 
 
 class LanguageModel:
@@ -70,9 +79,6 @@ class LanguageModel:
             settings: Which model, and within which limits.
             warn: Called with one line if questions stay without an answer.
             sleep: Waits for a number of seconds.
-
-        Raises:
-            SettingsError: The settings cannot work.
         """
         settings.check()
         self.settings = settings
@@ -126,9 +132,7 @@ class LanguageModel:
     def __enter__(self) -> LanguageModel:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -142,7 +146,7 @@ class LanguageModel:
     def _recall(self, prompt: str, purpose: str) -> str | None:
         answer = None if self._cache is None else self._cache.get(prompt)
         if answer is not None:
-            self._record(purpose, prompt, _Reply(answer, None, 0.0), "remembered")
+            self._record(_Question(prompt, answer), purpose, "remembered")
         return answer
 
     def _ask_wave(self, wave: Sequence[_Question], purpose: str, last: int) -> None:
@@ -150,54 +154,66 @@ class LanguageModel:
         pending = list(wave)
         for attempt in range(self.settings.retries + 1):
             if attempt:
-                pending = [question for question in pending if question.may_be_repeated(attempt)]
+                pending = [question for question in pending if question.wait_before(attempt) is not None]
                 if not pending or self.calls >= last:
                     break
-                self._sleep(max(_wait(q.reply.problem, attempt) for q in pending if q.reply and q.reply.problem))
+                self._sleep(max(question.wait_before(attempt) or 0.0 for question in pending))
             pending = pending[: max(0, last - self.calls)]
             self.calls += len(pending)
-            limit = self.settings.timeout + GRACE_SECONDS
-            too_slow = NoAnswer(f"it took longer than {self.settings.timeout:g} seconds")
-            replies = _at_once([partial(self._send, q.prompt) for q in pending], limit)
-            for question, reply in zip(pending, replies, strict=True):
-                question.reply = reply or _Reply(None, too_slow, limit)
+            for question, reply in zip(pending, self._send_at_once(pending), strict=True):
+                question.answer, question.problem, question.seconds = reply
                 question.sent += 1
-                self._settle(question.prompt, question.reply, purpose)
+                self._settle(question, purpose)
         self._count_failures(wave)
 
+    def _send_at_once(self, questions: Sequence[_Question]) -> list[_Reply]:
+        """Send questions at the same time, each in a thread; one that takes too long is left to itself."""
+        limit = self.settings.timeout + GRACE_SECONDS
+        too_slow = NoAnswer(f"it took longer than {self.settings.timeout:g} seconds")
+        replies: list[_Reply] = [(None, too_slow, limit)] * len(questions)
+
+        def send(i: int) -> None:
+            replies[i] = self._send(questions[i].prompt)
+
+        threads = [threading.Thread(target=send, args=(i,), daemon=True) for i in range(len(questions))]
+        deadline = time.monotonic() + limit
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return list(replies)
+
     def _send(self, prompt: str) -> _Reply:
-        """Send one prompt; runs in a thread of its own."""
         start, answer, problem = time.monotonic(), None, None
         try:
             answer = self._without_key(_plain(self._endpoint.complete(prompt))) or None
-            if answer is None:
-                raise NoAnswer("its answer is empty")
+            problem = None if answer else NoAnswer("its answer is empty")
         except NoAnswer as error:
             problem = error
         except Exception as error:  # whatever an endpoint sends, the run goes on
             problem = NoAnswer(f"its answer cannot be read ({type(error).__name__})")
-        return _Reply(answer, problem, time.monotonic() - start)
+        return answer, problem, time.monotonic() - start
 
-    def _settle(self, prompt: str, reply: _Reply, purpose: str) -> None:
-        if reply.problem is not None:
-            self.problem = self._without_key(str(reply.problem))
-        elif self._cache is not None and reply.answer is not None:
-            self._cache.put(prompt, reply.answer)
-        self._record(purpose, prompt, reply, "answered" if reply.problem is None else self.problem)
+    def _settle(self, question: _Question, purpose: str) -> None:
+        if question.problem is not None:
+            self.problem = self._without_key(str(question.problem))
+        elif self._cache is not None and question.answer is not None:
+            self._cache.put(question.prompt, question.answer)
+        self._record(question, purpose, "answered" if question.problem is None else self.problem)
 
     def _count_failures(self, wave: Sequence[_Question]) -> None:
         for question in wave:
-            if question.reply is None:
+            if not question.sent:
                 self._tell_that_the_budget_is_spent()
-            elif question.reply.problem is None:
+            elif question.problem is None:
                 self._failures_in_a_row = 0
             else:
                 self._n_unanswered += 1
-                if question.sent <= self.settings.retries and question.may_be_repeated(question.sent):
+                if question.sent <= self.settings.retries and question.wait_before(question.sent) is not None:
                     continue  # the calls were spent before it was known whether the endpoint fails
                 self._failures_in_a_row += 1
-                if question.reply.problem.final or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
-                    self._give_up(self._without_key(str(question.reply.problem)))
+                if question.problem.final or self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+                    self._give_up(self._without_key(str(question.problem)))
 
     def _tell_that_the_budget_is_spent(self) -> None:
         spent = self.calls >= self.settings.budget  # otherwise it was only a share of it
@@ -210,16 +226,16 @@ class LanguageModel:
             self._gave_up, self.problem = True, problem
             self._warn(f"{self._name}: gave it up ({problem}); going on without it")
 
-    def _record(self, purpose: str, prompt: str, reply: _Reply, outcome: str) -> None:
+    def _record(self, question: _Question, purpose: str, outcome: str) -> None:
         if self._transcript is None:
             return
         try:
             self._transcript.add(
                 time=datetime.now(UTC).isoformat(timespec="seconds"),
                 purpose=purpose,
-                prompt=self._without_key(prompt),
-                answer=reply.answer,
-                seconds=round(reply.seconds, 3),
+                prompt=self._without_key(question.prompt),
+                answer=question.answer,
+                seconds=round(question.seconds, 3),
                 outcome=outcome,
             )
         except OSError as error:  # what cannot be recorded is not asked
@@ -229,30 +245,6 @@ class LanguageModel:
         return text.replace(self._key, "<key>") if len(self._key) >= MIN_SECRET_LENGTH else text
 
 
-def _wait(problem: NoAnswer, attempt: int) -> float:
-    """Return how long to wait before a request is repeated: as the endpoint says, or longer each time."""
-    if problem.wait is not None:
-        return problem.wait
-    return min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (attempt - 1))
-
-
-def _at_once(tasks: Sequence[Callable[[], _Reply]], seconds: float) -> list[_Reply | None]:
-    """Run tasks at the same time, and return what they return; None for those that take longer."""
-    replies: list[_Reply | None] = [None] * len(tasks)
-
-    def run(i: int) -> None:
-        replies[i] = tasks[i]()
-
-    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(len(tasks))]
-    deadline = time.monotonic() + seconds
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    return list(replies)
-
-
 def _plain(answer: str) -> str:
     """Return an answer without control characters, and not longer than any answer need be."""
-    kept = "".join(c if c.isprintable() or c in "\n\t" else " " for c in answer[:MAX_ANSWER_LENGTH])
-    return kept.strip()
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in answer[:MAX_ANSWER_LENGTH]).strip()

@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from newfound.llm.asking import LanguageModel
-from newfound.llm.messages import message_of
+from newfound.llm.asking import LanguageModel, message_of
 
 PURPOSE = "labels of utterances"
 UTTERANCES_PER_REQUEST = 10
@@ -35,17 +34,14 @@ def short_labels(
     messages = [message_of(text, masked=llm.settings.redact) for text in texts]
     distinct = list(dict.fromkeys(messages))
     batches = [distinct[i : i + batch] for i in range(0, len(distinct), batch)]
-    answers = llm.ask_many([_prompt(own) for own in batches], purpose=PURPOSE, calls=calls)
+    # After a colon, a number at the start of a message is not taken for a part of the message's own number.
+    numbered = ["\n".join(f"{number}: {message}" for number, message in enumerate(own, 1)) for own in batches]
+    answers = llm.ask_many([PROMPT.format(messages=lines) for lines in numbered], purpose=PURPOSE, calls=calls)
     labels: dict[str, str | None] = {}
     for own, answer in zip(batches, answers, strict=True):
         by_number = _parse_labels(answer or "", len(own))
         labels.update({message: by_number.get(number) for number, message in enumerate(own, 1)})
     return [labels[message] for message in messages]
-
-
-def _prompt(messages: Sequence[str]) -> str:
-    # After a colon, a number at the start of a message is not taken for a part of the message's own number.
-    return PROMPT.format(messages="\n".join(f"{number}: {message}" for number, message in enumerate(messages, 1)))
 
 
 def _parse_labels(answer: str, count: int) -> dict[int, str]:

@@ -24,7 +24,7 @@ THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.S)  # of models that think 
 
 
 class NoAnswer(Exception):
-    """A request that was not answered.
+    """A request that was not answered; the reason is part of a line, without the key and without what was asked.
 
     Attributes:
         repeat: Whether it may be sent again.
@@ -33,27 +33,21 @@ class NoAnswer(Exception):
     """
 
     def __init__(self, reason: str, *, repeat: bool = False, wait: float | None = None, final: bool = False) -> None:
-        """Store the reason, which is part of a line, without the key and without what was asked."""
         super().__init__(reason)
         self.repeat, self.wait, self.final = repeat, wait, final
 
 
 class OpenAIChat:
-    """Sends each prompt as the only message of a chat. Several threads may use it at the same time.
-
-    Attributes:
-        address: Where prompts are sent to; it holds no key.
-    """
+    """Sends each prompt as the only message of a chat. Several threads may use it at the same time."""
 
     def __init__(self, settings: LanguageModelSettings) -> None:
-        """Store the settings, which were checked."""
         self._timeout, self._key = float(settings.timeout), settings.key()
+        self._too_slow = f"it took longer than {self._timeout:g} seconds"
         self._model = settings.model
         # Without these some models answer at random or without end; newer ones refuse them, and are asked without.
         self._optional: dict[str, Any] = {"temperature": 0, "max_tokens": settings.answer_tokens}
         self._url = chat_url(settings.url)
-        parts = urlsplit(self._url)
-        self.address = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        self.address = urlunsplit((*urlsplit(self._url)[:3], "", ""))  # for messages: it holds no key
         # The key and the utterances go to the endpoint that the user named, and nowhere else.
         self._opener = urllib.request.build_opener(_NoRedirects)
 
@@ -74,10 +68,6 @@ class OpenAIChat:
         except (OSError, http.client.HTTPException) as error:
             raise NoAnswer(f"the connection broke off: {_plain(error)}", repeat=True) from None
         return _content(content)
-
-    @property
-    def _too_slow(self) -> str:
-        return f"it took longer than {self._timeout:g} seconds"
 
     def _request(self, prompt: str, optional: Mapping[str, Any]) -> urllib.request.Request:
         body = {"messages": [{"role": "user", "content": prompt}], **optional}
@@ -173,13 +163,11 @@ def _plain(problem: object) -> str:
 
 def _seconds(retry_after: str | None) -> float | None:
     """Return the seconds of a header `Retry-After`, which is a number or a date."""
-    if retry_after is None:
-        return None
     try:
-        return max(0.0, float(retry_after))
+        return max(0.0, float(retry_after or ""))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(retry_after or "").timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None

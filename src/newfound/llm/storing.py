@@ -20,11 +20,6 @@ class Transcript:
     """A file with one JSON line for each request. Only its owner may read it: it holds utterances."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, to which lines are appended.
-
-        Raises:
-            SettingsError: The file cannot be written.
-        """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._handle: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNER_ONLY)
@@ -42,7 +37,6 @@ class Transcript:
                 line = line[os.write(self._handle, line) :]
 
     def close(self) -> None:
-        """Close the file."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -52,12 +46,7 @@ class AnswerCache:
     """Answers on disk, one file each. What cannot be read counts as missing, and what cannot be written is not kept."""
 
     def __init__(self, folder: Path, source: Sequence[str | int]) -> None:
-        """Use a folder as the cache of the answers of one model.
-
-        Args:
-            folder: The folder; it is created when the first answer is kept.
-            source: Everything besides the prompt that an answer depends on: address, model, longest answer.
-        """
+        """Use a folder for answers, which depend on the prompt and the source: address, model, longest answer."""
         self._folder, self._source = folder, [VERSION_OF_KEYS, *source]
 
     def get(self, prompt: str) -> str | None:
@@ -69,7 +58,6 @@ class AnswerCache:
             return None
 
     def put(self, prompt: str, answer: str) -> None:
-        """Keep an answer."""
         path = self._path(prompt)
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=OWNER_ONLY_FOLDER, parents=True, exist_ok=True)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from newfound.llm.asking import LanguageModel
+from newfound.llm.asking import LanguageModel, message_of
 from newfound.llm.labels import UTTERANCES_PER_REQUEST, short_labels
-from newfound.llm.messages import message_of
 from newfound.questions.annotators import Answer, PosedQuestion
 
 PURPOSE = "which intent fits"

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from newfound.algorithms.intent_tree import two_halves
 from newfound.algorithms.metrics import silhouette
-from newfound.intents.description import IntentDescriber
-from newfound.intents.examples import exemplars
+from newfound.intents.description import IntentDescriber, exemplars
 from newfound.intents.naming import name_intents
 from newfound.review.views import ConfusedPair, MergeProposal, Part, SplitProposal
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from newfound.algorithms.intent_tree import Group, IntentTree
 from newfound.errors import DecisionError
-from newfound.intents.examples import exemplars
+from newfound.intents.description import exemplars
 from newfound.intents.naming import name_intents
 from newfound.model.types import AssignedUtterance
 from newfound.review.decisions import MAX_PARTS, Decision

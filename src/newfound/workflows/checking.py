@@ -16,9 +16,8 @@ import numpy as np
 
 from newfound import defaults
 from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
-from newfound.data.conflicts import Conflict, find_conflicts
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, Row
-from newfound.data.validation import read_labelled_rows
+from newfound.data.validation import Conflict, find_conflicts, read_labelled_rows
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
 from newfound.errors import DataError, SettingsError, TargetExists

@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import Literal
 
 from newfound import defaults
-from newfound.data.conflicts import Conflict, without_conflicts, write_conflicts
 from newfound.data.corpus import Corpus
-from newfound.data.duplicates import distinct
+from newfound.data.duplicates import DistinctSample, distinct
 from newfound.data.readers import open_rows
 from newfound.data.redact import redact, redact_corpus
-from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
-from newfound.data.sampling import DistinctSample
-from newfound.data.validation import check_combined, check_known, check_label, read_combined, read_known, read_logs
+from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
+from newfound.data.validation import (
+    Conflict,
+    check_corpus,
+    check_label,
+    read_corpus,
+    without_conflicts,
+    write_conflicts,
+)
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.methods.settings import NonNegativeInt
@@ -110,7 +115,7 @@ def _read(
             raise DataError("nothing to discover intents in; give the logs")
         return Corpus.of([]), *_read_logs(logs, options, reporter)
     if logs is None:
-        combined, n_distinct = _read_labelled(known, options, reporter, conflicts_file, combined=True)
+        combined, n_distinct = _read_labelled(known, options, reporter, conflicts_file, "optional")
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
         parts = f"{len(labelled):,} utterances with a label are the known intents, {len(unlabelled):,} without one are"
         if not len(labelled):
@@ -149,17 +154,14 @@ def _read_labelled(
     options: InputOptions,
     reporter: Reporter,
     conflicts_file: Path | None,
-    *,
-    combined: bool = False,
+    labels: LabelUse = "required",
 ) -> tuple[Corpus, int | None]:
-    """Return the labelled utterances of the known intents; combined data hold unlabelled ones as well."""
+    """Return the labelled utterances of the known intents; if labels are optional, unlabelled ones as well."""
     policy = options.conflicts
     try:
         if isinstance(source, str | Path):
-            corpus, report = (
-                read_combined(source, options.read, conflicts=policy, max_logs=options.max_logs, seed=options.seed)
-                if combined
-                else read_known(source, options.read, conflicts=policy)
+            corpus, report = read_corpus(
+                source, options.read, labels, conflicts=policy, max_logs=options.max_logs, seed=options.seed
             )
             tell(report, reporter)
             corpus = corpus.from_source(Path(source).name)
@@ -168,7 +170,7 @@ def _read_labelled(
             corpus = corpus_of(source)
             kept, report.conflicts = without_conflicts("known", rows_of(corpus), policy)
             corpus = corpus.take(kept)
-            (check_combined if combined else check_known)(corpus, "known")
+            check_corpus(corpus, "known", labels)
     except ConflictingLabels as error:
         shown = redact(error.shown) if options.redact else error.shown
         listed = _list_conflicts(error.conflicts, options, conflicts_file)
@@ -197,7 +199,7 @@ def _read_logs(source: LogSource, options: InputOptions, reporter: Reporter) -> 
     if not isinstance(source, str | Path):
         return Corpus.of(source), None
     read = options.read_logs or options.read
-    corpus, report = read_logs(source, read, max_logs=options.max_logs, seed=options.seed)
+    corpus, report = read_corpus(source, read, "ignored", max_logs=options.max_logs, seed=options.seed)
     tell(report, reporter)
     return corpus.from_source(Path(source).name), report.n_distinct
 

@@ -19,7 +19,7 @@ from newfound.data.readers import format_of
 from newfound.data.rows import ReadOptions
 from newfound.defaults import Engine
 from newfound.encoders.precision import check_precision
-from newfound.engines.parts import Part, PartJob, PartResult, collect_files, kept_names, plan_parts, run_here
+from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult, collect_files, kept_names, plan_parts
 from newfound.engines.predictor import model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
@@ -319,7 +319,7 @@ def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) 
         yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
     else:
         model = open_model(request.model, request.encoder, request.device, request.precision)
-        yield from run_here(model, job, parts)
+        yield from map(PartPredictor(model, job), parts)
 
 
 def _folder_of(request: WritePredictionsRequest) -> str | Path:
