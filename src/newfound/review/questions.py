@@ -18,9 +18,8 @@ from newfound.algorithms.ensembles import diffuse
 from newfound.algorithms.ways import cluster_ensemble
 from newfound.data.corpus import Corpus, Origin
 from newfound.model.classifier import IntentModel
-from newfound.questions.resolution import resolve_labels
-from newfound.questions.selection import QuestionSelector
-from newfound.questions.state import AnswerState, Question
+from newfound.questions.selection import next_question
+from newfound.questions.state import AnswerState, Question, resolve_labels
 from newfound.review.reviewed import ReviewedModel
 from newfound.training.seeding import derive
 
@@ -34,11 +33,6 @@ class LogVotes:
     """Votes on the logs of a model; they do not change with decisions."""
 
     def __init__(self, model: IntentModel) -> None:
-        """Cluster the logs.
-
-        Args:
-            model: A model with its utterances.
-        """
         utterances = model.utterances
         logs = torch.tensor([i for i, u in enumerate(utterances) if not u.labelled], dtype=torch.int64)
         if len(logs) > MAX_UTTERANCES_ASKED_ABOUT:
@@ -58,12 +52,6 @@ class ReviewQuestions:
     """The questions about a reviewed model, and the intents of its logs under the decisions so far."""
 
     def __init__(self, reviewed: ReviewedModel, logs: LogVotes) -> None:
-        """Apply the decisions so far as answers.
-
-        Args:
-            reviewed: The model with its decisions.
-            logs: Votes on its logs.
-        """
         review = reviewed.review
         number = {name: i for i, name in enumerate(reviewed.names)}
         before = ReviewedModel(
@@ -101,13 +89,10 @@ class ReviewQuestions:
 
         The numbers in a question are rows of `rows` and positions in the reviewed model's names. Each question
         is answered as it is returned, so this is called once.
-
-        Args:
-            count: Their number at most.
         """
         questions: list[Question] = []
         while self._state is not None and len(questions) < count:
-            question = QuestionSelector(self._state).next()
+            question = next_question(self._state)
             if question is None or question.gain < MIN_CORRECTIONS_PER_QUESTION:
                 break
             questions.append(question)
@@ -116,15 +101,7 @@ class ReviewQuestions:
 
 
 def recluster(reviewed: ReviewedModel) -> tuple[Corpus, int]:
-    """Return the corpus of a reviewed model in which the logs are clustered again with the decisions as answers.
-
-    Args:
-        reviewed: The model with its decisions.
-
-    Returns:
-        The corpus to train on, and the number of utterances that have another intent than before, besides those that
-        a person moved.
-    """
+    """Return the corpus of a reviewed model in which the logs are clustered again with the decisions as answers."""
     corpus = reviewed.corpus()
     moved = [text for text, name in reviewed.review.moved.items() if name is not None]
     logs = {u.text for u in reviewed.model.utterances if not u.labelled}
