@@ -26,7 +26,7 @@ from newfound.review.proposals import (
     split_proposal,
     two_parts,
 )
-from newfound.review.queue import ReviewQueue
+from newfound.review.questions import ReviewQueue
 from newfound.review.resizing import Resizer
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import (
@@ -60,13 +60,6 @@ class ReviewView:
     """The intents and utterances at one version of the review."""
 
     def __init__(self, session: ReviewSession, reviewed: ReviewedModel, version: int) -> None:
-        """Make a view; `ReviewSession.view` does this.
-
-        Args:
-            session: The session whose cached vectors, neighbours and votes the view uses.
-            reviewed: The model with the decisions applied.
-            version: The version of the review.
-        """
         self.session = session
         self.version = version
         self.entries: Sequence[Entry] = ()
@@ -131,13 +124,7 @@ class ReviewView:
         )
 
     def intent(self, name: str, *, start: int = 0, count: int = 50) -> IntentPage:
-        """Return one intent with some of its utterances.
-
-        Args:
-            name: Its present name.
-            start: The number of utterances to skip. Proposals are made only if it is 0, on the first page.
-            count: The number of utterances to return at most.
-        """
+        """Return one intent with some of its utterances; on the first page, with proposals to merge and split it."""
         number = self.number(name)
         rows = self.describer.rows(number)
         order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
@@ -158,33 +145,18 @@ class ReviewView:
         return tuple(Comment(e.id, e.at, e.author, e.decision.arguments["text"]) for e in entries)
 
     def without_intent(self, *, start: int = 0, count: int = 50) -> Page:
-        """Return utterances that belong to no intent, those that a person put there first.
-
-        Args:
-            start: The number of utterances to skip.
-            count: The number of utterances to return at most.
-        """
+        """Return utterances that belong to no intent, those that a person put there first."""
         checked = self.reviewed.review.checked
         rows = (self.describer.label < 0).nonzero().squeeze(1).tolist()
         rows.sort(key=lambda i: self.describer.utterances[i].text not in checked)
         return Page(len(rows), tuple(self.utterance(i) for i in rows[start : start + count]))
 
     def pairs(self, count: int = 30) -> list[ConfusedPair]:
-        """Return the pairs of intents that are most often mixed up.
-
-        Args:
-            count: The number of pairs at most.
-        """
+        """Return the pairs of intents that are most often mixed up."""
         return confused_pairs(self.describer, self.undecided, count)
 
     def pair(self, first: str, second: str, count: int = 100) -> PairPage:
-        """Return the unchecked utterances of two intents, those first that are closest to the other intent.
-
-        Args:
-            first: One intent.
-            second: The other one.
-            count: The number of utterances of each at most.
-        """
+        """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
         one, other = self.number(first), self.number(second)
         return PairPage(self._closest(one, other, count), self._closest(other, one, count))
 
@@ -208,13 +180,7 @@ class ReviewView:
         return self.describe_utterance(ListedUtterance, i)
 
     def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
-        """Return one utterance with what a list shows of it.
-
-        Args:
-            kind: `ListedUtterance`, or what a list shows beyond it.
-            i: The number of the utterance.
-            **more: The further fields of `kind`.
-        """
+        """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
         u, review = self.describer.utterances[i], self.reviewed.review
         checked = u.text in review.moved or u.text in review.possible_parts
         return kind(
@@ -233,31 +199,17 @@ class ReviewView:
         return split_proposal(parts, self.session.vectors[list(rows)], texts, self.names)
 
     def queue(self, count: int = 20) -> list[QueueItem]:
-        """Return the utterances from the logs that most need a check (see `ReviewQueue`).
-
-        Args:
-            count: The number of utterances at most.
-        """
+        """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
         return self.review_queue.first(count)
 
     def candidates(self, probabilities: Tensor, count: int) -> tuple[tuple[str, float], ...]:
-        """Return the most probable intents with their probabilities.
-
-        Args:
-            probabilities: Of all intents, [intents].
-            count: The number of intents at most.
-        """
+        """Return the most probable intents with their probabilities, of those of all intents, [intents]."""
         best = probabilities.topk(min(count, len(self.names)))
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
         return tuple((self.names[c], round(value, 4)) for value, c in pairs)
 
     def search(self, words: str, count: int = 100) -> Page:
-        """Return the number of utterances that contain all words, and the first of them.
-
-        Args:
-            words: The words, separated by spaces; upper and lower case are the same.
-            count: The number of utterances at most.
-        """
+        """Return the number of utterances that contain all words, in upper or lower case, and the first of them."""
         wanted = words.casefold().split()
         rows = [i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted)]
         return Page(len(rows), tuple(self.utterance(i) for i in rows[:count]))
