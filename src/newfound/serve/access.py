@@ -37,11 +37,6 @@ class Tokens:
     """The secrets that open the server."""
 
     def __init__(self, token: str | Mapping[str, str] | None) -> None:
-        """Take the secrets.
-
-        Args:
-            token: One secret, one secret for each person by name, or None if no secret is needed.
-        """
         self.required = bool(token)
         if isinstance(token, Mapping):
             self._identities = {secret: Identity(person) for person, secret in token.items()}
@@ -62,11 +57,6 @@ class Sessions:
     """The people who logged in. A session ends when it is not used for a while."""
 
     def __init__(self, seconds: float) -> None:
-        """Take the length of a session.
-
-        Args:
-            seconds: A session ends after this long without a request.
-        """
         self._seconds = seconds
         self._sessions: OrderedDict[str, tuple[Identity, float]] = OrderedDict()  # the least recently used first
 
@@ -80,12 +70,7 @@ class Sessions:
         return key
 
     def use(self, key: str, *, keep_alive: bool = True) -> Identity | None:
-        """Return whose session it is and keep it alive, or return None if there is no such session.
-
-        Args:
-            key: The secret key of the session.
-            keep_alive: Whether the session lasts longer for it. What a page asks on its own does not count.
-        """
+        """Return whose session it is and keep it alive, or return None if there is no such session."""
         self._drop_expired()
         if not keep_alive:
             return self._sessions[key][0] if key in self._sessions else None
@@ -145,11 +130,6 @@ def client_address(peer: str, forwarded_for: str | None) -> str:
     """Return the address by which a client is counted.
 
     All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them.
-
-    Args:
-        peer: The address at the other end of the connection.
-        forwarded_for: The header `X-Forwarded-For`, if there is a proxy to be believed. Its last address is the one
-            that the proxy saw; the client itself may have written those before it.
     """
     address = peer if forwarded_for is None else forwarded_for.rpartition(",")[2].strip()
     try:

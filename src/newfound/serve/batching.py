@@ -56,17 +56,6 @@ class Batcher(Generic[Answer]):
         at_once: int = 1,
         on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
-        """Take the model and the limits.
-
-        Args:
-            answer: The model. It returns one answer for each text.
-            max_texts: The largest number of texts in a batch.
-            max_characters: The largest number of characters in a batch. At most `MAX_COUNTED_CHARACTERS` of each text
-                are counted.
-            max_waiting: The largest number of texts that wait, in all requests together.
-            at_once: How many batches the model may be given at the same time.
-            on_batch: Called with the number of texts in each batch.
-        """
         self._answer, self._on_batch = answer, on_batch
         self._max_texts, self._max_characters, self._max_waiting = max_texts, max_characters, max_waiting
         self._queue: deque[_Request[Answer]] = deque()
@@ -95,9 +84,6 @@ class Batcher(Generic[Answer]):
 
     async def ask(self, texts: Sequence[str]) -> list[Answer]:
         """Wait for the model and return one answer for each text.
-
-        Args:
-            texts: The texts of one request.
 
         Raises:
             QueueFull: If too many texts are waiting, or the server is shutting down.

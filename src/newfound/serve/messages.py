@@ -10,12 +10,7 @@ PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])
 
 
 def without_paths(text: str, *folders: Path) -> str:
-    """Return a message with the names of files and folders, but without the folders that they lie in.
-
-    Args:
-        text: A message that may hold absolute paths.
-        *folders: Folders that may be in it. Other paths cannot be recognised if they have spaces.
-    """
+    """Return a message with the names of files and folders, but without the folders that they lie in."""
     known = {str(path) for folder in (*folders, Path.home()) for path in (folder, folder.resolve())} - {".", "/"}
     for folder in sorted(known, key=len, reverse=True):
         text = text.replace(f"{folder}/", "").replace(f"{folder}\\", "")

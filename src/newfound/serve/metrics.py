@@ -37,13 +37,7 @@ class ServerMetrics:
         self.routes: set[str] = set()  # all other paths are counted as one
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """Count a request.
-
-        Args:
-            path: The path that was asked for; one of no known route is counted as "other".
-            status: The status of the answer.
-            seconds: How long it took.
-        """
+        """Count a request."""
         route = route_of(path) if route_of(path) in self.routes else "other"
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)

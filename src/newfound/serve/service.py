@@ -46,13 +46,6 @@ class Service:
     """
 
     def __init__(self, folder: Path, settings: ServeSettings, *, encoder: str | Encoder | None = None) -> None:
-        """Load the model.
-
-        Args:
-            folder: The model folder.
-            settings: Whom to answer, and the limits.
-            encoder: The model's encoder or its folder, if it is not where the model expects it.
-        """
         self.settings, self._encoder = settings, encoder
         self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time

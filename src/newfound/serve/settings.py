@@ -95,14 +95,7 @@ class ServeSettings:
 
 
 def read_token(path: Path) -> str | dict[str, str]:
-    """Read a token file: one secret, or one line `name: secret` for each person.
-
-    Args:
-        path: The token file.
-
-    Returns:
-        The secret, or the secrets by the names of their owners.
-    """
+    """Read a token file: one secret, or one line `name: secret` for each person."""
     try:
         content = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -29,12 +29,6 @@ class BackgroundJobs:
     """Runs at most one job at a time."""
 
     def __init__(self, *, max_results: int, in_use: Callable[[], Collection[Path]]) -> None:
-        """Set the limits.
-
-        Args:
-            max_results: How many results stay beside the model.
-            in_use: Returns the folders that stay in any case.
-        """
         self._max_results, self._in_use = max_results, in_use
         self._state = JobState()
         self._started_at, self._ended_at = 0.0, 0.0
@@ -52,13 +46,6 @@ class BackgroundJobs:
         self, kind: Kind, model: Path, work: Work, *, author: str, steps: Mapping[str, str] = MappingProxyType({})
     ) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
-
-        Args:
-            kind: The name of the workflow.
-            model: The served model; the result is written into a folder beside it.
-            work: The workflow, which takes `out` and returns what it changed, or None.
-            author: Who asked for it.
-            steps: Its steps in their order, with what they do in words, if they are known in advance.
 
         Raises:
             ConflictError: If a job is running already.
@@ -80,9 +67,6 @@ class BackgroundJobs:
     async def cancel(self, author: str) -> JobState:
         """End the running job. Nothing of it stays.
 
-        Args:
-            author: Who cancels it.
-
         Raises:
             ConflictError: If no job is running.
         """
@@ -92,11 +76,7 @@ class BackgroundJobs:
         return self.state()
 
     async def stop(self, message: str = "The server has stopped. Nothing was written.") -> None:
-        """End the running job, if there is one.
-
-        Args:
-            message: Why it ends.
-        """
+        """End the running job, if there is one."""
         if self._state.status == "running" and self._end_task is not None and self._work is not None:
             self._update(message=message)
             self._work.cancel()

@@ -10,10 +10,6 @@ from starlette.exceptions import HTTPException
 def author_of(request: Request, declared: str | None) -> str:
     """Return the owner of the request's token, or the declared author if all users share one token.
 
-    Args:
-        request: A request whose token was checked.
-        declared: The author that its body names.
-
     Raises:
         HTTPException: With 403 if the token belongs to somebody else than the declared author.
         RequestValidationError: If neither the token nor the body names an author.

@@ -34,12 +34,7 @@ from newfound.workflows.prediction import PredictionLimits
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes.
-
-    Args:
-        app: The application that gets them.
-        service: The served model.
-    """
+    """Add the routes."""
 
     @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
     async def predict(body: PredictBody) -> Predictions:

@@ -50,12 +50,7 @@ CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes.
-
-    Args:
-        app: The application that gets them.
-        service: The served model.
-    """
+    """Add the routes."""
 
     async def read(make: Callable[[ReviewView], T]) -> T:
         """Make an answer from the current state of the review, in a thread."""

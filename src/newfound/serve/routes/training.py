@@ -30,12 +30,7 @@ BUSY_RESPONSE: dict[int | str, dict[str, Any]] = {409: {"description": "A job is
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes.
-
-    Args:
-        app: The application that gets them.
-        service: The served model.
-    """
+    """Add the routes."""
 
     queued = APIRouter(route_class=queued_route(service.queue))
 

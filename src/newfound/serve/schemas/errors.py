@@ -34,11 +34,7 @@ class Problem(BaseModel):
 
 
 def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an OpenAPI description in which errors are described as they are sent.
-
-    Args:
-        schema: The description that FastAPI has made; it is changed.
-    """
+    """Return an OpenAPI description in which errors are described as they are sent."""
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas = schema["components"]["schemas"]
     for name in WRITTEN_BY_FASTAPI:
@@ -59,12 +55,7 @@ def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_fields(schema: dict[str, Any], answers: Iterable[Any]) -> dict[str, Any]:
-    """Return an OpenAPI description in which the fields of dataclasses are described as in their docstrings.
-
-    Args:
-        schema: The description that FastAPI has made; it is changed.
-        answers: The types of the answers.
-    """
+    """Return an OpenAPI description in which the fields of dataclasses are described as in their docstrings."""
     for dataclass in _dataclasses_in(answers, set()):
         component = schema["components"]["schemas"].get(dataclass.__name__)
         if component is None:
