@@ -25,7 +25,7 @@ from newfound.errors import ConflictError, NewfoundError
 from newfound.serve.background.folders import new_folder, remove_old_results
 from newfound.serve.background.jobs import BackgroundJobs
 from newfound.serve.background.process import WorkFailed, WorkProcess
-from newfound.serve.messages import without_paths
+from newfound.serve.schemas.errors import without_paths
 from newfound.threads import inference_threads
 
 SECONDS_TO_WAIT = 300

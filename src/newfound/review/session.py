@@ -84,9 +84,7 @@ class ReviewSession:
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Merge or split new intents until there are so many (see `Resizer`).
 
-        Raises:
-            DecisionError: So few or so many new intents are not possible, or there are so many already.
-            ConflictError: Somebody has decided since `expected_version`, so that the preview is out of date.
+        It is refused if somebody has decided since `expected_version`, as the preview is out of date then.
         """
         view = self.view()
         check_nothing_decided(view.entries, expected_version)

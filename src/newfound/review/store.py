@@ -86,10 +86,7 @@ class ReviewStore:
     def _record(self, prepare: Callable[[Sequence[Entry]], Change], check: Check | None) -> list[Entry]:
         """Change the log. What takes long, and may be refused, is done before the log is locked.
 
-        Args:
-            prepare: Function that checks the change against all entries. It is called again if somebody else has
-                changed the log meanwhile.
-            check: Called with the state after the change.
+        `prepare` checks the change against all entries, again if somebody else has changed the log meanwhile.
         """
         while True:
             entries = self.entries()

@@ -56,6 +56,11 @@ class Batcher(Generic[Answer]):
         at_once: int = 1,
         on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
+        """Take the model, which returns one answer for each text, and the limits of a batch and of the queue.
+
+        Of each text at most `MAX_COUNTED_CHARACTERS` are counted. The model may be given `at_once` batches at the same
+        time, and `on_batch` is called with the number of texts in each.
+        """
         self._answer, self._on_batch = answer, on_batch
         self._max_texts, self._max_characters, self._max_waiting = max_texts, max_characters, max_waiting
         self._queue: deque[_Request[Answer]] = deque()
@@ -83,11 +88,7 @@ class Batcher(Generic[Answer]):
         self._threads.shutdown()
 
     async def ask(self, texts: Sequence[str]) -> list[Answer]:
-        """Wait for the model and return one answer for each text.
-
-        Raises:
-            QueueFull: If too many texts are waiting, or the server is shutting down.
-        """
+        """Return one answer for each text, or raise `QueueFull` if too many wait or the server is shutting down."""
         if self._is_closing or self._n_waiting + len(texts) > self._max_waiting:
             raise QueueFull
         request = _Request[Answer](texts, asyncio.get_running_loop().create_future())

@@ -45,7 +45,7 @@ def remove_leftovers(out: Path, status: str) -> None:
 def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> None:
     """Remove the oldest results of jobs, and what jobs of a server that was killed left more than a day ago.
 
-    A result with review decisions stays, and so does a folder that holds anything else than a model.
+    A result with review decisions stays, and so does one that is in use or that holds anything else than a model.
     """
     model = model.resolve()
     base = re.escape(_base_name(model))

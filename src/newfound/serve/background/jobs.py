@@ -16,7 +16,7 @@ from newfound.errors import ConflictError, NewfoundError
 from newfound.files import check_replaceable
 from newfound.serve.background.folders import new_folder, remove_leftovers, remove_old_results
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
-from newfound.serve.messages import without_paths
+from newfound.serve.schemas.errors import without_paths
 from newfound.serve.schemas.responses import JobState
 from newfound.workflows.refitting import RefitChanges
 
@@ -47,9 +47,8 @@ class BackgroundJobs:
     ) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
-        Raises:
-            ConflictError: If a job is running already.
-            SettingsError: If the folder cannot be written.
+        The work takes `out` and returns what it changed, or None. `steps` has what its steps do in words, in their
+        order, if they are known in advance. A second job, and a folder that cannot be written, are refused.
         """
         out = new_folder(model, kind)
         check_replaceable(out, False)  # before the training, which may take an hour
@@ -65,11 +64,7 @@ class BackgroundJobs:
         return self.state()
 
     async def cancel(self, author: str) -> JobState:
-        """End the running job. Nothing of it stays.
-
-        Raises:
-            ConflictError: If no job is running.
-        """
+        """End the running job. Nothing of it stays."""
         if self._state.status != "running":
             raise ConflictError("no job is running")
         await self.stop(f"{author} has cancelled it. Nothing was written.")

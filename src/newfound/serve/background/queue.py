@@ -38,11 +38,7 @@ class WorkQueue:
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[None]:
-        """Wait until all earlier requests are answered.
-
-        Raises:
-            HTTPException: Too many requests wait.
-        """
+        """Wait until all earlier requests are answered, or refuse it if too many wait."""
         headers = {"retry-after": RETRY_AFTER_SECONDS}
         if self._n_waiting_of_client[client] >= self._max_waiting_per_client:
             raise HTTPException(429, "your earlier requests of this kind are not answered yet; wait for them", headers)

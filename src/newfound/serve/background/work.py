@@ -13,18 +13,8 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.folder import load
-from newfound.serve.schemas.requests import (
-    Body,
-    CheckBody,
-    DiscoverBody,
-    EstimateBody,
-    EvaluateBody,
-    KnownText,
-    LabelledText,
-    RefitBody,
-    UpdateBody,
-)
-from newfound.serve.schemas.responses import CheckOut, EstimateOut, EvaluationOut
+from newfound.serve.schemas import requests as bodies
+from newfound.serve.schemas import responses as answers
 from newfound.training.progress import Reporter
 from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, discover
@@ -48,7 +38,7 @@ class ServedModel:
         return load(self.folder, encoder=self.encoder).encoder
 
 
-def run_evaluation(model: ServedModel, body: EvaluateBody, *, reporter: Reporter) -> EvaluationOut:
+def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: Reporter) -> answers.EvaluationOut:
     """Compare predictions of the reviewed model with labels."""
     request = EvaluateRequest(
         model.folder,
@@ -58,24 +48,24 @@ def run_evaluation(model: ServedModel, body: EvaluateBody, *, reporter: Reporter
         precision=model.precision,
         **_options(body),
     )
-    return EvaluationOut.model_validate(evaluate(request, reporter=reporter))
+    return answers.EvaluationOut.model_validate(evaluate(request, reporter=reporter))
 
 
-def run_check(model: ServedModel, body: CheckBody, *, reporter: Reporter) -> CheckOut:
+def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:
     """Look for likely label errors and nearly equal intents."""
     request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), **_options(body))
-    return CheckOut.model_validate(check(request, reporter=reporter))
+    return answers.CheckOut.model_validate(check(request, reporter=reporter))
 
 
-def run_estimate(model: ServedModel, body: EstimateBody, *, reporter: Reporter) -> EstimateOut:
+def run_estimate(model: ServedModel, body: bodies.EstimateBody, *, reporter: Reporter) -> answers.EstimateOut:
     """Estimate the number of new intents."""
     known = _pairs(body.known) if body.known else None
     request = EstimateRequest(known, body.logs, encoder=model.load_encoder(), **_options(body))
-    return EstimateOut.model_validate(estimate(request, reporter=reporter))
+    return answers.EstimateOut.model_validate(estimate(request, reporter=reporter))
 
 
 def run_discovery(
-    model: ServedModel, body: DiscoverBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
+    model: ServedModel, body: bodies.DiscoverBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
 ) -> None:
     """Discover new intents and write the model."""
     known, encoder = _pairs(body.known) if body.known else None, model.load_encoder()
@@ -87,7 +77,7 @@ def run_discovery(
 
 
 def run_update(
-    model: ServedModel, body: UpdateBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
+    model: ServedModel, body: bodies.UpdateBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
 ) -> None:
     """Discover further intents in newer logs and write the model."""
     request = UpdateRequest(
@@ -96,16 +86,16 @@ def run_update(
     update(request, reporter=reporter)
 
 
-def run_refit(model: ServedModel, body: RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:
+def run_refit(model: ServedModel, body: bodies.RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:
     """Train the model further on the decisions, write it, and return what changed."""
     request = RefitRequest(model.folder, out, encoder=model.encoder, device=model.device, **_options(body))
     return refit(request, reporter=reporter).changes
 
 
-def _options(body: Body) -> dict[str, Any]:
+def _options(body: bodies.Body) -> dict[str, Any]:
     """Return the fields of a body that the workflow's request has under the same names."""
     return body.model_dump(mode="json", exclude={"author", "known", "labelled", "logs"})
 
 
-def _pairs(known: Sequence[KnownText | LabelledText]) -> tuple[list[str], list[str | None]]:
+def _pairs(known: Sequence[bodies.KnownText | bodies.LabelledText]) -> tuple[list[str], list[str | None]]:
     return [example.text for example in known], [example.label for example in known]
