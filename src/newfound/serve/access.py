@@ -72,13 +72,13 @@ class Sessions:
     def use(self, key: str, *, keep_alive: bool = True) -> Identity | None:
         """Return whose session it is, or None; what a page asks on its own does not keep a session alive."""
         self._drop_expired()
-        if not keep_alive:
-            return self._sessions[key][0] if key in self._sessions else None
-        session = self._sessions.pop(key, None)
-        if session is None:
+        if key not in self._sessions:
             return None
-        self._sessions[key] = session[0], time.monotonic()
-        return session[0]
+        identity, _ = self._sessions[key]
+        if keep_alive:
+            self._sessions[key] = identity, time.monotonic()
+            self._sessions.move_to_end(key)
+        return identity
 
     def end(self, key: str) -> None:
         """End a session."""
