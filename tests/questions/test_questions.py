@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from newfound.algorithms.ensembles import label_freely
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.questions.resolution import resolve_labels
-from newfound.questions.selection import QuestionSelector
-from newfound.questions.state import AnswerState, OutsideIntent
+from newfound.questions.selection import next_question
+from newfound.questions.state import AnswerState, OutsideIntent, resolve_labels
 
 
 def blobs(centres: int, each: int, *, noise: float = 0.25, seed: int = 0):
@@ -38,7 +37,7 @@ def answer_by(gold, question):
 def test_the_first_question_is_about_the_part_on_which_votes_disagree_and_its_answer_decides_for_all_of_it():
     x, gold, votes, joined = two_intents_taken_for_one()
     state = AnswerState(x, votes, joined)
-    question = QuestionSelector(state).next()
+    question = next_question(state)
     assert joined[question.row] == 2
     assert question.intents[0] == 2  # the present intent is the first candidate
     assert question.rows == 10
@@ -50,7 +49,7 @@ def test_the_first_question_is_about_the_part_on_which_votes_disagree_and_its_an
 
 def test_expected_gain_is_the_size_of_the_part_times_the_probability_that_it_is_another_intent():
     x, _, votes, joined = two_intents_taken_for_one()
-    question = QuestionSelector(AnswerState(x, votes, joined)).next()
+    question = next_question(AnswerState(x, votes, joined))
     # One vote puts the parts together (cosine 1), one apart (cosine 0): co-association 0.5, log odds 4.07 - 3.36.
     assert question.gain == pytest.approx(10 / (1 + torch.tensor(-0.71).exp().item()), rel=1e-4)
 
@@ -59,7 +58,7 @@ def test_an_intent_that_was_taken_for_two_is_joined_by_one_answer():
     x, gold = blobs(3, 12, noise=0.05)
     split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
     state = AnswerState(x, [gold, gold, split], split)
-    question = QuestionSelector(state).next()
+    question = next_question(state)
     assert question.is_about in (2, 3)
     state.answer(question, answer_by(gold, question))
     assert len(resolve_labels(state).unique()) == 3
@@ -70,7 +69,7 @@ def test_intents_that_are_settled_are_not_joined_with_each_other():
     split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
     state = AnswerState(x, [gold, gold, split], split, settled=(2, 3))
     asked = []
-    while (question := QuestionSelector(state).next()) is not None and len(asked) < 50:
+    while (question := next_question(state)) is not None and len(asked) < 50:
         asked.append(question.is_about)
         state.answer(question, 0 if question.is_about is None else None)
     assert not any(about in (2, 3) for about in asked)
@@ -91,7 +90,7 @@ def test_right_answers_to_all_questions_lead_to_the_right_clusters():
 
     before = right()
     for _ in range(60):
-        question = QuestionSelector(state).next()
+        question = next_question(state)
         if question is None:
             break
         state.answer(question, answer_by(gold, question))
@@ -103,7 +102,7 @@ def test_a_skipped_question_is_not_asked_again_and_changes_nothing():
     x, _, votes, joined = two_intents_taken_for_one()
     state = AnswerState(x, votes, joined)
     seen = set()
-    while (question := QuestionSelector(state).next()) is not None:
+    while (question := next_question(state)) is not None:
         key = question.row, question.intents
         assert key not in seen
         seen.add(key)
@@ -137,7 +136,7 @@ def test_a_row_of_a_pure_intent_that_is_told_goes_alone():
 def test_there_are_never_more_intents_than_wanted_whatever_answers_tell_apart():
     x, gold = blobs(4, 10, noise=0.05)
     state = AnswerState(x, [gold, gold.clamp(max=1)], gold.clamp(max=1))
-    while (question := QuestionSelector(state).next()) is not None:
+    while (question := next_question(state)) is not None:
         state.answer(question, answer_by(gold, question))
     assert len(resolve_labels(state).unique()) == 4
     assert len(resolve_labels(state, 2).unique()) == 2
@@ -148,12 +147,12 @@ def test_an_intent_whose_centre_was_confirmed_is_not_compared_again_from_the_oth
     x, gold = blobs(3, 12, noise=0.05)
     split = torch.where((gold == 2) & (torch.arange(36) % 2 == 0), 3, gold)
     state = AnswerState(x, [gold, gold, split], split)
-    question = QuestionSelector(state).next()
+    question = next_question(state)
     assert {question.is_about, question.intents[0]} == {2, 3}
     again = AnswerState(x, [gold, gold, split], split)
     again.tell(question.row, question.is_about)
     asked = []
-    while (question := QuestionSelector(again).next()) is not None:
+    while (question := next_question(again)) is not None:
         asked.append({question.is_about, question.intents[0]})
         again.skip(question)
     assert {2, 3} not in asked
@@ -163,7 +162,7 @@ def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
     x, gold, votes, joined = two_intents_taken_for_one()
     outside = {-1: OutsideIntent(F.normalize(x[gold == 3].mean(0), dim=-1), (100, 101))}
     state = AnswerState(x, votes, joined, outside=outside)
-    question = QuestionSelector(state).next()
+    question = next_question(state)
     assert question.intents[-1] == -1
     assert question.candidates[-1] == (100, 101)
     state.answer(question, len(question.intents) - 1)
@@ -173,7 +172,7 @@ def test_rows_may_belong_to_an_intent_from_outside_which_is_not_counted():
     assert torch.equal(forced == -1, part)
     assert len(forced[~part].unique()) == 2
     for _ in range(20):
-        question = QuestionSelector(state).next()
+        question = next_question(state)
         if question is None:
             break
         state.skip(question)
@@ -194,7 +193,7 @@ def test_what_is_told_holds_whatever_else_is_told(told, seed):
     assert all(int(labels[row]) == intent for row, intent in told.items())
     assert bool((labels >= 0).all())
     for _ in range(10):
-        question = QuestionSelector(state).next()
+        question = next_question(state)
         if question is None:
             break
         assert question.row not in told or question.is_about is not None
@@ -205,5 +204,5 @@ def test_what_is_told_holds_whatever_else_is_told(told, seed):
 
 def test_nothing_is_asked_about_nothing():
     state = AnswerState(torch.zeros(0, 4), [torch.zeros(0, dtype=torch.int64)], torch.zeros(0, dtype=torch.int64))
-    assert QuestionSelector(state).next() is None
+    assert next_question(state) is None
     assert len(resolve_labels(state)) == 0

@@ -14,7 +14,7 @@ from newfound.errors import ConflictError
 from newfound.files import REVIEW_FILE
 from newfound.review.decisions import Decision
 from newfound.review.queries import ReviewView
-from newfound.review.queue import ReviewQueue
+from newfound.review.questions import ReviewQueue
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 

@@ -13,9 +13,8 @@ from test_any_decisions import decisions
 
 from newfound.errors import ConflictError, DecisionError
 from newfound.files import REVIEW_FILE
-from newfound.review.conflicts import check_conflicts
 from newfound.review.decisions import Decision, check_new
-from newfound.review.entries import Entry, events
+from newfound.review.entries import Entry, check_conflicts, events
 from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.review.state import Review

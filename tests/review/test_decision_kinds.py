@@ -55,6 +55,18 @@ def test_a_kind_from_outside_is_recorded_told_and_compared(store, monkeypatch):
         store.decide([parse({"doubt": {}})], author="bo")
 
 
+def test_a_kind_without_apply_or_words_is_refused_when_it_is_made():
+    @dataclass(frozen=True, slots=True)
+    class Doubt(Kind):
+        intent: str
+
+        def words(self) -> str:
+            return "doubted"
+
+    with pytest.raises(TypeError, match="apply"):
+        Doubt.of({"intent": "a"})
+
+
 def test_a_kind_of_a_newer_version_is_shown_by_its_name_and_refused():
     decision = Decision("doubt", {"intent": "a"})
     assert decision.words == "doubt"

@@ -30,18 +30,10 @@ def browser():
 
 
 def _new_context(new_context, **options):
-    """A context that waits long, as a machine may be busy, and whose pages ask for news of other reviewers often."""
+    """A context that waits long, as a machine may be busy."""
     context = new_context(**options)
     context.set_default_timeout(1_000 * SECONDS_TO_WAIT)
-    context.route("**/static/app.js", _ask_for_news_often)
     return context
-
-
-def _ask_for_news_often(route):
-    answer = route.fetch()
-    seldom = "MILLISECONDS_BETWEEN_NEWS = 2500;"
-    assert seldom in answer.text()
-    route.fulfill(response=answer, body=answer.text().replace(seldom, "MILLISECONDS_BETWEEN_NEWS = 200;"))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from newfound.serve.app import create_app
 from newfound.serve.server import Server, listen
 from newfound.serve.settings import ServeSettings
 
-QUIET = ServeSettings(log_requests=False)
+QUIET = ServeSettings(log_requests=False, seconds_between_news=0.2)
 
 
 def _computed_once(positions):

@@ -25,7 +25,7 @@ from newfound.errors import ConflictError, NewfoundError
 from newfound.serve.background.folders import new_folder, remove_old_results
 from newfound.serve.background.jobs import BackgroundJobs
 from newfound.serve.background.process import WorkFailed, WorkProcess
-from newfound.serve.messages import without_paths
+from newfound.serve.schemas.errors import without_paths
 from newfound.threads import inference_threads
 
 SECONDS_TO_WAIT = 300
@@ -97,7 +97,7 @@ def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_do
             await process.run(works.die, print)
         idle, *_ = await process.run(works.describe, print)
         os.kill(idle, signal.SIGKILL)
-        await until(lambda: not process._running.process.is_alive())
+        await until(lambda: not process._running[0].is_alive())
         result = await process.run(works.describe, print)
         await process.stop()
         return result

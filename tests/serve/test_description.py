@@ -51,6 +51,7 @@ BAD = [
     ("post", "/v1/predict", {"json": {"texts": []}}, 422),
     ("post", "/v1/predict", {"json": {"texts": ["a"], "stray": 1}}, 422),
     ("get", "/v1/review/intent", {"params": {"name": "nosuch"}}, 422),
+    ("get", "/v1/export/{format}", {"params": {"only_new": "true"}}, 422),
     ("get", "/v1/export/{format}", {"params": {"language": "../"}}, 422),
     ("get", "/v1/export/{format}", {"params": {"only": "accepted"}}, 409),
     ("post", "/v1/review/decisions", {"json": {"author": "a", "version": 0, "decisions": [{"accept": "nosuch"}]}}, 422),
@@ -71,6 +72,23 @@ def test_errors_are_as_described(client, description, method, path, given, statu
     schema = described["content"]["application/json"]["schema"]
     jsonschema.validate(answer.json(), {**schema, "components": description["components"]})
     assert set(answer.json()) == {"detail"}
+
+
+def test_what_a_route_does_not_have_is_refused_by_its_name(client):
+    """A client that asks for what an older version had must not get the whole export as if it had not asked."""
+    unknown = client.get("/v1/export/csv", params={"only_new": "true", "language": "en"})
+    assert unknown.status_code == 422
+    expected = "unknown parameter; expected language, min_probability, only, with_guesses"
+    assert unknown.json()["detail"] == [{"where": ["query", "only_new"], "what": expected}]
+    stray = client.post("/v1/predict", json={"texts": ["a"], "only_new": True})
+    assert stray.json()["detail"][0]["where"] == ["body", "only_new"]
+    queued = client.post("/v1/evaluate?stray=1", json={"labelled": [{"text": "a", "label": "pay"}]})
+    assert queued.json()["detail"] == [{"where": ["query", "stray"], "what": "unknown parameter; expected none"}]
+    assert client.get("/healthz?probe=1").status_code == 200, "what is no part of the API is left alone"
+
+
+def test_the_page_is_told_how_often_to_ask_for_news(client):
+    assert client.get("/v1/review/state").json()["limits"]["seconds_between_news"] == 0.2
 
 
 def test_nothing_else_is_described(description):

@@ -19,6 +19,7 @@ interface Limits {
   max_utterances_to_read: number;
   max_utterances_to_move: number;
   max_queue: number;
+  seconds_between_news: number;
   language_pattern: string;
 }
 

@@ -198,8 +198,8 @@ def inspect(
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe, read_intents
+    from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore
-    from newfound.review.stored import described_without_network
 
     about = describe(model)
     intents = read_intents(model, about)

@@ -12,11 +12,9 @@ from newfound.algorithms.assignment import class_means
 from newfound.algorithms.ensembles import diffuse, share_agreeing
 from newfound.algorithms.ranking import rank_descending
 from newfound.methods.context import FitContext
-from newfound.questions.annotators import ask, measure_reliability
-from newfound.questions.checks import check_questions
-from newfound.questions.resolution import resolve_labels
+from newfound.questions.annotators import ask, check_questions, measure_reliability
 from newfound.questions.selection import MAX_EXAMPLES
-from newfound.questions.state import AnswerState, OutsideIntent
+from newfound.questions.state import AnswerState, OutsideIntent, resolve_labels
 from newfound.training.seeding import derive
 
 MAX_CHECKS = 20  # questions about certain utterances, which measure the share of right answers

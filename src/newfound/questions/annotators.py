@@ -1,26 +1,30 @@
-"""Questions about utterances in words, and who answers them: a person, a language model, or gold labels in a study."""
+"""Questions about utterances in words, and who answers them: a person, a language model, or gold labels in a study.
+
+Check questions are about utterances whose intent is certain; they measure which share of somebody's answers is right.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
-from newfound.questions.selection import QuestionSelector
-from newfound.questions.state import AnswerState, Question
+import numpy as np
+from torch import Tensor
+
+from newfound.algorithms.assignment import class_means
+from newfound.algorithms.ranking import rank_descending
+from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES, next_question
+from newfound.questions.state import AnswerState
 
 MIN_ANSWER_PROBABILITY = 0.9  # of an answer that is taken
+SHARE_WITHOUT_RIGHT_CANDIDATE = 1 / 6  # of the check questions
 
 
 @dataclass(frozen=True, slots=True)
 class PosedQuestion:
-    """Which of some intents an utterance belongs to.
-
-    Attributes:
-        text: The utterance that is asked about.
-        candidates: For each intent a few utterances that stand for it.
-    """
+    """Which of some intents an utterance belongs to; each candidate is a few utterances that stand for an intent."""
 
     text: str
     candidates: tuple[tuple[str, ...], ...]
@@ -55,16 +59,6 @@ class Labeller(Protocol):
         """Return a label for each text, the most important of which come first; None where there is none."""
 
 
-def pose_question(question: Question, texts: Sequence[str]) -> PosedQuestion:
-    """Return a question with texts in place of row numbers.
-
-    Args:
-        question: Names rows by their numbers.
-        texts: The texts of all rows, by row number.
-    """
-    return PosedQuestion(texts[question.row], tuple(tuple(texts[i] for i in rows) for rows in question.candidates))
-
-
 @dataclass(frozen=True, slots=True)
 class CheckQuestion:
     """A question to which the answer is known."""
@@ -77,14 +71,48 @@ def measure_reliability(annotator: Annotator, checks: Sequence[CheckQuestion]) -
     """Return the share of right answers to check questions; None if none was answered.
 
     It is drawn a little towards one half, as if one more right and one more wrong answer had been seen.
-
-    Args:
-        annotator: Answers.
-        checks: Questions to which the answers are known.
     """
     answers = [(annotator.answer(check.question), check.choice) for check in checks]
     right = [answer.choice == choice for answer, choice in answers if answer is not None]
     return (sum(right) + 1) / (len(right) + 2) if right else None
+
+
+def check_questions(texts: Sequence[str], x: Tensor, y: Tensor, count: int, *, seed: int) -> list[CheckQuestion]:
+    """Return check questions whose candidates are the intents nearest to each utterance.
+
+    Labelled utterances are certain. Without enough of them, so are those on which all clusterings agree. There are no
+    questions unless some intents have several rows.
+
+    Args:
+        texts: The texts of all rows, by row number.
+        x: Vectors of unit length, [n, d].
+        y: The intent of each row, [n] (CPU); -1 where it is not certain.
+        count: The number of questions at most.
+        seed: Same seed, same questions.
+    """
+    n_intents = int(y.max()) + 1 if len(y) else 0
+    sizes = y[y >= 0].bincount(minlength=n_intents)
+    usable = [int(i) for i in (sizes >= MAX_EXAMPLES).nonzero().squeeze(1)]
+    if len(usable) < 2:
+        return []
+    rng = np.random.default_rng(seed)
+    means = class_means(x, y.to(x.device), n_intents)[0]
+    checks = []
+    for intent in rng.permutation(usable)[:count].tolist():
+        row = int(rng.permutation((y == intent).nonzero().squeeze(1).numpy())[0])
+        others = [i for i in rank_descending(means @ x[row]).tolist() if i in usable and i != intent]
+        shown = others[:MAX_CANDIDATES]
+        if rng.random() >= SHARE_WITHOUT_RIGHT_CANDIDATE:
+            shown = rng.permutation([intent, *others[: MAX_CANDIDATES - 1]]).tolist()
+        examples = tuple(_examples(texts, y, i, row, rng) for i in shown)
+        fits = shown.index(intent) if intent in shown else None
+        checks.append(CheckQuestion(PosedQuestion(texts[row], examples), fits))
+    return checks
+
+
+def _examples(texts: Sequence[str], y: Tensor, intent: int, without: int, rng: np.random.Generator) -> tuple[str, ...]:
+    rows = [i for i in (y == intent).nonzero().squeeze(1).tolist() if i != without]
+    return tuple(texts[i] for i in rng.permutation(rows)[:MAX_EXAMPLES].tolist())
 
 
 def ask(
@@ -93,27 +121,20 @@ def ask(
     """Ask questions one after another, each chosen after the answers before it; return how many were answered.
 
     Candidates are shown in a random order each time, so that somebody who always takes the first one says nothing.
-
-    Args:
-        state: Takes the answers.
-        texts: The texts of all rows, by row number.
-        annotator: The person or language model that answers.
-        count: How many questions to ask at most.
-        reliability: The share of the answers that are right.
-        seed: Chooses the order of the candidates in each question.
+    `texts` has those of all rows, and `reliability` is the share of the annotator's answers that are right.
     """
-    rng, selector = random.Random(seed), QuestionSelector(state)
+    rng = random.Random(seed)
     asked = answered = 0
     while asked < count:
-        question = selector.next()
+        question = next_question(state)
         if question is None:
             break
         choices: list[int | None] = []
         likely: dict[int | None, float] = {}
         for row in (question.row, *question.others):
             order = rng.sample(range(len(question.candidates)), len(question.candidates))
-            shown = replace(question, row=row, candidates=tuple(question.candidates[i] for i in order))
-            answer = annotator.answer(pose_question(shown, texts)) if asked < count else None
+            shown = tuple(tuple(texts[j] for j in question.candidates[i]) for i in order)
+            answer = annotator.answer(PosedQuestion(texts[row], shown)) if asked < count else None
             asked += 1
             if answer is None:
                 break

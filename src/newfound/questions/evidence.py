@@ -22,25 +22,15 @@ LOG_ODDS_SAME = (-4.37, 6.83)  # two clusters are one intent
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """Rows that are taken for one intent, the row that stands for them, and where they would be cut next.
-
-    Attributes:
-        rows: The row numbers.
-        anchor: The row that stands for them.
-        intent: The number of the intent.
-        counts: How votes divide the rows, [votes, clusters].
-        part: The rows away from the anchor; None if the piece is not cut.
-        medoid: The row that stands for the part.
-        doubt: The probability that the part is another intent.
-    """
+    """Rows that are taken for one intent, the row that stands for them, and where they would be cut next."""
 
     rows: Tensor
-    anchor: int
+    anchor: int  # the row that stands for them
     intent: int
-    counts: Tensor
-    part: Tensor | None = None
-    medoid: int = -1
-    doubt: float = 0.0
+    counts: Tensor  # how votes divide the rows, [votes, clusters]
+    part: Tensor | None = None  # the rows away from the anchor; None if the piece is not cut
+    medoid: int = -1  # the row that stands for the part
+    doubt: float = 0.0  # the probability that the part is another intent
 
     @property
     def gain(self) -> float:
@@ -50,17 +40,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Vectors and votes.
+    """Vectors and votes."""
 
-    Attributes:
-        x: Vectors of the rows, [n, d].
-        votes: Clusterings of the rows, [votes, n].
-        clusters: The largest number of clusters of a vote.
-    """
-
-    x: Tensor
-    votes: Tensor
-    clusters: int
+    x: Tensor  # [n, d]
+    votes: Tensor  # [votes, n]
+    clusters: int  # the largest number of clusters of a vote
 
     def piece(self, rows: Tensor, anchor: int, intent: int) -> Piece:
         """Return rows as one piece, with the part that a question would be about."""
@@ -115,10 +99,7 @@ class Evidence:
 
 
 def co_association(one: Tensor, other: Tensor) -> Tensor:
-    """Return how far votes put two sets of rows together, 0 to 1.
-
-    It is the mean cosine of their counts [..., votes, clusters].
-    """
+    """Return how far votes put two sets of rows together, 0 to 1: the mean cosine of counts [..., votes, clusters]."""
     return (F.normalize(one, dim=-1) * F.normalize(other, dim=-1)).sum(-1).mean(-1)
 
 

@@ -31,12 +31,11 @@ NUMBER_ALONE = re.compile(r"^\W*(?:group\s*)?(\d+)\W*$", re.IGNORECASE)
 
 
 class ModelAnnotator:
-    """Answers questions with a language model. How far it can be believed is measured on known intents."""
+    """Answers questions with a language model, within a share of its budget."""
 
-    reliability: float | None = None
+    reliability: float | None = None  # measured on known intents
 
     def __init__(self, llm: LanguageModel) -> None:
-        """Use at most a share of the budget of an open language model."""
         self._llm = llm
         self._calls_left = int(llm.settings.budget * SHARE_FOR_QUESTIONS)
 
@@ -52,12 +51,7 @@ class ModelAnnotator:
 
 
 def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
-    """Return the prompt for a question.
-
-    Args:
-        question: Its candidates become numbered groups.
-        masked: Whether what is recognised as personal is masked.
-    """
+    """Return the prompt for a question, whose candidates become numbered groups."""
     groups = "\n\n".join(
         f"Group {number}:\n" + "\n".join(f"- {message_of(text, masked=masked)}" for text in texts)
         for number, texts in enumerate(question.candidates, 1)
@@ -66,12 +60,7 @@ def prompt_for(question: PosedQuestion, *, masked: bool = True) -> str:
 
 
 def parse_answer(answer: str, candidates: int) -> Answer | None:
-    """Return the choice in an answer; None if there is none, or one that was not offered.
-
-    Args:
-        answer: What the language model answered.
-        candidates: How many groups it could choose from.
-    """
+    """Return the choice in an answer; None if there is none, or one that is not among so many candidates."""
     short = answer.strip()
     match = NUMBER_IN_JSON.search(short) or NUMBER_ALONE.match(short)
     if match is None or len(short) > MAX_ANSWER_LENGTH:
@@ -83,10 +72,9 @@ def parse_answer(answer: str, candidates: int) -> Answer | None:
 
 
 class ModelLabeller:
-    """Gives short labels to utterances with a language model."""
+    """Gives short labels to utterances with a language model, within a share of its budget."""
 
     def __init__(self, llm: LanguageModel) -> None:
-        """Use at most a share of the budget of an open language model."""
         self._llm = llm
         self._calls_left = int(llm.settings.budget * SHARE_FOR_LABELS)
 

@@ -22,88 +22,83 @@ MAX_OTHERS = 4  # rows that can be asked about to make sure
 MAX_OUTSIDE = 2  # intents without rows here that a question shows
 
 
-class QuestionSelector:
-    """Selects the next question by what was said so far."""
+def next_question(state: AnswerState) -> Question | None:
+    """Return the question that is expected to gain most; None if nothing is left to ask."""
+    if not state.pieces:
+        return None
+    part, whole = _about_a_part(state), _about_an_intent(state)
+    if part is None or whole is None:
+        return part or whole
+    return part if part.gain >= whole.gain else whole
 
-    def __init__(self, state: AnswerState) -> None:
-        """Read a state; it may go on changing between questions."""
-        self._state = state
-        self._x = state.evidence.x
 
-    def next(self) -> Question | None:
-        """Return the question that is expected to gain most; None if nothing is left to ask."""
-        if not self._state.pieces:
-            return None
-        part, whole = self._about_a_part(), self._about_an_intent()
-        if part is None or whole is None:
-            return part or whole
-        return part if part.gain >= whole.gain else whole
+def _about_a_part(state: AnswerState) -> Question | None:
+    open_pieces = [p for p in state.pieces if p.part is not None and p.medoid not in state.asked]
+    if not open_pieces:
+        return None
+    piece = max(open_pieces, key=lambda p: p.gain)
+    assert piece.part is not None
+    return _question(state, piece.medoid, piece.part, piece.doubt, len(piece.part), first=piece.intent)
 
-    def _about_a_part(self) -> Question | None:
-        open_pieces = [p for p in self._state.pieces if p.part is not None and p.medoid not in self._state.asked]
-        if not open_pieces:
-            return None
-        piece = max(open_pieces, key=lambda p: p.gain)
-        assert piece.part is not None
-        return self._question(piece.medoid, piece.part, piece.doubt, len(piece.part), first=piece.intent)
 
-    def _about_an_intent(self) -> Question | None:
-        """A question about the smaller one of the two intents that votes confuse most."""
-        state = self._state
-        intents, together, size = state.evidence.confusion(state.pieces)
-        if len(intents) < 2:
-            return None
-        together.fill_diagonal_(-1.0)
-        most = MAX_CONFUSED if len(intents) <= state.n_intents else MAX_CANDIDATES
-        near = together.topk(min(most, len(intents) - 1)).indices
-        chance = torch.zeros_like(together).scatter_(1, near, probability(LOG_ODDS_SAME, together.gather(1, near)))
-        gain = chance * torch.minimum(size[:, None], size[None])
-        place = {intent: i for i, intent in enumerate(intents)}
-        for a, b in (tuple(pair) for pair in state.apart | state.skipped):
-            if a in place and b in place:
-                gain[place[a], place[b]] = gain[place[b], place[a]] = 0.0
-        confirmed = torch.tensor([state.examples[i][0] in state.confirmed for i in intents], device=gain.device)
-        answered = torch.zeros_like(gain, dtype=torch.bool).scatter_(1, near, confirmed[:, None].expand_as(near))
-        gain[answered | answered.T] = 0.0  # who confirmed what stands for an intent has seen these beside it
-        askable = torch.tensor([i not in state.settled for i in intents], device=gain.device) & ~confirmed
-        gain[~askable[:, None] & ~askable[None]] = 0.0
-        a, b = divmod(int(gain.argmax()), len(intents))
-        if float(gain[a, b]) <= 0:
-            return None
-        first, second = sorted((a, b), key=lambda i: (not bool(askable[i]), float(size[i])))
-        own = intents[first]
-        rows = torch.cat([p.rows for p in state.pieces if p.intent == own])
-        row, smaller = state.examples[own][0], float(torch.minimum(size[a], size[b]))
-        return self._question(row, rows, float(chance[a, b]), smaller, first=intents[second], is_about=own)
+def _about_an_intent(state: AnswerState) -> Question | None:
+    """A question about the smaller one of the two intents that votes confuse most."""
+    intents, together, size = state.evidence.confusion(state.pieces)
+    if len(intents) < 2:
+        return None
+    together.fill_diagonal_(-1.0)
+    most = MAX_CONFUSED if len(intents) <= state.n_intents else MAX_CANDIDATES
+    near = together.topk(min(most, len(intents) - 1)).indices
+    chance = torch.zeros_like(together).scatter_(1, near, probability(LOG_ODDS_SAME, together.gather(1, near)))
+    gain = chance * torch.minimum(size[:, None], size[None])
+    place = {intent: i for i, intent in enumerate(intents)}
+    for a, b in (tuple(pair) for pair in state.apart | state.skipped):
+        if a in place and b in place:
+            gain[place[a], place[b]] = gain[place[b], place[a]] = 0.0
+    confirmed = torch.tensor([state.examples[i][0] in state.confirmed for i in intents], device=gain.device)
+    answered = torch.zeros_like(gain, dtype=torch.bool).scatter_(1, near, confirmed[:, None].expand_as(near))
+    gain[answered | answered.T] = 0.0  # who confirmed what stands for an intent has seen these beside it
+    askable = torch.tensor([i not in state.settled for i in intents], device=gain.device) & ~confirmed
+    gain[~askable[:, None] & ~askable[None]] = 0.0
+    a, b = divmod(int(gain.argmax()), len(intents))
+    if float(gain[a, b]) <= 0:
+        return None
+    first, second = sorted((a, b), key=lambda i: (not bool(askable[i]), float(size[i])))
+    own = intents[first]
+    rows = torch.cat([p.rows for p in state.pieces if p.intent == own])
+    row, smaller = state.examples[own][0], float(torch.minimum(size[a], size[b]))
+    return _question(state, row, rows, float(chance[a, b]), smaller, first=intents[second], is_about=own)
 
-    def _question(
-        self, row: int, rows: Tensor, doubt: float, size: float, *, first: int, is_about: int | None = None
-    ) -> Question:
-        centre = F.normalize(self._x[rows].mean(0), dim=-1)
-        order = self._candidates(rows, centre, first, is_about)
-        shown = tuple(tuple(self._nearest_examples(intent, row)) for intent in order)
-        central = rank_descending(self._x[rows] @ centre)[: MAX_OTHERS + 1]
-        others = tuple(i for i in rows[central].tolist() if i != row)[:MAX_OTHERS]
-        return Question(row, tuple(order), shown, doubt * size, doubt, len(rows), others, is_about)
 
-    def _candidates(self, rows: Tensor, centre: Tensor, first: int, is_about: int | None) -> list[int]:
-        """Intents that rows may belong to: a given one first, then by votes and vectors, then those from outside."""
-        state = self._state
-        together = co_association(state.evidence.counts(rows), torch.stack([p.counts for p in state.pieces]))
-        close = together + self._x[[p.anchor for p in state.pieces]] @ centre
-        likely: dict[int, float] = {}
-        for piece, value in zip(state.pieces, close.tolist(), strict=True):
-            if piece.intent != is_about and frozenset((piece.intent, is_about)) not in state.apart:
-                likely[piece.intent] = max(likely.get(piece.intent, value), value)
-        near = {intent: float(o.vector @ centre) for intent, o in state.outside.items() if intent not in likely}
-        near = {i: value for i, value in near.items() if frozenset((i, is_about)) not in state.apart}
-        from_outside = sorted(near, key=lambda i: -near[i])[:MAX_OUTSIDE]
-        order = sorted(likely, key=lambda i: (i != first, -likely[i]))[: MAX_CANDIDATES - len(from_outside)]
-        return order + from_outside
+def _question(
+    state: AnswerState, row: int, rows: Tensor, doubt: float, size: float, *, first: int, is_about: int | None = None
+) -> Question:
+    centre = F.normalize(state.evidence.x[rows].mean(0), dim=-1)
+    order = _candidates(state, rows, centre, first, is_about)
+    shown = tuple(tuple(_nearest_examples(state, intent, row)) for intent in order)
+    central = rank_descending(state.evidence.x[rows] @ centre)[: MAX_OTHERS + 1]
+    others = tuple(i for i in rows[central].tolist() if i != row)[:MAX_OTHERS]
+    return Question(row, tuple(order), shown, doubt * size, doubt, len(rows), others, is_about)
 
-    def _nearest_examples(self, intent: int, row: int) -> list[int]:
-        if intent in self._state.outside:
-            return list(self._state.outside[intent].examples)[:MAX_EXAMPLES]
-        rows = self._state.examples[intent]
-        near = rank_descending(self._x[rows] @ self._x[row])[:MAX_EXAMPLES]
-        return [rows[i] for i in near.tolist()]
+
+def _candidates(state: AnswerState, rows: Tensor, centre: Tensor, first: int, is_about: int | None) -> list[int]:
+    """Intents that rows may belong to: a given one first, then by votes and vectors, then those from outside."""
+    together = co_association(state.evidence.counts(rows), torch.stack([p.counts for p in state.pieces]))
+    close = together + state.evidence.x[[p.anchor for p in state.pieces]] @ centre
+    likely: dict[int, float] = {}
+    for piece, value in zip(state.pieces, close.tolist(), strict=True):
+        if piece.intent != is_about and frozenset((piece.intent, is_about)) not in state.apart:
+            likely[piece.intent] = max(likely.get(piece.intent, value), value)
+    near = {intent: float(o.vector @ centre) for intent, o in state.outside.items() if intent not in likely}
+    near = {i: value for i, value in near.items() if frozenset((i, is_about)) not in state.apart}
+    from_outside = sorted(near, key=lambda i: -near[i])[:MAX_OUTSIDE]
+    order = sorted(likely, key=lambda i: (i != first, -likely[i]))[: MAX_CANDIDATES - len(from_outside)]
+    return order + from_outside
+
+
+def _nearest_examples(state: AnswerState, intent: int, row: int) -> list[int]:
+    if intent in state.outside:
+        return list(state.outside[intent].examples)[:MAX_EXAMPLES]
+    rows = state.examples[intent]
+    near = rank_descending(state.evidence.x[rows] @ state.evidence.x[row])[:MAX_EXAMPLES]
+    return [rows[i] for i in near.tolist()]

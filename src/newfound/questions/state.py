@@ -1,8 +1,8 @@
-"""A clustering, and what answers have said about it so far.
+"""A clustering, what answers have said about it so far, and the labels under these answers.
 
 The clusters of a consensus are the first intents. Each is one piece, and a piece is cut in two where it falls apart
 most easily. The part away from the utterance that stands for the piece is asked about; the answer decides for all of
-the part. Which question comes next is in `selection`, the labels under the answers are in `resolution`.
+the part. Which question comes next is in `selection`.
 """
 
 from __future__ import annotations
@@ -13,42 +13,26 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from newfound.questions.evidence import Evidence
+from newfound.questions.evidence import LOG_ODDS_SAME, Evidence, probability
 
 MIN_DOUBT_TO_FOLLOW = 0.5  # about a part, for it to follow one of its rows that nobody asked about
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which of some intents an utterance belongs to.
+    """Which of some intents an utterance belongs to."""
 
-    Attributes:
-        row: The row number of the utterance.
-        intents: The numbers of the intents, the present one or most probable one first.
-        candidates: For each of them rows that stand for it.
-        gain: The expected number of utterances that the answer puts right.
-        doubt: The probability that what is assigned now is wrong.
-        rows: How many rows the answer decides about.
-        others: Some more of these rows, which can be asked about to make sure.
-        is_about: The intent that the utterance stands for as a whole; None if it stands for a part.
-    """
-
-    row: int
-    intents: tuple[int, ...]
-    candidates: tuple[tuple[int, ...], ...]
-    gain: float
-    doubt: float
-    rows: int
-    others: tuple[int, ...] = ()
-    is_about: int | None = None
+    row: int  # of the utterance
+    intents: tuple[int, ...]  # the present one or most probable one first
+    candidates: tuple[tuple[int, ...], ...]  # for each intent rows that stand for it
+    gain: float  # the expected number of utterances that the answer puts right
+    doubt: float  # the probability that what is assigned now is wrong
+    rows: int  # how many rows the answer decides about
+    others: tuple[int, ...] = ()  # some more of these rows, which can be asked about to make sure
+    is_about: int | None = None  # the intent that the utterance stands for as a whole; None if it stands for a part
 
     def probabilities(self, choices: Sequence[int | None], reliability: float) -> dict[int | None, float]:
-        """Return how probable each answer is to be right, given what several rows were answered.
-
-        Args:
-            choices: The answers about the utterance and about some of `others`.
-            reliability: The share of the answers that are right.
-        """
+        """Return how probable each answer is to be right, given what several rows were answered."""
         options: list[int | None] = [*range(len(self.intents)), None]
         present = 0 if self.is_about is None else None
         weight = {
@@ -63,33 +47,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class OutsideIntent:
-    """An intent that has no rows in a clustering, but to which some of them may belong.
+    """An intent that has no rows in a clustering, but to which some of them may belong."""
 
-    Attributes:
-        vector: The mean of its utterances, of unit length, [d].
-        examples: Numbers that stand for it in questions; no row has them.
-    """
-
-    vector: Tensor
-    examples: tuple[int, ...]
+    vector: Tensor  # the mean of its utterances, of unit length, [d]
+    examples: tuple[int, ...]  # numbers that stand for it in questions; no row has them
 
 
 class AnswerState:
-    """The pieces of a clustering, and what answers say about them.
-
-    Attributes:
-        evidence: Vectors and votes.
-        pieces: The pieces; each row is in one of them.
-        examples: Rows that stand for each intent, the first one for all of it.
-        outside: Intents without rows, by number.
-        settled: Intents that are not to be joined with each other.
-        apart: Pairs of intents that answers tell apart.
-        skipped: Pairs of intents about which a question was left without an answer.
-        asked: Rows that were asked about.
-        confirmed: Rows that were said to be where they were.
-        n_intents: The number of intents at the beginning, without those from outside.
-        next_intent: The number of the next new intent.
-    """
+    """The pieces of a clustering, and what answers say about them."""
 
     def __init__(
         self,
@@ -113,26 +78,22 @@ class AnswerState:
         self.evidence = Evidence(x, every, int(every.max()) + 1 if len(x) else 0)
         self.outside = dict(outside or {})
         self.settled = frozenset(settled) | self.outside.keys()
-        self.apart: set[frozenset[int]] = set()
-        self.skipped: set[frozenset[int]] = set()
-        self.asked: set[int] = set()
-        self.confirmed: set[int] = set()
+        self.apart: set[frozenset[int]] = set()  # pairs of intents that answers tell apart
+        self.skipped: set[frozenset[int]] = set()  # pairs about which a question was left without an answer
+        self.asked: set[int] = set()  # rows
+        self.confirmed: set[int] = set()  # rows that were said to be where they were
         self._certain: set[int] = set()  # rows whose intent was said
         of_intent = {i: (labels == i).nonzero().squeeze(1) for i in torch.unique(labels).tolist()}
         anchors = {intent: self.evidence.medoid(rows) for intent, rows in of_intent.items()}
         self.pieces = [self.evidence.piece(rows, anchors[intent], intent) for intent, rows in of_intent.items()]
+        # Rows that stand for each intent, the first one for all of it.
         self.examples = {intent: [anchor] for intent, anchor in anchors.items()}
-        self.n_intents = len(self.examples)
+        self.n_intents = len(self.examples)  # at the beginning, without those from outside
         self.next_intent = max(self.examples, default=-1) + 1
         self.examples |= {intent: [] for intent in self.outside}
 
     def answer(self, question: Question, choice: int | None) -> None:
-        """Take an answer.
-
-        Args:
-            question: The question that was selected last.
-            choice: The position of the candidate that fits; None if none of them does.
-        """
+        """Take an answer."""
         chosen = None if choice is None else question.intents[choice]
         self.asked.add(question.row)
         self._certain.add(question.row)
@@ -154,10 +115,6 @@ class AnswerState:
 
         If it was in another intent, the part around it that is away from rows which are certain follows it, provided
         that a question would have been about just this row, or that votes tell this part from the rest.
-
-        Args:
-            row: The row number.
-            intent: The number of the intent; a new number is a new intent.
         """
         self.asked.add(row)
         self._certain.add(row)
@@ -217,3 +174,51 @@ class AnswerState:
         self.apart = {frozenset(kept if i == gone else i for i in pair) for pair in self.apart}
         self.apart = {pair for pair in self.apart if len(pair) == 2}
         self.skipped = {pair for pair in self.skipped if gone not in pair}
+
+
+def resolve_labels(state: AnswerState, k: int | None = None) -> Tensor:
+    """Return the intent of each row, [n]: the numbers of the clustering, of `outside`, and new ones.
+
+    `k` is the number of intents besides those from outside. By default it is what the answers leave; otherwise intents
+    are joined where the least is lost, even those that answers tell apart if there are more of them than k, or the
+    parts most in doubt become intents, until there are k.
+    """
+    pieces, outside = state.pieces, state.outside.keys()
+    becomes = {piece.intent: piece.intent for piece in pieces}
+    while k is not None and len(set(becomes.values()) - outside) > max(1, k):
+        if not _join_at_least_loss(state, becomes, state.apart) and not _join_at_least_loss(state, becomes, set()):
+            break
+    labels = torch.full((len(state.evidence.x),), -1, device=state.evidence.x.device)
+    for piece in pieces:
+        labels[piece.rows] = becomes[piece.intent]
+    missing = 0 if k is None else max(0, k - len(set(becomes.values()) - outside))
+    inside = (p for p in pieces if p.part is not None and p.intent not in outside)
+    doubtful = sorted(inside, key=lambda p: -p.gain)[:missing]
+    for number, piece in enumerate(doubtful):
+        assert piece.part is not None
+        labels[piece.part] = state.next_intent + number
+    return labels
+
+
+def _join_at_least_loss(state: AnswerState, becomes: dict[int, int], told_apart: set[frozenset[int]]) -> bool:
+    """Join two intents that are not told apart at the least expected loss; False if there are none."""
+    intents, together, size = state.evidence.confusion(state.pieces)
+    differ = 1 - probability(LOG_ODDS_SAME, together)
+    total: dict[int, float] = {}
+    for intent, n in zip(intents, size.tolist(), strict=True):
+        total[becomes[intent]] = total.get(becomes[intent], 0.0) + n
+    apart = {frozenset(becomes.get(i, i) for i in pair) for pair in told_apart}
+    best: tuple[float, int, int] | None = None
+    for a, one in enumerate(intents):
+        for b, other in enumerate(intents[:a]):
+            pair = frozenset((becomes[one], becomes[other]))
+            may_be_one = not pair <= state.settled and not pair & state.outside.keys()
+            if len(pair) == 2 and pair not in apart and may_be_one:
+                small, large = sorted(pair, key=lambda g: (g in state.settled, total[g]))
+                loss = float(differ[a, b]) * total[small]
+                best = min(best or (loss, small, large), (loss, small, large))
+    if best is None:
+        return False
+    _, gone, kept = best
+    becomes.update({intent: kept for intent, group in becomes.items() if group == gone})
+    return True

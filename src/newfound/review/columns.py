@@ -16,16 +16,10 @@ class ReviewedColumns(Columns):
     """Applies a review to what a classifier says.
 
     The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
+    `vectors_of` returns the embeddings of texts that describe these parts.
     """
 
     def __init__(self, classifier: Classifier, review: Review, vectors_of: Callable[[Sequence[str]], Array]) -> None:
-        """Take a classifier and a review.
-
-        Args:
-            classifier: The model's classifier.
-            review: The state of the review.
-            vectors_of: Function that returns the embeddings of texts that describe the parts of a split.
-        """
         self.classifier = classifier
         self.review = review
         self.names: tuple[str, ...] = tuple(review.names)
@@ -38,11 +32,9 @@ class ReviewedColumns(Columns):
         self.names_of_columns = self._matrix(whole, len(classifier.prototypes))
 
     def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
-        """Return the probabilities of texts, [n, intents].
+        """Return the probabilities of texts with embeddings [n, d], [n, intents].
 
-        Args:
-            texts: A text that a person assigned has the probability 1 for that intent, whatever its embedding.
-            vectors: Their embeddings, [n, d].
+        A text that a person assigned has the probability 1 for that intent, whatever its embedding.
         """
         columns = self.classifier.probabilities(texts, vectors)
         named: Array = columns @ self.names_of_columns

@@ -32,7 +32,7 @@ Touched = Mapping[str, tuple[str, ...]]  # a field that names intents or utteran
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(ABC):
+class Decision:
     """One decision.
 
     Attributes:
@@ -65,7 +65,7 @@ class Decision(ABC):
             return self.kind
 
 
-class Kind:
+class Kind(ABC):
     """A kind of decision. Its fields are the arguments, whose types say how they are checked.
 
     Attributes:
@@ -101,7 +101,7 @@ class Kind:
         """Return the names of intents that it introduces."""
         return ()
 
-    def check(self, texts: Collection[str], review: Review | None) -> None:
+    def check(self, texts: Collection[str], review: Review | None) -> None:  # noqa: B027 (most kinds have no limits)
         """Raise a `DecisionError` if a limit of new decisions is exceeded; see `check_new`."""
 
 
@@ -323,11 +323,6 @@ def check_new(decision: Decision, texts: Collection[str], review: Review | None 
     """Check what is required of new decisions only: names that can be read, and limits.
 
     Earlier decisions are replayed without this check.
-
-    Args:
-        decision: The new decision.
-        texts: The utterances of the model; empty if they are not stored.
-        review: The state that the decision is added to; without it, comments are not counted.
 
     Raises:
         DecisionError: A name is not readable, a split has too many parts or texts, an intent has too many comments, or

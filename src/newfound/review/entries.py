@@ -1,28 +1,27 @@
-"""The entries of a review's log, and the order in which everything happened."""
+"""The entries of a review's log, their order, and whether new decisions contradict what others have recorded since.
+
+Each kind of decision says what it changes and what it relies on (`newfound.review.decisions`). Two decisions are in
+conflict if the later one relies on something that the earlier one, which its author had not seen, has changed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from newfound.review.decisions import Decision
+from newfound.errors import ConflictError, DecisionError
+from newfound.review.decisions import UTTERANCE, Decision, Kind
+
+Thing = tuple[str, str]  # what of an intent or an utterance, and which
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A recorded decision.
+    """A recorded decision; it is in effect if it was not undone. Times are UTC, ISO 8601."""
 
-    Attributes:
-        id: Its number in the log, from 1.
-        at: When it was recorded (UTC, ISO 8601).
-        author: Who decided.
-        decision: What was decided.
-        undone_at: When it was undone; None if it is in effect.
-        undone_by: Who undid it; None if it is in effect.
-    """
-
-    id: int
+    id: int  # its number in the log, from 1
     at: str
     author: str
     decision: Decision
@@ -47,14 +46,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that was recorded: a decision, or the undo of one.
-
-    Attributes:
-        at: When it happened (UTC, ISO 8601).
-        author: Who did it.
-        entry: The decision that was recorded or undone.
-        is_undo: Whether the decision was undone then.
-    """
+    """Something that was recorded: a decision, or the undo of one."""
 
     at: str
     author: str
@@ -70,11 +62,7 @@ class Event:
 
 
 def events(entries: Sequence[Entry]) -> list[Event]:
-    """Return all that was recorded, in its order. The number of events is the version of the review.
-
-    Args:
-        entries: All entries of the log.
-    """
+    """Return all that was recorded, in its order. The number of events is the version of the review."""
     recorded = [Event(entry.at, entry.author, entry, False) for entry in entries]
     recorded += [Event(e.undone_at, str(e.undone_by), e, True) for e in entries if e.undone_at is not None]
     return sorted(recorded, key=lambda event: (event.at, event.is_undo, event.entry.id))
@@ -83,3 +71,53 @@ def events(entries: Sequence[Entry]) -> list[Event]:
 def version_of(entries: Sequence[Entry]) -> int:
     """Return the number of decisions and undos among the entries."""
     return len(entries) + sum(entry.undone_at is not None for entry in entries)
+
+
+def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Sequence[Decision]) -> None:
+    """Raise a `ConflictError` if somebody decided otherwise about the same since the author saw the version `seen`.
+
+    Without `seen` nothing is checked. The new decisions need not be valid.
+    """
+    unseen = _since(entries, seen)
+    times = Counter(event.entry.id for event in unseen)
+    relied: dict[Thing, set[object]] = {}
+    for decision in decisions:
+        for thing, becomes in _touched_things(decision, "relies_on"):
+            relied.setdefault(thing, set()).add(becomes)
+    for event in unseen:
+        is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
+        changed = () if is_taken_back else _touched_things(event.entry.decision, "changes")
+        if any(relied.get(thing, set()) - {becomes} for thing, becomes in changed):
+            raise ConflictError(f"{event.words} in the meantime; look at it, then decide again")
+
+
+def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
+    """Raise a `ConflictError` if anything but comments was recorded since the version `seen`.
+
+    This is for what follows from all intents together.
+    """
+    for event in _since(entries, seen):
+        if any(_touched_things(event.entry.decision, "changes")):
+            raise ConflictError(f"{event.words} in the meantime; look at the preview again")
+
+
+def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:
+    if seen is None:
+        return []
+    recorded = events(entries)
+    if seen > len(recorded):
+        raise ConflictError("the review was begun anew in the meantime; look at it, then decide again")
+    return recorded[seen:]
+
+
+def _touched_things(decision: Decision, what: str) -> Iterator[tuple[Thing, object]]:
+    """Yield what a decision changes or relies on, and what it makes of it: two moves to the same intent agree."""
+    try:
+        checked_decision: Kind = decision.read()
+    except DecisionError:  # refused elsewhere
+        return
+    for field, aspects in getattr(checked_decision, what).items():
+        value = getattr(checked_decision, field)
+        for name in [value] if isinstance(value, str) else value or ():
+            for aspect in aspects:
+                yield (aspect, name), getattr(checked_decision, "to", None) if aspect == UTTERANCE else what

@@ -26,16 +26,9 @@ CLASSIFIER_WEIGHTS = "classifier.weight"
 
 
 class StoredPredictor(FittedClassifier):
-    """Classifies texts as `ReviewedModel` does."""
+    """Classifies texts as `ReviewedModel` does. `open_stored` adds the columns."""
 
     def __init__(self, session: GraphSession, stored: StoredGraph, max_length: int) -> None:
-        """Take what makes vectors of texts; `open_stored` adds the columns.
-
-        Args:
-            session: Runs the graph of the encoder.
-            stored: Where the graph lies, with its tokenizer.
-            max_length: The largest number of tokens of a text.
-        """
         self._session, self._tokenizer, self._max_length = session, stored.tokenizer(), max_length
         self._padded = stored.padded
         if stored.features:
@@ -58,10 +51,6 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
 
     That is so before the model was used for the first time. A folder with any fault is opened by torch as well, which
     says what is wrong with it.
-
-    Args:
-        folder: The model folder.
-        precision: fp32 or int8.
 
     Raises:
         ModelError: The folder is missing, or its description is damaged.

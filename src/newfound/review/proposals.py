@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,51 +30,37 @@ class CacheByRows:
     """Keeps what was computed from the utterances of an intent, until other utterances belong to it."""
 
     def __init__(self) -> None:
-        self._values: OrderedDict[tuple[str, bytes], object] = OrderedDict()
+        self._values: dict[tuple[str, bytes], Any] = {}  # the least recently used first
         self._lock = Lock()
 
     def get(self, what: str, rows: Sequence[int], compute: Callable[[], T]) -> T:
-        """Return a value, which is computed if it is not in the cache.
+        """Return a value by its name and the rows that it is computed from.
 
-        Args:
-            what: The name of the value.
-            rows: The row numbers of the utterances that it is computed from.
-            compute: Function that computes it. It may run twice if two threads ask at the same time.
+        `compute` may run twice if two threads ask at the same time.
         """
-        numbers = torch.tensor(list(rows), dtype=torch.int32).numpy().tobytes()
-        key = what, hashlib.blake2b(numbers, digest_size=16).digest()
+        key = what, np.asarray(rows, np.int32).tobytes()
         with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                value: T = self._values[key]  # type: ignore[assignment]
-                return value
-        value = compute()
+            value: T | None = self._values.get(key)
+        if value is None:
+            value = compute()
         with self._lock:
+            self._values.pop(key, None)
             self._values[key] = value
             while len(self._values) > MAX_CACHED_VALUES:
-                self._values.popitem(last=False)
+                del self._values[next(iter(self._values))]
         return value
 
 
 @dataclass(frozen=True, slots=True)
 class TwoParts:
-    """The utterances of an intent, divided in two.
+    """The utterances of an intent, divided in two."""
 
-    Attributes:
-        label: The part of each utterance, [n].
-        separation: The silhouette of the two parts.
-    """
-
-    label: Tensor
-    separation: float
+    label: Tensor  # the part of each utterance, [n]
+    separation: float  # the silhouette of the two parts
 
 
 def two_parts(vectors: Tensor) -> TwoParts | None:
-    """Divide utterances in two by k-means; None if they are too few.
-
-    Args:
-        vectors: Unit vectors of the utterances, [n, d].
-    """
+    """Divide utterances with unit vectors [n, d] in two by k-means; None if they are too few."""
     label = two_halves(vectors)
     if label is None:
         return None
@@ -83,61 +68,41 @@ def two_parts(vectors: Tensor) -> TwoParts | None:
     return TwoParts(label, round(silhouette(vectors[sample], label[sample]), 3))
 
 
+def central_texts(vectors: Tensor, texts: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return central texts that differ from one another, by their unit vectors [n, d]."""
+    return tuple(texts[i] for i in exemplars(vectors, vectors.mean(0), texts, count=count))
+
+
 def split_proposal(
     parts: TwoParts, vectors: Tensor, texts: Sequence[str], names_in_use: Sequence[str]
 ) -> SplitProposal:
-    """Return the proposal to split an intent, with a name and central utterances for each part.
-
-    Args:
-        parts: The two parts.
-        vectors: Unit vectors of the intent's utterances, [n, d].
-        texts: These utterances, in the same order.
-        names_in_use: Names that the parts must not have.
-    """
+    """Return the proposal to split an intent with these texts, with a name and central utterances for each part."""
     groups = [(parts.label == part).nonzero().squeeze(1) for part in (0, 1)]
     texts_of_parts = [[texts[i] for i in group.tolist()] for group in groups]
     names = name_intents(texts_of_parts, taken=names_in_use)
-    shown = []
-    for group, own, name in zip(groups, texts_of_parts, names, strict=True):
-        x = vectors[group]
-        chosen = exemplars(x, x.mean(0), own, count=MAX_DESCRIBING_UTTERANCES)
-        shown.append(Part(name, len(own), tuple(own[i] for i in chosen)))
+    shown = (
+        Part(name, len(own), central_texts(vectors[group], own, MAX_DESCRIBING_UTTERANCES))
+        for group, own, name in zip(groups, texts_of_parts, names, strict=True)
+    )
     return SplitProposal(parts.separation, tuple(shown))
 
 
 def merge_proposals(describer: IntentDescriber, vectors: Tensor, intent: int) -> tuple[MergeProposal, ...]:
-    """Propose to merge an intent with those it overlaps with.
-
-    Args:
-        describer: Describes the intents.
-        vectors: Unit vectors of all utterances, [n, d].
-        intent: The number of the intent.
-    """
+    """Propose to merge an intent with those it overlaps with."""
     proposals = []
+    rows = describer.rows(intent)[:MAX_UTTERANCES_COMPARED]
     for overlap in describer.overlaps_of(intent):
-        rows = describer.rows(intent)[:MAX_UTTERANCES_COMPARED]
         other_rows = describer.rows(describer.names.index(overlap.name))[:MAX_UTTERANCES_COMPARED]
         similarity = vectors[rows] @ vectors[other_rows].T
         best = similarity.flatten().topk(min(MAX_EVIDENCE_PAIRS, similarity.numel())).indices.tolist()
-        pairs = tuple(
-            (
-                describer.utterances[rows[i // len(other_rows)]].text,
-                describer.utterances[other_rows[i % len(other_rows)]].text,
-            )
-            for i in best
-        )
+        places = (divmod(i, len(other_rows)) for i in best)
+        pairs = tuple((describer.utterances[rows[a]].text, describer.utterances[other_rows[b]].text) for a, b in places)
         proposals.append(MergeProposal(overlap.name, describer.statuses[overlap.name], overlap.share, pairs))
     return tuple(proposals)
 
 
 def confused_pairs(describer: IntentDescriber, rows: Sequence[int], count: int) -> list[ConfusedPair]:
-    """Return the pairs of intents that are most often mixed up, by the model's own probabilities.
-
-    Args:
-        describer: Describes the intents.
-        rows: The utterances that count, by row number: those from the logs that nobody has checked.
-        count: The number of pairs at most.
-    """
+    """Return the pairs of intents that are most often mixed up, by the model's own probabilities of these rows."""
     n = len(describer.names)
     label = describer.label[list(rows)]
     kept = label >= 0

@@ -17,6 +17,7 @@ from torch import Tensor
 from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
+from newfound.review import views
 from newfound.review.entries import Entry
 from newfound.review.proposals import (
     MIN_SEPARATION_TO_SUGGEST,
@@ -26,32 +27,14 @@ from newfound.review.proposals import (
     split_proposal,
     two_parts,
 )
-from newfound.review.queue import ReviewQueue
+from newfound.review.questions import ReviewQueue
 from newfound.review.resizing import Resizer
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.views import (
-    Comment,
-    ConfusedPair,
-    Explanation,
-    IntentDetails,
-    IntentPage,
-    ListedIntent,
-    ListedUtterance,
-    LogMap,
-    NearUtterance,
-    Page,
-    PairedUtterance,
-    PairPage,
-    Progress,
-    QueueItem,
-    ReviewState,
-    SplitProposal,
-)
 
 if TYPE_CHECKING:
     from newfound.review.session import ReviewSession
 
-Listed = TypeVar("Listed", bound=ListedUtterance)
+Listed = TypeVar("Listed", bound=views.ListedUtterance)
 MAX_EXAMPLES_IN_LIST = 3  # of each intent
 MAX_COMMENTS_ON_A_PAGE = 50  # the latest ones
 
@@ -60,13 +43,6 @@ class ReviewView:
     """The intents and utterances at one version of the review."""
 
     def __init__(self, session: ReviewSession, reviewed: ReviewedModel, version: int) -> None:
-        """Make a view; `ReviewSession.view` does this.
-
-        Args:
-            session: The session whose cached vectors, neighbours and votes the view uses.
-            reviewed: The model with the decisions applied.
-            version: The version of the review.
-        """
         self.session = session
         self.version = version
         self.entries: Sequence[Entry] = ()
@@ -91,12 +67,12 @@ class ReviewView:
             raise DecisionError(f"no intent {name!r}; somebody may have renamed or merged it")
         return self.names.index(name)
 
-    def state(self) -> ReviewState:
+    def state(self) -> views.ReviewState:
         """Return the intents in brief, and how far the review is."""
         intents = [self.describer.summary(c) for c in range(len(self.names))]
         intents.sort(key=lambda i: (i.known, -i.size, i.name))
         review = self.reviewed.review
-        progress = Progress(
+        progress = views.Progress(
             accepted=len(review.accepted),
             new=sum(not i.known for i in intents),
             checked=len(review.checked),
@@ -104,44 +80,33 @@ class ReviewView:
             without_intent=int((self.describer.label < 0).sum()),
         )
         listed = (
-            ListedIntent.of(i, number=review.numbers[i.name], comments=len(review.comments.get(i.name, ())))
+            views.ListedIntent.of(i, number=review.numbers[i.name], comments=len(review.comments.get(i.name, ())))
             for i in intents
         )
-        return ReviewState(self.version, tuple(listed), progress)
+        return views.ReviewState(self.version, tuple(listed), progress)
 
-    def details(self) -> list[IntentDetails]:
+    def details(self) -> list[views.IntentDetails]:
         """Return what the list shows of each intent besides its summary: examples and proposals."""
         return [self._details(intent) for intent in range(len(self.names))]
 
-    def _details(self, intent: int) -> IntentDetails:
+    def _details(self, intent: int) -> views.IntentDetails:
         name, rows = self.names[intent], self.describer.rows(intent)
         examples = self.session.cache.get("examples", rows, lambda: self.describer.exemplars(intent))
         if self.reviewed.review.status(name) == "known":
-            return IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
-        overlap = next(iter(self.describer.overlaps_of(intent)), None)
+            return views.IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
+        best = next((o for o in self.describer.overlaps_of(intent) if o.share >= MIN_OVERLAP_TO_SUGGEST), None)
+        merge, overlap = (None, None) if best is None else (best.name, best.share)
         parts = self._two_parts(rows)
-        merge = overlap if overlap is not None and overlap.share >= MIN_OVERLAP_TO_SUGGEST else None
-        split = parts if parts is not None and parts.separation >= MIN_SEPARATION_TO_SUGGEST else None
-        return IntentDetails(
-            name,
-            examples[:MAX_EXAMPLES_IN_LIST],
-            None if merge is None else merge.name,
-            None if merge is None else merge.share,
-            None if split is None else split.separation,
-        )
+        is_clear = parts is not None and parts.separation >= MIN_SEPARATION_TO_SUGGEST
+        separation = parts.separation if parts is not None and is_clear else None
+        return views.IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], merge, overlap, separation)
 
-    def intent(self, name: str, *, start: int = 0, count: int = 50) -> IntentPage:
-        """Return one intent with some of its utterances.
-
-        Args:
-            name: Its present name.
-            start: The number of utterances to skip. Proposals are made only if it is 0, on the first page.
-            count: The number of utterances to return at most.
-        """
+    def intent(self, name: str, *, start: int = 0, count: int = 50) -> views.IntentPage:
+        """Return one intent with some of its utterances; on the first page, with proposals to merge and split it."""
         number = self.number(name)
         rows = self.describer.rows(number)
         order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
-        return IntentPage.of(
+        return views.IntentPage.of(
             self.describer.describe(number),
             merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             split=self._split(rows) if start == 0 else None,
@@ -151,50 +116,35 @@ class ReviewView:
             n_comments=len(self.reviewed.review.comments.get(name, ())),
         )
 
-    def _comments(self, name: str) -> tuple[Comment, ...]:
+    def _comments(self, name: str) -> tuple[views.Comment, ...]:
         recorded = [e for e in self.entries if e.undone_at is None and e.decision.kind == "comment"]
         latest = self.reviewed.review.comments.get(name, ())[-MAX_COMMENTS_ON_A_PAGE:]
         entries = [recorded[i] for i in latest if i < len(recorded)]
-        return tuple(Comment(e.id, e.at, e.author, e.decision.arguments["text"]) for e in entries)
+        return tuple(views.Comment(e.id, e.at, e.author, e.decision.arguments["text"]) for e in entries)
 
-    def without_intent(self, *, start: int = 0, count: int = 50) -> Page:
-        """Return utterances that belong to no intent, those that a person put there first.
-
-        Args:
-            start: The number of utterances to skip.
-            count: The number of utterances to return at most.
-        """
+    def without_intent(self, *, start: int = 0, count: int = 50) -> views.Page:
+        """Return utterances that belong to no intent, those that a person put there first."""
         checked = self.reviewed.review.checked
         rows = (self.describer.label < 0).nonzero().squeeze(1).tolist()
         rows.sort(key=lambda i: self.describer.utterances[i].text not in checked)
-        return Page(len(rows), tuple(self.utterance(i) for i in rows[start : start + count]))
+        return views.Page(len(rows), tuple(self.utterance(i) for i in rows[start : start + count]))
 
-    def pairs(self, count: int = 30) -> list[ConfusedPair]:
-        """Return the pairs of intents that are most often mixed up.
-
-        Args:
-            count: The number of pairs at most.
-        """
+    def pairs(self, count: int = 30) -> list[views.ConfusedPair]:
+        """Return the pairs of intents that are most often mixed up."""
         return confused_pairs(self.describer, self.undecided, count)
 
-    def pair(self, first: str, second: str, count: int = 100) -> PairPage:
-        """Return the unchecked utterances of two intents, those first that are closest to the other intent.
-
-        Args:
-            first: One intent.
-            second: The other one.
-            count: The number of utterances of each at most.
-        """
+    def pair(self, first: str, second: str, count: int = 100) -> views.PairPage:
+        """Return the unchecked utterances of two intents, those first that are closest to the other intent."""
         one, other = self.number(first), self.number(second)
-        return PairPage(self._closest(one, other, count), self._closest(other, one, count))
+        return views.PairPage(self._closest(one, other, count), self._closest(other, one, count))
 
-    def _closest(self, intent: int, other: int, count: int) -> tuple[PairedUtterance, ...]:
+    def _closest(self, intent: int, other: int, count: int) -> tuple[views.PairedUtterance, ...]:
         undecided = set(self.undecided)
         rows = [i for i in self.describer.rows(intent) if i in undecided]
         of_other = self.describer.probabilities[rows, other]
         order = rank_descending(of_other)[:count].tolist()
         return tuple(
-            self.describe_utterance(PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order
+            self.describe_utterance(views.PairedUtterance, rows[i], other=round(float(of_other[i]), 4)) for i in order
         )
 
     @cached_property
@@ -203,18 +153,12 @@ class ReviewView:
         decided = self.reviewed.review.moved
         return [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
 
-    def utterance(self, i: int) -> ListedUtterance:
+    def utterance(self, i: int) -> views.ListedUtterance:
         """Return one utterance by its number."""
-        return self.describe_utterance(ListedUtterance, i)
+        return self.describe_utterance(views.ListedUtterance, i)
 
     def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
-        """Return one utterance with what a list shows of it.
-
-        Args:
-            kind: `ListedUtterance`, or what a list shows beyond it.
-            i: The number of the utterance.
-            **more: The further fields of `kind`.
-        """
+        """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
         u, review = self.describer.utterances[i], self.reviewed.review
         checked = u.text in review.moved or u.text in review.possible_parts
         return kind(
@@ -224,7 +168,7 @@ class ReviewView:
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
         return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))
 
-    def _split(self, rows: Sequence[int]) -> SplitProposal | None:
+    def _split(self, rows: Sequence[int]) -> views.SplitProposal | None:
         """Propose to split an intent with these utterances; None if it is too small."""
         parts = self._two_parts(rows)
         if parts is None:
@@ -232,43 +176,29 @@ class ReviewView:
         texts = [self.describer.utterances[i].text for i in rows]
         return split_proposal(parts, self.session.vectors[list(rows)], texts, self.names)
 
-    def queue(self, count: int = 20) -> list[QueueItem]:
-        """Return the utterances from the logs that most need a check (see `ReviewQueue`).
-
-        Args:
-            count: The number of utterances at most.
-        """
+    def queue(self, count: int = 20) -> list[views.QueueItem]:
+        """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
         return self.review_queue.first(count)
 
     def candidates(self, probabilities: Tensor, count: int) -> tuple[tuple[str, float], ...]:
-        """Return the most probable intents with their probabilities.
-
-        Args:
-            probabilities: Of all intents, [intents].
-            count: The number of intents at most.
-        """
+        """Return the most probable intents with their probabilities, of those of all intents, [intents]."""
         best = probabilities.topk(min(count, len(self.names)))
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
         return tuple((self.names[c], round(value, 4)) for value, c in pairs)
 
-    def search(self, words: str, count: int = 100) -> Page:
-        """Return the number of utterances that contain all words, and the first of them.
-
-        Args:
-            words: The words, separated by spaces; upper and lower case are the same.
-            count: The number of utterances at most.
-        """
+    def search(self, words: str, count: int = 100) -> views.Page:
+        """Return the number of utterances that contain all words, in upper or lower case, and the first of them."""
         wanted = words.casefold().split()
         rows = [i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted)]
-        return Page(len(rows), tuple(self.utterance(i) for i in rows[:count]))
+        return views.Page(len(rows), tuple(self.utterance(i) for i in rows[:count]))
 
-    def points(self) -> LogMap:
+    def points(self) -> views.LogMap:
         """Return the map of the logs, or of all utterances if there are no logs."""
         utterances = self.describer.utterances
         rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
         layout, is_final = self.session.layout_now()
         label, checked = self.describer.label.tolist(), self.reviewed.review.checked
-        return LogMap(
+        return views.LogMap(
             self.version,
             tuple(self.names),
             tuple(self.reviewed.review.status(name) for name in self.names),
@@ -279,7 +209,7 @@ class ReviewView:
             is_final,
         )
 
-    def explain(self, text: str) -> Explanation:
+    def explain(self, text: str) -> views.Explanation:
         """Classify one text, and return the most probable intents and the most similar utterances with it."""
         (prediction,) = self.reviewed.classify([text])
         vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
@@ -287,9 +217,9 @@ class ReviewView:
         similarity = self.session.vectors @ vector[0]
         nearest = rank_descending(similarity)[:5].tolist()
         similar = tuple(
-            self.describe_utterance(NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest
+            self.describe_utterance(views.NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest
         )
-        return Explanation(
+        return views.Explanation(
             **{f.name: getattr(prediction, f.name) for f in fields(prediction)},
             intents=self.candidates(probabilities, 5),
             utterances=similar,

@@ -1,4 +1,4 @@
-"""Questions about a reviewed model: what heads the review queue, and what the answers decide besides.
+"""Questions about a reviewed model, the review queue that they head, and what the answers decide besides.
 
 A person's assignments of utterances are answers to these questions, whether or not they were asked. The clusters of the
 logs are computed again under them: an utterance that was moved takes the part of its intent around it along.
@@ -6,39 +6,43 @@ logs are computed again under them: an utterance that was moved takes the part o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ensembles import diffuse
+from newfound.algorithms.ranking import rank_descending
 from newfound.algorithms.ways import cluster_ensemble
-from newfound.data.corpus import Corpus, Origin
+from newfound.data.corpus import Corpus
 from newfound.model.classifier import IntentModel
-from newfound.questions.resolution import resolve_labels
-from newfound.questions.selection import QuestionSelector
-from newfound.questions.state import AnswerState, Question
+from newfound.questions.selection import next_question
+from newfound.questions.state import AnswerState, Question, resolve_labels
 from newfound.review.reviewed import ReviewedModel
+from newfound.review.views import QueueItem
 from newfound.training.seeding import derive
+
+if TYPE_CHECKING:
+    from newfound.review.queries import ReviewView
 
 RUNS_PER_VIEW = 3  # votes on each of the two views
 MAX_UTTERANCES_ASKED_ABOUT = 10_000  # a random sample of larger logs
 MIN_CORRECTIONS_PER_QUESTION = 0.5  # expected number of utterances, for a question to be worth a person's time
+MAX_QUESTIONS = 50  # at the head of the queue
+MAX_CANDIDATES = 4  # of an utterance that no question is about
 NEIGHBOURS = 10  # of each utterance, in the graph that its vector is diffused on
 
 
 class LogVotes:
-    """Votes on the logs of a model; they do not change with decisions."""
+    """Clusterings of the logs of a model, as votes; they do not change with decisions."""
 
     def __init__(self, model: IntentModel) -> None:
-        """Cluster the logs.
-
-        Args:
-            model: A model with its utterances.
-        """
         utterances = model.utterances
         logs = torch.tensor([i for i, u in enumerate(utterances) if not u.labelled], dtype=torch.int64)
         if len(logs) > MAX_UTTERANCES_ASKED_ABOUT:
@@ -58,12 +62,6 @@ class ReviewQuestions:
     """The questions about a reviewed model, and the intents of its logs under the decisions so far."""
 
     def __init__(self, reviewed: ReviewedModel, logs: LogVotes) -> None:
-        """Apply the decisions so far as answers.
-
-        Args:
-            reviewed: The model with its decisions.
-            logs: Votes on its logs.
-        """
         review = reviewed.review
         number = {name: i for i, name in enumerate(reviewed.names)}
         before = ReviewedModel(
@@ -99,15 +97,12 @@ class ReviewQuestions:
     def questions(self, count: int) -> list[Question]:
         """Return the next questions, in order, if the answers before each confirm what is assigned now.
 
-        The numbers in a question are rows of `rows` and positions in the reviewed model's names. Each question
-        is answered as it is returned, so this is called once.
-
-        Args:
-            count: Their number at most.
+        The numbers in a question are rows of `rows` and positions in the reviewed model's names. Each question is
+        answered as it is returned, so this is called once.
         """
         questions: list[Question] = []
         while self._state is not None and len(questions) < count:
-            question = QuestionSelector(self._state).next()
+            question = next_question(self._state)
             if question is None or question.gain < MIN_CORRECTIONS_PER_QUESTION:
                 break
             questions.append(question)
@@ -116,14 +111,10 @@ class ReviewQuestions:
 
 
 def recluster(reviewed: ReviewedModel) -> tuple[Corpus, int]:
-    """Return the corpus of a reviewed model in which the logs are clustered again with the decisions as answers.
+    """Cluster the logs of a reviewed model again with the decisions as answers.
 
-    Args:
-        reviewed: The model with its decisions.
-
-    Returns:
-        The corpus to train on, and the number of utterances that have another intent than before, besides those that
-        a person moved.
+    Returns the corpus to train on, and the number of utterances that have another intent than before, besides those
+    that a person moved.
     """
     corpus = reviewed.corpus()
     moved = [text for text, name in reviewed.review.moved.items() if name is not None]
@@ -140,9 +131,73 @@ def _relabel(corpus: Corpus, intents: dict[str, str], checked: set[str]) -> tupl
     """Return the corpus with these intents of unlabelled texts, and how many of them have changed."""
     labels: list[str | None] = []
     changed = 0
-    rows: Sequence[tuple[str, str | None, Origin]] = list(zip(corpus.texts, corpus.labels, corpus.origins, strict=True))
-    for text, label, origin in rows:
+    for text, label, origin in zip(corpus.texts, corpus.labels, corpus.origins, strict=True):
         intent = label if origin.labelled or text in checked else intents.get(text, label)
         changed += intent != label
         labels.append(intent)
     return Corpus.of(corpus.texts, labels, corpus.origins), changed
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The utterances in their order, computed once for a version."""
+
+    questions: Sequence[QueueItem]  # what stands for others and is in doubt, the largest expected gain first
+    rows: Sequence[int]  # the others, first those whose intent is uncertain and differs from that of their neighbours
+    agreement: Mapping[int, float]  # the share of each utterance's nearest neighbours that have the same intent
+    has_votes: bool  # whether the votes that questions come from were there
+
+
+class ReviewQueue:
+    """The queue of one version of the review. It is computed when it is first asked for, once for all who ask."""
+
+    def __init__(self, view: ReviewView) -> None:
+        self._view = view
+        self._order: _Order | None = None
+        self._lock = Lock()
+
+    def first(self, count: int) -> list[QueueItem]:
+        """Return the first utterances of the queue."""
+        self._view.session.queue_is_used = True
+        with self._lock:
+            if self._order is None or not self._order.has_votes:
+                votes = self._view.session.votes_now()
+                if self._order is None or votes is not None:  # until the votes are counted there are no questions
+                    self._order = self._compute(votes)
+            order = self._order
+        asked = list(order.questions[:count])
+        return asked + [self._item(i, order.agreement[i]) for i in order.rows[: count - len(asked)]]
+
+    def _compute(self, votes: LogVotes | None) -> _Order:
+        describer, rows = self._view.describer, self._view.undecided
+        if not rows:
+            return _Order((), (), {}, True)
+        p = describer.probabilities[rows].clamp(min=1e-9)
+        entropy = -(p * p.log()).sum(1) / math.log(max(2, len(self._view.names)))
+        label = describer.label
+        agreement = (label[self._view.session.neighbours[rows]] == label[rows][:, None]).float().mean(1)
+        doubt = entropy + (1 - agreement)
+        agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
+        questions = [] if votes is None else [q for q in self._questions(votes, agreed) if q.id in agreed]
+        asked = {item.id for item in questions}
+        others = [rows[j] for j in rank_descending(doubt).tolist() if rows[j] not in asked]
+        return _Order(questions, others, agreed, votes is not None)
+
+    def _questions(self, votes: LogVotes, agreed: Mapping[int, float]) -> list[QueueItem]:
+        """Return the questions that are worth a person's time."""
+        view = self._view
+        questions = ReviewQuestions(view.reviewed, votes)
+        items = []
+        for question in questions.questions(MAX_QUESTIONS):
+            i = int(questions.rows[question.row])
+            probabilities = view.describer.probabilities[i]
+            candidates = tuple((view.names[n], round(float(probabilities[n]), 4)) for n in question.intents)
+            about = None if question.is_about is None else view.names[question.is_about]
+            agreement, follow = agreed.get(i, 1.0), question.rows
+            more = {"candidates": candidates, "agreement": agreement, "stands_for": follow, "asks_about": about}
+            items.append(view.describe_utterance(QueueItem, i, **more))
+        return items
+
+    def _item(self, i: int, agreement: float) -> QueueItem:
+        candidates = self._view.candidates(self._view.describer.probabilities[i], MAX_CANDIDATES)
+        return self._view.describe_utterance(QueueItem, i, candidates=candidates, agreement=agreement)

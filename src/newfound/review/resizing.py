@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from newfound.algorithms.intent_tree import Group, IntentTree
 from newfound.errors import DecisionError
-from newfound.intents.description import exemplars
 from newfound.intents.naming import name_intents
 from newfound.model.types import AssignedUtterance
 from newfound.review.decisions import MAX_PARTS, Decision
-from newfound.review.proposals import MAX_DESCRIBING_UTTERANCES
+from newfound.review.proposals import MAX_DESCRIBING_UTTERANCES, central_texts
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.views import Change, EstimatedNumber, Part, Resizing
 
@@ -33,10 +32,12 @@ MAX_RATIO_IF_SURE = 1.5  # of the upper to the lower end of the interval around 
 
 
 class Resizer:
-    """Proposes decisions that lead to a number of new intents, for one version of a review."""
+    """Proposes decisions that lead to a number of new intents, for one version of a review.
+
+    The tree over the new intents is computed once, when it is first used.
+    """
 
     def __init__(self, view: ReviewView) -> None:
-        """Take a view of the review; the tree over its new intents is computed once, when it is first used."""
         self._view = view
         self._lock = Lock()
         self._previews: dict[int, Resizing] = {}
@@ -60,13 +61,9 @@ class Resizer:
         return IntentTree(view.session.vectors, rows, whole=moved_alone, most=most, most_parts=MAX_PARTS)
 
     def preview(self, n_new: int | None = None) -> Resizing:
-        """Return what would be merged or split, with the sizes that the intents would have.
+        """Return what would be merged or split to have `n_new` new intents, accepted ones included.
 
-        Args:
-            n_new: The wanted number of new intents, accepted ones included; by default the present number.
-
-        Raises:
-            DecisionError: So few or so many new intents are not possible.
+        By default it is the present number. A `DecisionError` says which numbers are possible.
         """
         wanted = self._present if n_new is None else n_new
         with self._lock:
@@ -153,8 +150,8 @@ class Resizer:
 
     def _central(self, rows: Sequence[int], count: int) -> list[str]:
         """Return central utterances that differ from one another."""
-        texts, x = [self._view.describer.utterances[row].text for row in rows], self._view.session.vectors[list(rows)]
-        return [texts[i] for i in exemplars(x, x.mean(0), texts, count=count)]
+        texts = [self._view.describer.utterances[row].text for row in rows]
+        return list(central_texts(self._view.session.vectors[list(rows)], texts, count))
 
 
 def _sizes(utterances: Sequence[AssignedUtterance]) -> Counter[str]:
@@ -169,8 +166,7 @@ def _sizes(utterances: Sequence[AssignedUtterance]) -> Counter[str]:
 def estimated_number(provenance: Mapping[str, Any]) -> EstimatedNumber | None:
     """Return the number of new intents that was estimated before the fit; None if it was given, or is not recorded.
 
-    Args:
-        provenance: The provenance of a model, which comes from a file and may hold anything.
+    The provenance comes from a file and may hold anything.
     """
     estimate = provenance.get("estimate")
     if not isinstance(estimate, dict):

@@ -21,9 +21,8 @@ from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.columns import ReviewedColumns
-from newfound.review.state import WHOLE, Review
+from newfound.review.state import WHOLE, Review, accepted_intents, described_without_network, discovered_intents
 from newfound.review.store import ReviewStore
-from newfound.review.stored import accepted_intents, described_without_network, discovered_intents
 
 VectorsOf = Callable[[Sequence[str]], Tensor]
 
@@ -174,7 +173,6 @@ class UtteranceVectors:
     """Returns embeddings of texts. Those of training utterances are looked up; others are encoded once and stored."""
 
     def __init__(self, model: IntentModel) -> None:
-        """Use the embeddings of a model."""
         self._model = model
         self._encoded: dict[str, Tensor] = {}
 

@@ -22,9 +22,8 @@ from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import map_positions, quick_positions
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
-from newfound.review.conflicts import check_nothing_decided
 from newfound.review.decisions import Decision
-from newfound.review.entries import Entry, version_of
+from newfound.review.entries import Entry, check_nothing_decided, version_of
 from newfound.review.proposals import CacheByRows
 from newfound.review.queries import ReviewView
 from newfound.review.questions import LogVotes
@@ -46,13 +45,6 @@ class ReviewSession:
         encoder: str | Encoder | None = None,
         precision: Precision = defaults.PRECISION,
     ) -> None:
-        """Open a model folder.
-
-        Args:
-            folder: The model folder.
-            encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
-            precision: fp32, or int8 on a CPU.
-        """
         self.folder = Path(folder)
         self.store = ReviewStore(self.folder)
         self.model: IntentModel = load(self.folder, encoder=encoder).with_precision(precision)
@@ -92,14 +84,7 @@ class ReviewSession:
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Merge or split new intents until there are so many (see `Resizer`).
 
-        Args:
-            n_new: The wanted number of new intents.
-            author: Who decides.
-            expected_version: The version whose preview the author saw; by default it is not checked.
-
-        Raises:
-            DecisionError: So few or so many new intents are not possible, or there are so many already.
-            ConflictError: Somebody has decided since `expected_version`, so that the preview is out of date.
+        It is refused if somebody has decided since `expected_version`, as the preview is out of date then.
         """
         view = self.view()
         check_nothing_decided(view.entries, expected_version)

@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -39,16 +39,23 @@ CREATE TABLE decisions (
 JOURNAL_SUFFIXES = ("-journal", "-wal")
 SIDE_FILE_SUFFIXES = (*JOURNAL_SUFFIXES, "-shm")  # of the files that SQLite may write next to a database
 SECONDS_TO_WAIT_FOR_LOCK = 30.0
+MEANINGS = {  # of errors of SQLite, by the beginnings of their names
+    ("SQLITE_FULL",): "the disk is full, nothing was recorded; make room and decide again",
+    ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"): (
+        "cannot be written, nothing was recorded; decide on a copy of the folder that you may write"
+    ),
+    ("SQLITE_IOERR",): "the disk reports an error ({error}); nothing was recorded",
+}
+OTHER_MEANING = "cannot be used ({error}); restore it from a copy"
 
 
 class SqliteLog:
-    """The log of the decisions about the model in a folder.
+    """The log of the decisions about the model in a folder; its file is created with the first decision.
 
     Entries are added and can be marked as undone; they are never changed or deleted.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Use the file in a model folder; it is created with the first decision."""
         self.path = folder / REVIEW_FILE
 
     @property
@@ -67,43 +74,34 @@ class SqliteLog:
     def lock_for_writing(self) -> Iterator[LogWriter]:
         """Lock the log; what is written inside the block is committed when it ends, unless it raises."""
         self._refuse_others()
-        with _explain_errors(self.path):
-            connection = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)
-            try:
-                # With a rollback journal everything is in one file, which can be copied, and read on a read-only disk.
-                connection.execute("PRAGMA journal_mode = DELETE")
-                connection.execute("PRAGMA synchronous = FULL")
-                with _transaction(connection):
-                    if not _objects(connection):
-                        connection.execute(SCHEMA)
-                    _check_schema(connection, self.path)
-                    yield LogWriter(connection, self.path)
-            finally:
-                connection.close()
+        with (
+            _explain_errors(self.path),
+            closing(sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)) as connection,
+        ):
+            # With a rollback journal everything is in one file, which can be copied, and read on a read-only disk.
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA synchronous = FULL")
+            with _transaction(connection):
+                if not _objects(connection):
+                    connection.execute(SCHEMA)
+                _check_schema(connection, self.path)
+                yield LogWriter(connection, self.path)
 
     @contextmanager
     def _connect_for_reading(self) -> Iterator[sqlite3.Connection]:
         """Open the file for reading only; if that is not possible, as in some read-only folders, read a copy."""
         self._refuse_others()
-        with _explain_errors(self.path):
+        with _explain_errors(self.path), ExitStack() as stack:
             connection = self._open_for_reading(self.path)
-            if connection is not None:
-                try:
-                    yield connection
-                finally:
-                    connection.close()
-                return
-            with tempfile.TemporaryDirectory(prefix="newfound-review-") as folder:
-                copy = Path(folder) / REVIEW_FILE
+            if connection is None:
+                copy = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="newfound-review-"))) / REVIEW_FILE
                 for suffix in ("", *JOURNAL_SUFFIXES):
                     if Path(f"{self.path}{suffix}").is_file():
                         shutil.copyfile(f"{self.path}{suffix}", f"{copy}{suffix}")
                 connection = sqlite3.connect(copy, isolation_level=None)
-                try:
-                    _check_schema(connection, self.path)
-                    yield connection
-                finally:
-                    connection.close()
+            stack.enter_context(closing(connection))
+            _check_schema(connection, self.path)
+            yield connection
 
     def _open_for_reading(self, path: Path) -> sqlite3.Connection | None:
         """Return a connection that never writes decisions; None if the file cannot be opened in its folder."""
@@ -114,15 +112,13 @@ class SqliteLog:
             connection = sqlite3.connect(uri, uri=True, timeout=SECONDS_TO_WAIT_FOR_LOCK, isolation_level=None)
             try:
                 connection.execute("PRAGMA query_only = ON")
-                _check_schema(connection, path)
+                _objects(connection)
                 return connection
-            except sqlite3.OperationalError as error:
+            except sqlite3.Error as error:
                 connection.close()
-                if _code(error) in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+                is_busy = _code(error) in ("SQLITE_BUSY", "SQLITE_LOCKED")
+                if is_busy or not isinstance(error, sqlite3.OperationalError):
                     raise
-            except BaseException:
-                connection.close()
-                raise
         return None
 
     def _refuse_others(self) -> None:
@@ -190,15 +186,8 @@ def _explain_errors(path: Path) -> Iterator[None]:
         code = _code(error)
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in str(error):
             raise ConflictError(f"{path}: another process holds it; try again") from None
-        if code.startswith("SQLITE_FULL"):
-            raise ModelError(f"{path}: the disk is full, nothing was recorded; make room and decide again") from None
-        if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-            raise ModelError(
-                f"{path}: cannot be written, nothing was recorded; decide on a copy of the folder that you may write"
-            ) from None
-        if code.startswith("SQLITE_IOERR"):
-            raise ModelError(f"{path}: the disk reports an error ({error}); nothing was recorded") from None
-        raise ModelError(f"{path}: cannot be used ({error}); restore it from a copy") from None
+        meaning = next((text for names, text in MEANINGS.items() if code.startswith(names)), OTHER_MEANING)
+        raise ModelError(f"{path}: {meaning.format(error=error)}") from None
 
 
 def _code(error: sqlite3.Error) -> str:

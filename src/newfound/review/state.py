@@ -4,16 +4,20 @@ A model predicts one of its columns. A review maps columns to names of intents. 
 rejecting change this mapping; splitting divides a column into parts, each described by some utterances. Moving an
 utterance sets the intent of that very text, whatever the model predicts. If the intent it was moved to is split later,
 the utterance belongs to one of the parts.
+
+The functions at the end say what can be said of a reviewed model without its network, and so without torch. Renaming,
+accepting and moving do not change what the model predicts for other utterances, so that the stored intents of its
+utterances still hold. Merging, splitting and rejecting change which intent is the most probable one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
-from newfound.model.types import Status
+from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
 from newfound.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -30,8 +34,7 @@ class Review:
 
     Attributes:
         slots: The name of each column, or of each part of a column that was split.
-        known: Names of the known intents.
-        accepted: Names of new intents that a person accepted.
+        accepted: New intents that a person accepted.
         parts: The utterances that describe each part of a column that was split.
         moved: Utterances that a person assigned, with their intent.
         possible_parts: Utterances that a person assigned to an intent that was split later, with the parts that they
@@ -40,7 +43,6 @@ class Review:
         numbers: A number for each intent, which stays with it when it is renamed. Colours are chosen by it.
         issued: How many of these numbers were given away.
         comments: The comments on each intent: the positions of the decisions among all comments that are in effect.
-        n_comments: How many comments there are.
     """
 
     slots: dict[Slot, str | None]
@@ -57,12 +59,7 @@ class Review:
 
     @classmethod
     def begin(cls, names: Sequence[str], known: Iterable[str]) -> Review:
-        """Return the state before any decision.
-
-        Args:
-            names: The names of the model's columns.
-            known: The names of the known intents.
-        """
+        """Return the state before any decision, of a model with columns of these names."""
         slots: dict[Slot, str | None] = {(column, WHOLE): name for column, name in enumerate(names)}
         return cls(slots, set(known), numbers={name: n for n, name in enumerate(names)}, issued=len(names))
 
@@ -82,11 +79,7 @@ class Review:
         return {*self.moved, *self.possible_parts}
 
     def apply(self, decision: Decision) -> None:
-        """Apply a decision to the state.
-
-        Raises:
-            DecisionError: The decision is not possible; the state is as before.
-        """
+        """Apply a decision, or raise a `DecisionError` and leave the state as it is if that is not possible."""
         decision.read().apply(self)
 
     def check_consistent(self) -> None:
@@ -136,12 +129,7 @@ class Review:
             self.created.add(new)
 
     def split(self, intent: str, groups: Mapping[str, tuple[str, ...]]) -> None:
-        """Divide an intent into parts.
-
-        Args:
-            intent: Its present name, which one of the parts may keep.
-            groups: The utterances that describe each part, by its name.
-        """
+        """Divide an intent into parts, one of which may keep its name; `groups` has the texts that describe each."""
         for slot in [slot for slot, name in self.slots.items() if name == intent]:
             del self.slots[slot]
             parts = self.parts.setdefault(slot[0], [])
@@ -191,3 +179,54 @@ class Review:
     def _forget(self, name: str) -> None:
         for names in (self.known, self.accepted, self.created):
             names.discard(name)
+
+
+def assigned_without_network(review: Review, utterances: Sequence[Utterance]) -> list[AssignedUtterance] | None:
+    """Return the stored utterances of a model with their intents after the review; None if that takes the network."""
+    names = _name_of_each_column(review)
+    if names is None or review.possible_parts:
+        return None
+    assigned = []
+    for u in utterances:
+        is_moved = u.text in review.moved
+        name = review.moved[u.text] if is_moved else None if u.intent is None else names[u.intent]
+        probability = 1.0 if is_moved or u.labelled else u.probability
+        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source))
+    return assigned
+
+
+def described_without_network(review: Review, intents: Sequence[Intent]) -> tuple[Intent, ...] | None:
+    """Return a model's stored intents as they are after the review; None if their utterances have changed."""
+    names = _name_of_each_column(review)
+    if names is None or review.checked or review.created:
+        return None
+    is_changed = review.accepted or names != [intent.name for intent in intents]
+    if is_changed and any(intent.certainty is None for intent in intents):  # the description of an older version
+        return None
+    new_name = {intent.name: names[column] for column, intent in enumerate(intents)}
+    return tuple(
+        replace(
+            intent,
+            name=new_name[intent.name],
+            accepted=intent.accepted or new_name[intent.name] in review.accepted,
+            overlaps=tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps),
+        )
+        for intent in intents
+    )
+
+
+def discovered_intents(review: Review, intents: Sequence[Intent]) -> set[str]:
+    """Return the intents found in logs, in this round or an earlier one; `intents` has one for each column."""
+    named_by_labels = {name for (column, _), name in review.slots.items() if not intents[column].discovered}
+    return set(review.names) - named_by_labels
+
+
+def accepted_intents(review: Review, intents: Sequence[Intent]) -> set[str]:
+    """Return the discovered intents that a person accepted, in this round or an earlier one."""
+    return discovered_intents(review, intents) & (review.known | review.accepted)
+
+
+def _name_of_each_column(review: Review) -> list[str] | None:
+    """Return the names of the model's columns; None if a column is split or rejected, or if two have one name."""
+    names = [name for (_, part), name in sorted(review.slots.items()) if part == WHOLE and name is not None]
+    return names if len(names) == len(review.slots) and len(set(names)) == len(names) else None

@@ -9,9 +9,8 @@ from pathlib import Path
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import describe, read_intents, read_utterances
-from newfound.review.conflicts import check_conflicts
 from newfound.review.decisions import Decision, check_new, format_decision
-from newfound.review.entries import Entry, version_of
+from newfound.review.entries import Entry, check_conflicts, version_of
 from newfound.review.sqlite import LogWriter, SqliteLog, arguments_as_json
 from newfound.review.state import Review
 
@@ -87,10 +86,7 @@ class ReviewStore:
     def _record(self, prepare: Callable[[Sequence[Entry]], Change], check: Check | None) -> list[Entry]:
         """Change the log. What takes long, and may be refused, is done before the log is locked.
 
-        Args:
-            prepare: Function that checks the change against all entries. It is called again if somebody else has
-                changed the log meanwhile.
-            check: Called with the state after the change.
+        `prepare` checks the change against all entries, again if somebody else has changed the log meanwhile.
         """
         while True:
             entries = self.entries()

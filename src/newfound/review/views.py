@@ -14,7 +14,6 @@ class ListedUtterance(AssignedUtterance):
     """An utterance as the page shows it.
 
     Attributes:
-        id: Its row number.
         checked: Whether a person assigned it in the review.
     """
 
@@ -42,22 +41,14 @@ class QueueItem(ListedUtterance):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedUtterance(ListedUtterance):
-    """An utterance of one intent, compared with another intent.
-
-    Attributes:
-        other: The probability of the other intent.
-    """
+    """An utterance of one intent, with the probability of another intent."""
 
     other: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearUtterance(ListedUtterance):
-    """A training utterance that is similar to a text.
-
-    Attributes:
-        similarity: The cosine of the two.
-    """
+    """A training utterance, and the cosine of its vector to that of a text."""
 
     similarity: float
 
@@ -67,8 +58,6 @@ class MergeProposal:
     """Another intent that may be the same.
 
     Attributes:
-        name: The other intent.
-        status: Whether the other intent is known, accepted or new.
         overlap: The share of the neighbours of this intent's utterances that belong to the other one.
         evidence: Pairs of similar utterances, one of each intent.
     """
@@ -81,13 +70,7 @@ class MergeProposal:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a proposed split, or an intent before or after a proposed change.
-
-    Attributes:
-        name: Its name, or the proposed one.
-        size: The number of utterances.
-        utterances: The utterances that describe it.
-    """
+    """One part of a proposed split, or an intent before or after a proposed change."""
 
     name: str
     size: int
@@ -96,12 +79,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SplitProposal:
-    """A proposal to split an intent in two.
-
-    Attributes:
-        separation: The silhouette of the two parts.
-        parts: The two parts, each with a proposed name.
-    """
+    """A proposal to split an intent in two parts, with the silhouette of these parts."""
 
     separation: float
     parts: tuple[Part, ...]
@@ -112,7 +90,6 @@ class Change:
     """Intents that are merged, or one that is split.
 
     Attributes:
-        kind: merge or split.
         before: The intents as they are, with two utterances each. Of a merger, the one that keeps its name is first.
         after: What becomes of them, with the sizes that they will have.
     """
@@ -127,9 +104,7 @@ class EstimatedNumber:
     """The number of new intents that was estimated before the fit.
 
     Attributes:
-        n_new: The estimated number.
         low: The lower end of the interval that holds the true number in nine of ten cases.
-        high: The upper end.
         is_unsure: Whether the interval is wide.
     """
 
@@ -144,14 +119,8 @@ class Resizing:
     """What leads to a number of new intents.
 
     Attributes:
-        version: The version of the review.
         present: The present number of new intents, accepted ones included.
-        n_new: The wanted number.
-        fewest: The smallest possible number.
-        most: The largest possible number.
         estimate: What was estimated before the fit; None if the number was given.
-        changes: What would be merged or split.
-        decisions: The decisions that do it.
     """
 
     version: int
@@ -169,18 +138,13 @@ class ShownIntent:
     """The description of one intent, as the page and the API show it.
 
     Attributes:
-        name: Its name after the review.
-        status: Whether it is known, accepted or new.
-        known: Whether it was known before the discovery.
         size: The number of its utterances, each counted as often as it occurred.
         labelled: The number of its utterances that a person labelled.
         certainty: The mean probability of its utterances from the logs.
         expected_error: The expected share of these utterances that is wrong.
         keywords: The words that distinguish it from other intents, best first.
-        exemplars: Central utterances.
         border: The utterances that are closest to belonging to another intent.
         overlaps: The intents it overlaps with, the largest overlap first.
-        position: Its position on the map of the logs.
     """
 
     name: str
@@ -198,12 +162,7 @@ class ShownIntent:
 
     @classmethod
     def of(cls, intent: Intent, **more: Any) -> Self:
-        """Return what is shown of an intent.
-
-        Args:
-            intent: The description, which has all fields of `ShownIntent`.
-            **more: The further fields of a subclass.
-        """
+        """Return what is shown of an intent, with the further fields of a subclass."""
         return cls(**{field.name: getattr(intent, field.name) for field in fields(ShownIntent)}, **more)
 
 
@@ -213,7 +172,6 @@ class ListedIntent(ShownIntent):
 
     Attributes:
         number: A number that stays with it when it is renamed; its colour is chosen by it.
-        comments: The number of comments on it.
     """
 
     number: int
@@ -226,9 +184,6 @@ class Comment:
 
     Attributes:
         id: The number of the decision.
-        at: When it was recorded.
-        author: Who said it.
-        text: What was said.
     """
 
     id: int
@@ -242,12 +197,8 @@ class IntentPage(ShownIntent):
     """One intent with some of its utterances.
 
     Attributes:
-        merges: Proposals to merge it.
-        split: A proposal to split it.
-        total: The number of its utterances.
         utterances: Some of them, the least certain first.
         comments: What people said about it, the latest ones.
-        n_comments: The number of all comments on it.
     """
 
     merges: tuple[MergeProposal, ...]
@@ -263,8 +214,6 @@ class IntentDetails:
     """What the list of intents shows besides the summary of an intent.
 
     Attributes:
-        name: The name of the intent.
-        examples: Some central utterances.
         merge: The intent that it may be the same as; None if there is none.
         overlap: The share of its utterances' neighbours that belong to that intent.
         separation: The silhouette of its two parts, if it should perhaps be split; None otherwise.
@@ -282,8 +231,6 @@ class ConfusedPair:
     """Two intents that are mixed up.
 
     Attributes:
-        first: One intent.
-        second: The other one.
         expected: How many utterances of one are expected to belong to the other, by the model's probabilities.
     """
 
@@ -294,12 +241,7 @@ class ConfusedPair:
 
 @dataclass(frozen=True, slots=True)
 class PairPage:
-    """The unchecked utterances of two intents, those first that are closest to the other intent.
-
-    Attributes:
-        first: Those of one intent.
-        second: Those of the other one.
-    """
+    """The unchecked utterances of two intents, those first that are closest to the other intent."""
 
     first: tuple[PairedUtterance, ...]
     second: tuple[PairedUtterance, ...]
@@ -307,12 +249,7 @@ class PairPage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some utterances out of many.
-
-    Attributes:
-        total: The number of all of them.
-        utterances: Some of them.
-    """
+    """Some utterances, and the number of all of them."""
 
     total: int
     utterances: tuple[ListedUtterance, ...]
@@ -323,7 +260,6 @@ class Progress:
     """How far a review is.
 
     Attributes:
-        accepted: The number of accepted intents.
         new: The number of intents that are not known, accepted ones included.
         checked: The number of utterances that a person assigned.
         expected_error: The expected share of the logs whose intent is wrong.
@@ -339,13 +275,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """A summary of a review.
-
-    Attributes:
-        version: The version of the review.
-        intents: The intents in brief, new ones first.
-        progress: How far the review is.
-    """
+    """The intents in brief, new ones first, and how far the review is."""
 
     version: int
     intents: tuple[ListedIntent, ...]
@@ -357,9 +287,6 @@ class LogMap:
     """The map of the logs.
 
     Attributes:
-        version: The version of the review.
-        names: The names of the intents; points refer to them by position.
-        status: Whether each of them is known, accepted or new.
         points: For each utterance x, y, the number of its intent (-1 for none), its own number, its probability,
             and 1 if a person assigned it, otherwise 0.
         is_final: Whether the layout is the final one. Until that is computed, a simpler one is shown.
@@ -374,12 +301,7 @@ class LogMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Prediction):
-    """Why a text is classified as it is.
-
-    Attributes:
-        intents: The most probable intents, with their probabilities.
-        utterances: The most similar training utterances.
-    """
+    """A prediction, the most probable intents with their probabilities, and the most similar training utterances."""
 
     intents: tuple[tuple[str, float], ...]
     utterances: tuple[NearUtterance, ...]

@@ -1,4 +1,4 @@
-"""Who may use the server: tokens, sessions, and the lock-out after wrong tokens."""
+"""Who may use the server, and in whose name: tokens, sessions, and the lock-out after wrong tokens."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
 logger = logging.getLogger("newfound.serve")
 
 MAX_CLIENTS_REMEMBERED = 10_000
@@ -24,24 +28,15 @@ SECONDS_UNTIL_FORGIVEN = 3600.0  # after the last wrong token, or the end of the
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose token was given.
+    """Whose token was given."""
 
-    Attributes:
-        person: The owner of the token; None if all users share one token.
-    """
-
-    person: str | None = None
+    person: str | None = None  # None if all users share one token
 
 
 class Tokens:
-    """The secrets that open the server."""
+    """The secrets that open the server: one, one for each person by name, or none at all."""
 
     def __init__(self, token: str | Mapping[str, str] | None) -> None:
-        """Take the secrets.
-
-        Args:
-            token: One secret, one secret for each person by name, or None if no secret is needed.
-        """
         self.required = bool(token)
         if isinstance(token, Mapping):
             self._identities = {secret: Identity(person) for person, secret in token.items()}
@@ -59,14 +54,9 @@ class Tokens:
 
 
 class Sessions:
-    """The people who logged in. A session ends when it is not used for a while."""
+    """The people who logged in. A session ends after so many seconds without a request."""
 
     def __init__(self, seconds: float) -> None:
-        """Take the length of a session.
-
-        Args:
-            seconds: A session ends after this long without a request.
-        """
         self._seconds = seconds
         self._sessions: OrderedDict[str, tuple[Identity, float]] = OrderedDict()  # the least recently used first
 
@@ -80,20 +70,15 @@ class Sessions:
         return key
 
     def use(self, key: str, *, keep_alive: bool = True) -> Identity | None:
-        """Return whose session it is and keep it alive, or return None if there is no such session.
-
-        Args:
-            key: The secret key of the session.
-            keep_alive: Whether the session lasts longer for it. What a page asks on its own does not count.
-        """
+        """Return whose session it is, or None; what a page asks on its own does not keep a session alive."""
         self._drop_expired()
-        if not keep_alive:
-            return self._sessions[key][0] if key in self._sessions else None
-        session = self._sessions.pop(key, None)
-        if session is None:
+        if key not in self._sessions:
             return None
-        self._sessions[key] = session[0], time.monotonic()
-        return session[0]
+        identity, _ = self._sessions[key]
+        if keep_alive:
+            self._sessions[key] = identity, time.monotonic()
+            self._sessions.move_to_end(key)
+        return identity
 
     def end(self, key: str) -> None:
         """End a session."""
@@ -144,12 +129,9 @@ class Lockout:
 def client_address(peer: str, forwarded_for: str | None) -> str:
     """Return the address by which a client is counted.
 
-    All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them.
-
-    Args:
-        peer: The address at the other end of the connection.
-        forwarded_for: The header `X-Forwarded-For`, if there is a proxy to be believed. Its last address is the one
-            that the proxy saw; the client itself may have written those before it.
+    All addresses of an IPv6 network of 64 bits count as one client, because one machine can have all of them. Of
+    `forwarded_for`, the header of a proxy that is to be believed, the last address is the one that the proxy saw; the
+    client itself may have written those before it.
     """
     address = peer if forwarded_for is None else forwarded_for.rpartition(",")[2].strip()
     try:
@@ -161,3 +143,18 @@ def client_address(peer: str, forwarded_for: str | None) -> str:
         return str(parsed)
     except ValueError:
         return peer
+
+
+def author_of(request: Request, declared: str | None) -> str:
+    """Return the owner of the request's token, or the declared author if all users share one token.
+
+    It is refused if neither the token nor the body names an author, or if they name two people.
+    """
+    person: str | None = request.scope["state"]["person"]
+    if person is None:
+        if declared is None:
+            raise RequestValidationError([{"type": "missing", "loc": ("body", "author"), "msg": "Field required"}])
+        return declared
+    if declared is not None and declared != person:
+        raise HTTPException(403, f"this token belongs to {person}; leave the author out")
+    return person

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
@@ -25,11 +25,10 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError, NewfoundError
 from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
-from newfound.serve.messages import encodable, without_paths
 from newfound.serve.metrics import route_of
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.routes import pages, predictions, reviews, training
-from newfound.serve.schemas.errors import describe_errors, describe_fields
+from newfound.serve.schemas.errors import describe_errors, describe_fields, encodable, without_paths
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
 from newfound.version import __version__
@@ -77,6 +76,7 @@ def create_app(
         docs_url=None,  # the documentation pages of FastAPI load scripts from other servers
         redoc_url=None,
         lifespan=lifespan,
+        dependencies=[Depends(_refuse_unknown_parameters)],
     )
     describe = app.openapi
 
@@ -96,6 +96,16 @@ def create_app(
         _say_where_the_rest_is(app)
     service.metrics.routes = {route_of(route.path) for route in app.routes if isinstance(route, Route)}
     return guard
+
+
+async def _refuse_unknown_parameters(request: Request) -> None:
+    """Refuse parameters in the address that a route of the API does not have, as unknown fields of a body are."""
+    if request.url.path.startswith("/v1/"):
+        expected = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
+        unknown = [name for name in request.query_params if name not in expected]
+        if unknown:
+            message = f"unknown parameter; expected {', '.join(sorted(expected)) or 'none'}"
+            raise RequestValidationError([{"loc": ("query", name), "msg": message} for name in unknown])
 
 
 def _say_where_the_rest_is(app: FastAPI) -> None:

@@ -56,16 +56,10 @@ class Batcher(Generic[Answer]):
         at_once: int = 1,
         on_batch: Callable[[int], None] = lambda size: None,
     ) -> None:
-        """Take the model and the limits.
+        """Take the model, which returns one answer for each text, and the limits of a batch and of the queue.
 
-        Args:
-            answer: The model. It returns one answer for each text.
-            max_texts: The largest number of texts in a batch.
-            max_characters: The largest number of characters in a batch. At most `MAX_COUNTED_CHARACTERS` of each text
-                are counted.
-            max_waiting: The largest number of texts that wait, in all requests together.
-            at_once: How many batches the model may be given at the same time.
-            on_batch: Called with the number of texts in each batch.
+        Of each text at most `MAX_COUNTED_CHARACTERS` are counted. The model may be given `at_once` batches at the same
+        time, and `on_batch` is called with the number of texts in each.
         """
         self._answer, self._on_batch = answer, on_batch
         self._max_texts, self._max_characters, self._max_waiting = max_texts, max_characters, max_waiting
@@ -94,14 +88,7 @@ class Batcher(Generic[Answer]):
         self._threads.shutdown()
 
     async def ask(self, texts: Sequence[str]) -> list[Answer]:
-        """Wait for the model and return one answer for each text.
-
-        Args:
-            texts: The texts of one request.
-
-        Raises:
-            QueueFull: If too many texts are waiting, or the server is shutting down.
-        """
+        """Return one answer for each text, or raise `QueueFull` if too many wait or the server is shutting down."""
         if self._is_closing or self._n_waiting + len(texts) > self._max_waiting:
             raise QueueFull
         request = _Request[Answer](texts, asyncio.get_running_loop().create_future())

@@ -15,6 +15,8 @@ from prometheus_client import (
     multiprocess,
 )
 
+from newfound.serve.workers import METRICS_FOLDER_VARIABLE
+
 
 def route_of(path: str) -> str:
     """Return the name under which a path is counted: its first part, or its first two under /v1/."""
@@ -37,13 +39,7 @@ class ServerMetrics:
         self.routes: set[str] = set()  # all other paths are counted as one
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """Count a request.
-
-        Args:
-            path: The path that was asked for; one of no known route is counted as "other".
-            status: The status of the answer.
-            seconds: How long it took.
-        """
+        """Count a request by its path; one of no known route is counted as "other"."""
         route = route_of(path) if route_of(path) in self.routes else "other"
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
@@ -61,7 +57,7 @@ class ServerMetrics:
         """Return the metrics as Prometheus reads them, and their media type; of several workers, their sum."""
         self._waiting.set(self._count_waiting())
         registry = self._registry
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        if METRICS_FOLDER_VARIABLE in os.environ:
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry), CONTENT_TYPE_LATEST

@@ -11,81 +11,53 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 from urllib.parse import SplitResult, urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from newfound.serve.access import Identity, Lockout, Sessions, Tokens, client_address
 from newfound.serve.settings import ServeSettings
 
 access_logger = logging.getLogger("newfound.access")
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OnRequest = Callable[[str, int, float], None]  # path, status, seconds
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/static/app.css"})  # they show nothing of the model
 PATHS_A_PAGE_ASKS_ALONE = frozenset({"/v1/review/news"})  # an open page that nobody uses does not keep a session alive
-SECURITY_HEADERS = [
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # no-referrer would send `Origin: null` with the login form
-    (b"x-frame-options", b"DENY"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-]
-
-
-class Refused(Exception):
-    """A request that is not answered.
-
-    Attributes:
-        status: The HTTP status of the answer.
-        headers: Further headers of the answer, by their names with `_` for `-`.
-    """
-
-    def __init__(self, status: int, message: str, **headers: str) -> None:
-        super().__init__(message)
-        self.status, self.headers = status, headers
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",  # no-referrer would send `Origin: null` with the login form
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
 
 
 class GuardMiddleware:
     """Wraps the application and refuses requests that it must not see.
 
-    Attributes:
-        csrf: The secret that our page repeats in the header `X-CSRF-Token`.
-        cookie: The name of the session cookie.
-        tokens: The secrets that open the server.
-        sessions: The people who logged in.
-        stop_work: Ends the work in the background, which need not be finished before the server ends.
+    `on_request` is called after each request, `stop_work` before the server ends: work in the background need not be
+    finished by then.
     """
 
     def __init__(
-        self, app: App, settings: ServeSettings, on_request: OnRequest, *, stop_work: Callable[[], Awaitable[None]]
+        self, app: ASGIApp, settings: ServeSettings, on_request: OnRequest, *, stop_work: Callable[[], Awaitable[None]]
     ) -> None:
-        """Wrap an application.
-
-        Args:
-            app: Answers what is not refused here.
-            settings: Whom to answer, and the limits.
-            on_request: Called after each request with its path, its status and how long it took in seconds.
-            stop_work: Ends the work in the background.
-        """
         self.stop_work = stop_work
         self._app, self._settings, self._on_request = app, settings, on_request
         self._lockout = Lockout()
         self.tokens = Tokens(settings.token)
         self.sessions = Sessions(settings.seconds_of_session)
-        self.csrf = secrets.token_urlsafe(24)
+        self.csrf = secrets.token_urlsafe(24)  # our page repeats it in the header `X-CSRF-Token`
         self.cookie = f"newfound_{secrets.token_hex(4)}"  # two servers on one host share cookies, so the names differ
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,11 +71,9 @@ class GuardMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                names = {name for name, _ in message.get("headers", [])}
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *(header for header in SECURITY_HEADERS if header[0] not in names),
-                ]
+                message.setdefault("headers", [])
+                for name, value in SECURITY_HEADERS.items():
+                    MutableHeaders(scope=message).setdefault(name, value)
             elif is_head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
@@ -112,30 +82,25 @@ class GuardMiddleware:
             body = await self._check_and_read(scope, receive)
             asked = {**scope, "method": "GET"} if is_head else scope  # the same answer, without its body
             await self._app(asked, _replay(body, receive), send_with_headers)
-        except Refused as refused:
-            await _refuse(refused, send_with_headers, close=not self._has_small_body(_headers(scope)))
+        except HTTPException as refused:
+            close = {} if self._has_small_body(_headers(scope)) else {"connection": "close"}
+            headers = {**close, **(refused.headers or {})}
+            answer = JSONResponse({"detail": refused.detail}, refused.status_code, headers)
+            await answer(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - started
             self._on_request(scope["path"], status, seconds)
             self._log(scope, status, seconds)
 
     def check_token(self, scope: Scope, secret: str) -> Identity:
-        """Return whose token it is. Wrong tokens are counted, and too many of them lock the client out.
-
-        Args:
-            scope: The ASGI scope of the request.
-            secret: The token that came with it.
-
-        Raises:
-            Refused: With 401 if the token is wrong, with 429 if the client is locked out.
-        """
+        """Return whose token it is; a wrong one is refused with 401, any of a client that is locked out with 429."""
         client = self._client(scope)
         if seconds := self._lockout.seconds_left(client):
-            raise Refused(429, f"too many wrong tokens; try again in {seconds} s", retry_after=str(seconds))
+            raise HTTPException(429, f"too many wrong tokens; try again in {seconds} s", {"retry-after": str(seconds)})
         identity = self.tokens.identify(secret)
         if identity is None:
             self._lockout.add_wrong_token(client)
-            raise Refused(401, "that is not a token of this server", www_authenticate="Bearer")
+            raise HTTPException(401, "that is not a token of this server", {"www-authenticate": "Bearer"})
         return identity
 
     def is_over_tls(self, scope: Scope) -> bool:
@@ -146,12 +111,8 @@ class GuardMiddleware:
         return forwarded.rpartition(",")[2].strip().lower() == "https"
 
     def session_key(self, scope: Scope) -> str:
-        """Return the session cookie of a request, or an empty string.
-
-        It is read by hand, because the standard library drops all cookies if one of them is malformed.
-        """
-        pairs = (part.strip().partition("=") for part in _headers(scope).get("cookie", "").split(";"))
-        return next((value for name, _, value in pairs if name == self.cookie), "")
+        """Return the session cookie of a request, or an empty string."""
+        return cookie_parser(_headers(scope).get("cookie", "")).get(self.cookie, "")
 
     async def _check_and_read(self, scope: Scope, receive: Receive) -> bytes:
         """Check the request, then read and return its body."""
@@ -173,7 +134,7 @@ class GuardMiddleware:
             return
         name = _split(f"//{headers.get('host', '')}").hostname
         if name not in ("127.0.0.1", "localhost", "::1", self._settings.host):
-            raise Refused(421, "this server answers for localhost only")
+            raise HTTPException(421, "this server answers for localhost only")
 
     def _check_identity(self, scope: Scope, headers: dict[str, str]) -> Identity:
         if not self.tokens.required or scope["path"] in OPEN_PATHS:
@@ -185,8 +146,8 @@ class GuardMiddleware:
         if identity is not None:
             return identity
         if scope["path"] == "/" and scope["method"] in ("GET", "HEAD"):
-            raise Refused(303, "log in first", location="/login")
-        raise Refused(401, "a token is needed: Authorization: Bearer ...", www_authenticate="Bearer")
+            raise HTTPException(303, "log in first", {"location": "/login"})
+        raise HTTPException(401, "a token is needed: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
 
     def _check_origin(self, scope: Scope, headers: dict[str, str]) -> None:
         """Refuse what a browser sends on behalf of another site's page. Programs send no origin."""
@@ -194,11 +155,11 @@ class GuardMiddleware:
         if origin is None and site is None and "cookie" not in headers:
             return
         if site not in (None, "same-origin") or (origin is not None and _split(origin).netloc != headers.get("host")):
-            raise Refused(403, "the request comes from a page of another site")
+            raise HTTPException(403, "the request comes from a page of another site")
         if scope["path"] == "/login":
             return
         if not hmac.compare_digest(headers.get("x-csrf-token", "").encode("utf-8", "replace"), self.csrf.encode()):
-            raise Refused(403, "the page is out of date; reload it")
+            raise HTTPException(403, "the page is out of date; reload it")
 
     def _has_small_body(self, headers: dict[str, str]) -> bool:
         """Return whether the body is at most as large as it may be. The rest of any other one is not read."""
@@ -209,7 +170,7 @@ class GuardMiddleware:
 
     async def _read_body(self, headers: dict[str, str], receive: Receive) -> bytes:
         max_bytes = self._settings.max_bytes
-        too_large = Refused(413, f"the request is larger than {max_bytes:,} bytes; send fewer texts at a time")
+        too_large = HTTPException(413, f"the request is larger than {max_bytes:,} bytes; send fewer texts at a time")
         if "content-length" in headers and not self._has_small_body(headers):
             raise too_large
         parts: list[bytes] = []
@@ -219,7 +180,7 @@ class GuardMiddleware:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(400, "the client has disconnected")
+                        raise HTTPException(400, "the client has disconnected")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > max_bytes:
@@ -227,7 +188,7 @@ class GuardMiddleware:
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
-            raise Refused(408, "the request took too long to arrive", connection="close") from None
+            raise HTTPException(408, "the request took too long to arrive", {"connection": "close"}) from None
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
         """Write one JSON line about a request, without anything that a user typed."""
@@ -244,6 +205,7 @@ class GuardMiddleware:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
+    """Return the headers; of several with one name the last, as a proxy writes its own after the client's."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
@@ -251,7 +213,7 @@ def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError:
-        raise Refused(400, "a header holds a malformed address") from None
+        raise HTTPException(400, "a header holds a malformed address") from None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -266,13 +228,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return replay
-
-
-async def _refuse(refused: Refused, send: Send, *, close: bool) -> None:
-    body = json.dumps({"detail": str(refused)}).encode()
-    headers = [(name.replace("_", "-").encode(), value.encode()) for name, value in refused.headers.items()]
-    if close and "connection" not in refused.headers:
-        headers.append((b"connection", b"close"))
-    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

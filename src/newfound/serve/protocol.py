@@ -111,9 +111,5 @@ class LimitedProtocol(H11Protocol):
 
 
 def limited_protocol(settings: ServeSettings) -> type[LimitedProtocol]:
-    """Return the protocol for one server: its connections share the settings and the count of connections.
-
-    Args:
-        settings: How many connections a client may have, and how long it may take to send headers.
-    """
+    """Return the protocol for one server: its connections share the settings and the count of connections."""
     return type("ServerProtocol", (LimitedProtocol,), {"settings": settings, "connections_per_client": Counter()})

@@ -65,7 +65,6 @@ class Server(uvicorn.Server):
     """Ends the work in the background first: it would take longer than anybody waits for the end of a server."""
 
     def __init__(self, app: GuardMiddleware, settings: ServeSettings) -> None:
-        """Take what `create_app` returned, and the limits."""
         super().__init__(server_config(app, settings))
         self._app = app
 
@@ -76,12 +75,7 @@ class Server(uvicorn.Server):
 
 
 def server_config(app: Any, settings: ServeSettings) -> uvicorn.Config:
-    """Return the configuration of uvicorn for an application.
-
-    Args:
-        app: What `create_app` returned.
-        settings: The limits of its connections.
-    """
+    """Return the configuration of uvicorn for an application."""
     return uvicorn.Config(
         app,
         http=limited_protocol(settings),
@@ -97,11 +91,7 @@ def server_config(app: Any, settings: ServeSettings) -> uvicorn.Config:
 
 
 def listen(settings: ServeSettings) -> socket.socket:
-    """Return a listening socket. This comes before the model is loaded, so that a port in use is reported at once.
-
-    Args:
-        settings: The host and the port.
-    """
+    """Return a listening socket. This comes before the model is loaded, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio disables Nagle's algorithm (TCP_NODELAY), which delays answers by 40 ms, only if the protocol is explicit.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

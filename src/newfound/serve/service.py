@@ -31,39 +31,21 @@ Signature = tuple[object, object]  # of the model, and of the decisions about it
 
 
 class Service:
-    """A model folder that is served.
-
-    Attributes:
-        settings: Whom to answer, and the limits.
-        session: The review of the model.
-        view: The reviewed model; predictions come from it.
-        batches_at_once: How many batches the model answers at the same time. torch takes all cores for one.
-        metrics: The metrics of the server.
-        jobs: The jobs in the background, which write a model.
-        queue: The queue of evaluations, checks and estimates.
-        batcher: The queue of texts before the model; None before the server has started.
-        stopping: Whether the server is shutting down.
-    """
+    """A model folder that is served. Predictions come from `view`, the model as it is reviewed in `session`."""
 
     def __init__(self, folder: Path, settings: ServeSettings, *, encoder: str | Encoder | None = None) -> None:
-        """Load the model.
-
-        Args:
-            folder: The model folder.
-            settings: Whom to answer, and the limits.
-            encoder: The model's encoder or its folder, if it is not where the model expects it.
-        """
         self.settings, self._encoder = settings, encoder
         self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time
         self._use(folder, *self._open(folder, encoder))
-        self.batches_at_once = 2 if self.session.model.has_graph() else 1
+        self.batches_at_once = 2 if self.session.model.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
             logger.warning("%s", problem)
         self.metrics = ServerMetrics()
+        # Jobs write a model; evaluations, checks and estimates wait in the queue.
         self.jobs = BackgroundJobs(max_results=settings.max_results, in_use=lambda: [self._folder, *self._earlier])
         self.queue = WorkQueue(max_waiting=settings.max_queued, max_waiting_per_client=settings.max_queued_per_client)
-        self.batcher: Batcher[Prediction] | None = None
+        self.batcher: Batcher[Prediction] | None = None  # before the server has started
         self.stopping = False
         self._earlier: list[Path] = []
 

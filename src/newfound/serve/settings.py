@@ -16,6 +16,7 @@ from newfound.llm.settings import LanguageModelSettings
 MIN_TOKEN_LENGTH = 16
 MAX_WORKERS = 256
 MAX_NAME_LENGTH = 200
+SECONDS_BETWEEN_NEWS = 2.5
 TOKEN_HINT = (
     f"needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "
     "`openssl rand -hex 24`"
@@ -48,6 +49,7 @@ class ServeSettings:
         seconds_to_answer: How long a prediction may take.
         seconds_to_read: A client that reads almost nothing of an answer for this long is disconnected.
         seconds_of_session: A login ends after this long without a request.
+        seconds_between_news: How often an open page asks what other reviewers have decided.
     """
 
     host: str = "127.0.0.1"
@@ -69,6 +71,7 @@ class ServeSettings:
     seconds_to_answer: float = 30.0
     seconds_to_read: float = 30.0
     seconds_of_session: float = 12 * 3600.0
+    seconds_between_news: float = SECONDS_BETWEEN_NEWS
 
     @property
     def is_local(self) -> bool:
@@ -95,14 +98,7 @@ class ServeSettings:
 
 
 def read_token(path: Path) -> str | dict[str, str]:
-    """Read a token file: one secret, or one line `name: secret` for each person.
-
-    Args:
-        path: The token file.
-
-    Returns:
-        The secret, or the secrets by the names of their owners.
-    """
+    """Read a token file: one secret, or one line `name: secret` for each person, returned by the names."""
     try:
         content = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

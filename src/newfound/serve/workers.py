@@ -37,12 +37,6 @@ EXIT_CODE_CANNOT_SERVE = 2  # of a worker; the user has to correct the error
 def run_workers(folder: Path, settings: ServeSettings, listener: socket.socket, *, encoder: str | None) -> None:
     """Run the workers until SIGINT or SIGTERM. A worker that dies is replaced; if one cannot start, all stop.
 
-    Args:
-        folder: The model folder.
-        settings: Whom to answer, and the limits.
-        listener: The listening socket, which all workers share.
-        encoder: The folder of the model's encoder, if it is not where the model expects it.
-
     Raises:
         NewfoundError: A worker cannot serve the model.
     """

@@ -24,9 +24,8 @@ from newfound.exports.registry import (
 from newfound.files import folder_atomically
 from newfound.model.about import read_utterances
 from newfound.model.types import AssignedUtterance
-from newfound.review.state import Review
+from newfound.review.state import Review, accepted_intents, assigned_without_network
 from newfound.review.store import ReviewStore
-from newfound.review.stored import accepted_intents, assigned_without_network
 from newfound.training.progress import Reporter
 from newfound.workflows.models import ModelSource, name_of, open_model
 

@@ -17,12 +17,7 @@ SECONDS_OF_A_DAY = 86_400
 
 
 def new_folder(model: Path, kind: str) -> Path:
-    """Return the folder for the result of a job. Its name does not grow when its result is trained further.
-
-    Args:
-        model: The served model.
-        kind: discover, update or refit.
-    """
+    """Return the folder for the result of a job. Its name does not grow when its result is trained further."""
     model = model.resolve()
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return model.with_name(f"{_base_name(model)}-{kind}-{stamp}")
@@ -36,10 +31,6 @@ def remove_leftovers(out: Path, status: str) -> None:
     """Remove what a job that has ended left behind.
 
     What a job that failed finds at `out` is not its own: a result is written as a whole, as the last step.
-
-    Args:
-        out: The folder of the result.
-        status: How the job ended: done, failed or cancelled.
     """
     names = {f"{out.name}.run"}
     if status != "done":
@@ -54,12 +45,7 @@ def remove_leftovers(out: Path, status: str) -> None:
 def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> None:
     """Remove the oldest results of jobs, and what jobs of a server that was killed left more than a day ago.
 
-    A result with review decisions stays, and so does a folder that holds anything else than a model.
-
-    Args:
-        model: The served model, or a result that was made from it.
-        most: How many results stay.
-        in_use: Folders that stay whatever their age.
+    A result with review decisions stays, and so does one that is in use or that holds anything else than a model.
     """
     model = model.resolve()
     base = re.escape(_base_name(model))

@@ -16,7 +16,7 @@ from newfound.errors import ConflictError, NewfoundError
 from newfound.files import check_replaceable
 from newfound.serve.background.folders import new_folder, remove_leftovers, remove_old_results
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
-from newfound.serve.messages import without_paths
+from newfound.serve.schemas.errors import without_paths
 from newfound.serve.schemas.responses import JobState
 from newfound.workflows.refitting import RefitChanges
 
@@ -29,12 +29,6 @@ class BackgroundJobs:
     """Runs at most one job at a time."""
 
     def __init__(self, *, max_results: int, in_use: Callable[[], Collection[Path]]) -> None:
-        """Set the limits.
-
-        Args:
-            max_results: How many results stay beside the model.
-            in_use: Returns the folders that stay in any case.
-        """
         self._max_results, self._in_use = max_results, in_use
         self._state = JobState()
         self._started_at, self._ended_at = 0.0, 0.0
@@ -53,16 +47,8 @@ class BackgroundJobs:
     ) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
-        Args:
-            kind: The name of the workflow.
-            model: The served model; the result is written into a folder beside it.
-            work: The workflow, which takes `out` and returns what it changed, or None.
-            author: Who asked for it.
-            steps: Its steps in their order, with what they do in words, if they are known in advance.
-
-        Raises:
-            ConflictError: If a job is running already.
-            SettingsError: If the folder cannot be written.
+        The work takes `out` and returns what it changed, or None. `steps` has what its steps do in words, in their
+        order, if they are known in advance. A second job, and a folder that cannot be written, are refused.
         """
         out = new_folder(model, kind)
         check_replaceable(out, False)  # before the training, which may take an hour
@@ -78,25 +64,14 @@ class BackgroundJobs:
         return self.state()
 
     async def cancel(self, author: str) -> JobState:
-        """End the running job. Nothing of it stays.
-
-        Args:
-            author: Who cancels it.
-
-        Raises:
-            ConflictError: If no job is running.
-        """
+        """End the running job. Nothing of it stays."""
         if self._state.status != "running":
             raise ConflictError("no job is running")
         await self.stop(f"{author} has cancelled it. Nothing was written.")
         return self.state()
 
     async def stop(self, message: str = "The server has stopped. Nothing was written.") -> None:
-        """End the running job, if there is one.
-
-        Args:
-            message: Why it ends.
-        """
+        """End the running job, if there is one."""
         if self._state.status == "running" and self._end_task is not None and self._work is not None:
             self._update(message=message)
             self._work.cancel()

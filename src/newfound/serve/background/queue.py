@@ -29,12 +29,6 @@ class WorkQueue:
     """Gives requests their turn, first come, first served, and runs their work in one process."""
 
     def __init__(self, *, max_waiting: int, max_waiting_per_client: int) -> None:
-        """Set the limits.
-
-        Args:
-            max_waiting: How many requests may wait or run, of all clients together.
-            max_waiting_per_client: How many of them may be of one client.
-        """
         self._max_waiting, self._max_waiting_per_client = max_waiting, max_waiting_per_client
         self._n_waiting_of_client: Counter[str] = Counter()
         self._turn = asyncio.Lock()
@@ -44,14 +38,7 @@ class WorkQueue:
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[None]:
-        """Wait until all earlier requests are answered.
-
-        Args:
-            client: Whose request it is.
-
-        Raises:
-            HTTPException: Too many requests wait.
-        """
+        """Wait until all earlier requests are answered, or refuse it if too many wait."""
         headers = {"retry-after": RETRY_AFTER_SECONDS}
         if self._n_waiting_of_client[client] >= self._max_waiting_per_client:
             raise HTTPException(429, "your earlier requests of this kind are not answered yet; wait for them", headers)
@@ -96,9 +83,6 @@ def queued_route(queue: WorkQueue) -> type[APIRoute]:
     """Return the class of routes whose requests take turns. Not even the body of a request is parsed before its turn.
 
     If the client leaves, its work ends.
-
-    Args:
-        queue: Gives the turns.
     """
 
     class QueuedRoute(APIRoute):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from newfound.data.corpus import Corpus
 from newfound.defaults import Precision
@@ -12,17 +13,8 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.folder import load
-from newfound.serve.schemas.requests import (
-    CheckBody,
-    DiscoverBody,
-    EstimateBody,
-    EvaluateBody,
-    KnownText,
-    LabelledText,
-    RefitBody,
-    UpdateBody,
-)
-from newfound.serve.schemas.responses import CheckOut, EstimateOut, EvaluationOut
+from newfound.serve.schemas import requests as bodies
+from newfound.serve.schemas import responses as answers
 from newfound.training.progress import Reporter
 from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, discover
@@ -34,79 +26,50 @@ from newfound.workflows.updating import UpdateRequest, update
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """What another process needs to open the served model.
-
-    Attributes:
-        folder: The model folder.
-        encoder: The encoder or its folder, if it is not where the model expects it.
-        device: The device of the model.
-        precision: The precision of predictions; training is done in fp32.
-    """
+    """What another process needs to open the served model."""
 
     folder: Path
-    encoder: str | Encoder | None
+    encoder: str | Encoder | None  # if it is not where the model expects it
     device: str
-    precision: Precision
+    precision: Precision  # of predictions; training is done in fp32
 
     def load_encoder(self) -> Encoder:
         """Return the encoder of the model."""
         return load(self.folder, encoder=self.encoder).encoder
 
 
-def run_evaluation(model: ServedModel, body: EvaluateBody, *, reporter: Reporter) -> EvaluationOut:
+def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: Reporter) -> answers.EvaluationOut:
     """Compare predictions of the reviewed model with labels."""
-    labelled = Corpus.of(*_pairs(body.labelled))
     request = EvaluateRequest(
         model.folder,
-        labelled,
+        Corpus.of(*_pairs(body.labelled)),
         encoder=model.encoder,
         device=model.device,
         precision=model.precision,
-        out_of_scope=body.out_of_scope,
+        **_options(body),
     )
-    return EvaluationOut.model_validate(evaluate(request, reporter=reporter))
+    return answers.EvaluationOut.model_validate(evaluate(request, reporter=reporter))
 
 
-def run_check(model: ServedModel, body: CheckBody, *, reporter: Reporter) -> CheckOut:
+def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:
     """Look for likely label errors and nearly equal intents."""
-    request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), seed=body.seed)
-    return CheckOut.model_validate(check(request, reporter=reporter))
+    request = CheckRequest(_pairs(body.known), encoder=model.load_encoder(), **_options(body))
+    return answers.CheckOut.model_validate(check(request, reporter=reporter))
 
 
-def run_estimate(model: ServedModel, body: EstimateBody, *, reporter: Reporter) -> EstimateOut:
+def run_estimate(model: ServedModel, body: bodies.EstimateBody, *, reporter: Reporter) -> answers.EstimateOut:
     """Estimate the number of new intents."""
-    request = EstimateRequest(
-        _pairs(body.known) if body.known else None,
-        body.logs,
-        strategy=body.strategy,
-        logs_hold=body.logs_hold,
-        encoder=model.load_encoder(),
-        seed=body.seed,
-        redact=body.redact,
-        conflicts=body.conflicts,
-    )
-    return EstimateOut.model_validate(estimate(request, reporter=reporter))
+    known = _pairs(body.known) if body.known else None
+    request = EstimateRequest(known, body.logs, encoder=model.load_encoder(), **_options(body))
+    return answers.EstimateOut.model_validate(estimate(request, reporter=reporter))
 
 
 def run_discovery(
-    model: ServedModel, body: DiscoverBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
+    model: ServedModel, body: bodies.DiscoverBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
 ) -> None:
     """Discover new intents and write the model."""
-    request = DiscoverRequest(
-        _pairs(body.known) if body.known else None,
-        body.logs,
-        out,
-        method=body.method.value,
-        n_new=body.n_new,
-        logs_hold=body.logs_hold,
-        no_intent=body.no_intent,
-        encoder=model.load_encoder(),
-        device=model.device,
-        seed=body.seed,
-        redact=body.redact,
-        conflicts=body.conflicts,
-        llm=llm,
-    )
+    known, encoder = _pairs(body.known) if body.known else None, model.load_encoder()
+    request = DiscoverRequest(known, body.logs, out, encoder=encoder, device=model.device, llm=llm, **_options(body))
     try:
         discover(request, reporter=reporter)
     except ConflictingLabels as error:  # a client cannot read the file that lists them
@@ -114,30 +77,25 @@ def run_discovery(
 
 
 def run_update(
-    model: ServedModel, body: UpdateBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
+    model: ServedModel, body: bodies.UpdateBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
 ) -> None:
     """Discover further intents in newer logs and write the model."""
     request = UpdateRequest(
-        model.folder,
-        body.logs,
-        out,
-        n_new=body.n_new,
-        no_intent=body.no_intent,
-        accept_all=body.accept_all,
-        encoder=model.encoder,
-        device=model.device,
-        seed=body.seed,
-        redact=body.redact,
-        llm=llm,
+        model.folder, body.logs, out, encoder=model.encoder, device=model.device, llm=llm, **_options(body)
     )
     update(request, reporter=reporter)
 
 
-def run_refit(model: ServedModel, body: RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:
+def run_refit(model: ServedModel, body: bodies.RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:
     """Train the model further on the decisions, write it, and return what changed."""
-    request = RefitRequest(model.folder, out, encoder=model.encoder, device=model.device, recluster=body.recluster)
+    request = RefitRequest(model.folder, out, encoder=model.encoder, device=model.device, **_options(body))
     return refit(request, reporter=reporter).changes
 
 
-def _pairs(known: Sequence[KnownText | LabelledText]) -> tuple[list[str], list[str | None]]:
+def _options(body: bodies.Body) -> dict[str, Any]:
+    """Return the fields of a body that the workflow's request has under the same names."""
+    return body.model_dump(mode="json", exclude={"author", "known", "labelled", "logs"})
+
+
+def _pairs(known: Sequence[bodies.KnownText | bodies.LabelledText]) -> tuple[list[str], list[str | None]]:
     return [example.text for example in known], [example.label for example in known]

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from newfound.serve.middleware import GuardMiddleware, Refused
+from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.service import Service
 
 MAX_LOGIN_BYTES = 4_096
@@ -21,13 +21,7 @@ STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  
 
 
 def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
-    """Add the routes.
-
-    Args:
-        app: The application that gets them.
-        service: The served model.
-        guard: The middleware, which knows tokens and sessions.
-    """
+    """Add the routes."""
     files = resources.files("newfound.serve")
     static = _static_files()
 
@@ -66,9 +60,10 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
             return RedirectResponse("/", status_code=303)
         try:
             identity = guard.check_token(request.scope, _token_in(await request.body()))
-        except Refused as refused:
-            answer: Response = render("login.html.jinja", refused.status, problem=_as_sentence(str(refused)))
-            answer.headers.update({name.replace("_", "-"): value for name, value in refused.headers.items()})
+        except HTTPException as refused:
+            problem = f"{refused.detail[:1].upper()}{refused.detail[1:]}."
+            answer: Response = render("login.html.jinja", refused.status_code, problem=problem)
+            answer.headers.update(refused.headers or {})
             return answer
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(
@@ -105,7 +100,3 @@ def _token_in(body: bytes) -> str:
     if form.count("&") >= MAX_LOGIN_FIELDS:
         return ""
     return parse_qs(form).get("token", [""])[0].strip()
-
-
-def _as_sentence(message: str) -> str:
-    return f"{message[:1].upper()}{message[1:]}."

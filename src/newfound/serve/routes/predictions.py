@@ -18,75 +18,62 @@ from newfound.review.views import ShownIntent
 from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
 from newfound.serve.background.work import run_evaluation
 from newfound.serve.batching import QueueFull
-from newfound.serve.schemas.requests import EvaluateBody, ExportName, PredictBody
-from newfound.serve.schemas.responses import (
-    EvaluationOut,
-    ExportFormat,
-    Exports,
-    ExportSummary,
-    Health,
-    Intents,
-    Predictions,
-)
+from newfound.serve.schemas import requests as bodies
+from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
 from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export
 from newfound.workflows.prediction import PredictionLimits
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes.
-
-    Args:
-        app: The application that gets them.
-        service: The served model.
-    """
+    """Add the routes."""
 
     @app.post("/v1/predict", tags=["predict"], responses={503: {"description": "The queue is full"}})
-    async def predict(body: PredictBody) -> Predictions:
+    async def predict(body: bodies.PredictBody) -> answers.Predictions:
         """Classify a batch of utterances."""
         if service.batcher is None:
             raise QueueFull
         async with asyncio.timeout(service.settings.seconds_to_answer):
-            answers = await service.batcher.ask(body.texts)
+            predicted = await service.batcher.ask(body.texts)
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
-        return Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in answers])
+        return answers.Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in predicted])
 
-    queued = APIRouter(route_class=queued_route(service.queue))
+    queued = APIRouter(route_class=queued_route(service.queue), dependencies=app.router.dependencies)
 
     @queued.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def evaluate_labelled(body: EvaluateBody) -> EvaluationOut:
+    async def evaluate_labelled(body: bodies.EvaluateBody) -> answers.EvaluationOut:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
-        result: EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
+        result: answers.EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
         return result
 
     app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     @app.get("/v1/intents", tags=["predict"])
-    async def intents() -> Intents:
+    async def intents() -> answers.Intents:
         """Return the intents after the review so far."""
         current = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
-        return Intents([ShownIntent.of(intent) for intent in current])
+        return answers.Intents([ShownIntent.of(intent) for intent in current])
 
     @app.get("/v1/export", tags=["export"])
-    async def exports() -> Exports:
+    async def exports() -> answers.Exports:
         """Return the formats, and how many intents and utterances an export holds."""
 
-        def counts(choice: ExportChoice) -> ExportSummary:
+        def counts(choice: ExportChoice) -> answers.ExportSummary:
             reviewed = service.refresh().reviewed
             try:
                 corpus, kinds = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
             except NothingToExport as error:
-                return ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
-            return ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
+                return answers.ExportSummary(0, 0, 0, error.left_out, 0, intents=0, utterances=0)
+            return answers.ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
 
-        formats = [ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
+        formats = [answers.ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
         choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
         default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
-        return Exports(formats, default, accepted, every)
+        return answers.Exports(formats, default, accepted, every)
 
     @app.get("/v1/export/{format}", tags=["export"], response_class=Response)
     async def export(
-        format: ExportName,
+        format: bodies.ExportName,
         language: Annotated[str, Query(pattern=f"^{LANGUAGE_CODE.pattern}$", max_length=20)] = defaults.LANGUAGE,
         only: Annotated[
             Only | None, Query(description="Only intents that were not known before, or only accepted ones")
@@ -120,17 +107,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         )
 
     @app.get("/healthz", tags=["operation"])
-    async def health() -> Health:
+    async def health() -> answers.Health:
         """Return whether the process answers."""
-        return Health(status="ok")
+        return answers.Health(status="ok")
 
     @app.get("/readyz", tags=["operation"], responses={503: {"description": "Stopping"}})
-    async def ready(response: Response) -> Health:
+    async def ready(response: Response) -> answers.Health:
         """Return whether the server accepts texts."""
         if service.batcher is None or service.stopping:
             response.status_code = 503
-            return Health(status="not ready")
-        return Health(status="ready")
+            return answers.Health(status="not ready")
+        return answers.Health(status="ready")
 
     @app.get("/metrics", tags=["operation"], response_class=Response)
     async def metrics() -> Response:

@@ -14,32 +14,14 @@ from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.queries import ReviewView
 from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing
-from newfound.serve.routes.authors import author_of
-from newfound.serve.schemas.limits import MAX_UTTERANCES_IN_A_REQUEST
-from newfound.serve.schemas.requests import (
-    MAX_NEW_INTENTS,
-    DecisionKind,
-    DecisionsBody,
-    ResizeBody,
-    ReviewBody,
-    TextBody,
-    UndoBody,
-)
-from newfound.serve.schemas.responses import (
-    AllDetails,
-    Decided,
-    EntryOut,
-    EventOut,
-    Log,
-    News,
-    Pairs,
-    Queue,
-    ServedState,
-    Undone,
-)
+from newfound.serve.access import author_of
+from newfound.serve.schemas import requests as bodies
+from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
 
 T = TypeVar("T")
+Change = Callable[[str], Sequence[Entry]]  # records something in the name of an author
+UtteranceNumber = Annotated[int, Field(ge=0, lt=2**31)]
 IntentName = Annotated[str, Query(max_length=200)]
 Start = Annotated[int, Query(ge=0, le=10**6, description="The number of utterances to skip")]
 MAX_EVENTS = 20  # in an answer
@@ -50,41 +32,37 @@ CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes.
-
-    Args:
-        app: The application that gets them.
-        service: The served model.
-    """
+    """Add the routes."""
 
     async def read(make: Callable[[ReviewView], T]) -> T:
         """Make an answer from the current state of the review, in a thread."""
         return await run_in_threadpool(lambda: make(service.refresh()))
 
     @app.get("/v1/review/state", tags=["review"])
-    async def state() -> ServedState:
+    async def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
         review, served, job = await read(ReviewView.state), service.served, service.jobs.state()
         shared = (review.version, review.intents, review.progress)
-        return ServedState(*shared, model=served.model, name=served.name, refit=job)
+        limits = answers.Limits(seconds_between_news=service.settings.seconds_between_news)
+        return answers.ServedState(*shared, model=served.model, name=served.name, refit=job, limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])
-    async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> News:
+    async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:
         """Return what happened since a version. The page asks this every few seconds, so it reads nothing from disk."""
         view, served = service.view, service.served
-        return News(
+        return answers.News(
             model=served.model,
             name=served.name,
             version=view.version,
-            events=[EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
+            events=[answers.EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
             job=service.jobs.state().status,
             can_go_back=service.can_go_back,
         )
 
     @app.get("/v1/review/details", tags=["review"])
-    async def details() -> AllDetails:
+    async def details() -> answers.AllDetails:
         """Return examples of all intents, and which of them should perhaps be merged or split."""
-        return await read(lambda view: AllDetails(view.version, view.details()))
+        return await read(lambda view: answers.AllDetails(view.version, view.details()))
 
     @app.get("/v1/review/without-intent", tags=["review"])
     async def without_intent(start: Start = 0) -> Page:
@@ -92,9 +70,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: view.without_intent(start=start))
 
     @app.get("/v1/review/pairs", tags=["review"])
-    async def pairs() -> Pairs:
+    async def pairs() -> answers.Pairs:
         """Return the pairs of intents that are most often mixed up."""
-        return await read(lambda view: Pairs(view.pairs()))
+        return await read(lambda view: answers.Pairs(view.pairs()))
 
     @app.get("/v1/review/pair", tags=["review"])
     async def pair(first: IntentName, second: IntentName) -> PairPage:
@@ -107,9 +85,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: view.intent(name, start=start))
 
     @app.get("/v1/review/queue", tags=["review"])
-    async def queue(most: Annotated[int, Query(ge=1, le=200)] = 20) -> Queue:
+    async def queue(most: Annotated[int, Query(ge=1, le=answers.MAX_QUEUE_IN_A_REQUEST)] = 20) -> answers.Queue:
         """Return the utterances that should be checked first."""
-        return await read(lambda view: Queue(view.version, view.queue(most), view.describer.expected_error))
+        return await read(lambda view: answers.Queue(view.version, view.queue(most), view.describer.expected_error))
 
     @app.get("/v1/review/search", tags=["review"])
     async def search(q: Annotated[str, Query(min_length=1, max_length=200)]) -> Page:
@@ -123,7 +101,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/review/utterances", tags=["review"])
     async def utterances(
-        id: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Query(max_length=MAX_UTTERANCES_IN_A_REQUEST)],
+        id: Annotated[list[UtteranceNumber], Query(max_length=answers.MAX_UTTERANCES_IN_A_REQUEST)],
     ) -> Page:
         """Return utterances by their numbers."""
 
@@ -135,23 +113,23 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(make)
 
     @app.post("/v1/review/explain", tags=["review"])
-    async def explain(body: TextBody) -> Explanation:
+    async def explain(body: bodies.TextBody) -> Explanation:
         """Classify a text, and return the most similar intents and utterances."""
         return await read(lambda view: view.explain(body.text))
 
-    async def record(request: Request, body: ReviewBody, change: Callable[[str], Sequence[Entry]]) -> Decided:
+    async def record(request: Request, body: bodies.ReviewBody, change: Change) -> answers.Decided:
         """Change the review in a thread, in the name of the request's author."""
         author = author_of(request, body.author)
 
-        def run() -> Decided:
+        def run() -> answers.Decided:
             service.check_model(body.model)
-            entries = [EntryOut.model_validate(entry) for entry in change(author)]
-            return Decided(service.refresh().version, entries)
+            entries = [answers.EntryOut.model_validate(entry) for entry in change(author)]
+            return answers.Decided(service.refresh().version, entries)
 
         return await run_in_threadpool(run)
 
     @app.post("/v1/review/decisions", tags=["review"], responses=CONFLICT_RESPONSE)
-    async def decide(request: Request, body: DecisionsBody) -> Decided:
+    async def decide(request: Request, body: bodies.DecisionsBody) -> answers.Decided:
         """Record decisions: all of them or none.
 
         They are refused if somebody decided something else about the same intents or utterances since `version`.
@@ -164,24 +142,22 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await record(request, body, change)
 
     @app.post("/v1/review/undo", tags=["review"], responses=CONFLICT_RESPONSE)
-    async def undo(request: Request, body: UndoBody) -> Undone:
+    async def undo(request: Request, body: bodies.UndoBody) -> answers.Undone:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
         def change(author: str) -> Sequence[Entry]:
             return service.session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
 
         done = await record(request, body, change)
-        return Undone(done.version, done.entries[-1], done.entries)
+        return answers.Undone(done.version, done.entries[-1], done.entries)
 
     @app.get("/v1/review/resize", tags=["review"])
-    async def preview_resizing(
-        to: Annotated[int | None, Query(ge=1, le=MAX_NEW_INTENTS, description="By default the present number")] = None,
-    ) -> Resizing:
-        """Return what would be merged or split to have this number of new intents; nothing changes."""
+    async def preview_resizing(to: Annotated[int | None, Query(ge=1, le=bodies.MAX_NEW_INTENTS)] = None) -> Resizing:
+        """Return what would be merged or split to have so many new intents, by default as many as now."""
         return await read(lambda view: view.resizer.preview(to))
 
     @app.post("/v1/review/resize", tags=["review"], responses=CONFLICT_RESPONSE)
-    async def resize(request: Request, body: ResizeBody) -> Decided:
+    async def resize(request: Request, body: bodies.ResizeBody) -> answers.Decided:
         """Merge or split new intents that nobody has accepted until there are so many, as one step of the review.
 
         It is refused if somebody has decided anything since `version`, as the preview is out of date then.
@@ -195,9 +171,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/log", tags=["review"])
     async def log(
         most: Annotated[int, Query(ge=1, le=MAX_ENTRIES)] = MAX_ENTRIES,
-        kind: Annotated[DecisionKind | None, Query(description="Only decisions of this kind")] = None,
-    ) -> Log:
+        kind: Annotated[bodies.DecisionKind | None, Query(description="Only decisions of this kind")] = None,
+    ) -> answers.Log:
         """Return who decided what, and when: the latest decisions, in their order."""
         entries = await run_in_threadpool(service.session.store.entries)
         chosen = [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
-        return Log(len(chosen), [EntryOut.model_validate(entry) for entry in chosen[-most:]])
+        return answers.Log(len(chosen), [answers.EntryOut.model_validate(entry) for entry in chosen[-most:]])

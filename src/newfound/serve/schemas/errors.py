@@ -1,4 +1,4 @@
-"""The bodies of errors, and what FastAPI leaves out of the OpenAPI description."""
+"""The bodies of errors, what a client may read in them, and what FastAPI leaves out of the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import is_dataclass
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from pydantic import BaseModel, Field
@@ -18,6 +19,24 @@ REFUSALS = {  # what any request under /v1/ may be answered with
     "413": "The request is too large",
     "429": "Too many connections, waiting requests or wrong tokens; `Retry-After` says when to try again",
 }
+# What stands before the last name of an absolute path, which follows a space, a quote or the like.
+PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")
+
+
+def without_paths(text: str, *folders: Path) -> str:
+    """Return a message with the names of files and folders, but without the folders that they lie in.
+
+    Paths outside `folders` and the home folder cannot be recognised if they have spaces.
+    """
+    known = {str(path) for folder in (*folders, Path.home()) for path in (folder, folder.resolve())} - {".", "/"}
+    for folder in sorted(known, key=len, reverse=True):
+        text = text.replace(f"{folder}/", "").replace(f"{folder}\\", "")
+    return PARENT_FOLDERS.sub("", text)
+
+
+def encodable(text: str) -> str:
+    """Replace what cannot be encoded: an error message may repeat parts of the request."""
+    return text.encode("utf-8", "replace").decode()
 
 
 class WrongField(BaseModel):
@@ -34,11 +53,7 @@ class Problem(BaseModel):
 
 
 def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an OpenAPI description in which errors are described as they are sent.
-
-    Args:
-        schema: The description that FastAPI has made; it is changed.
-    """
+    """Change FastAPI's OpenAPI description so that errors are described as they are sent, and return it."""
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas = schema["components"]["schemas"]
     for name in WRITTEN_BY_FASTAPI:
@@ -59,12 +74,7 @@ def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_fields(schema: dict[str, Any], answers: Iterable[Any]) -> dict[str, Any]:
-    """Return an OpenAPI description in which the fields of dataclasses are described as in their docstrings.
-
-    Args:
-        schema: The description that FastAPI has made; it is changed.
-        answers: The types of the answers.
-    """
+    """Change an OpenAPI description so that fields of dataclasses among the answers have the text of the docstrings."""
     for dataclass in _dataclasses_in(answers, set()):
         component = schema["components"]["schemas"].get(dataclass.__name__)
         if component is None:

@@ -8,13 +8,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from newfound.exports.registry import LANGUAGE_CODE
 from newfound.model.types import Prediction
+from newfound.review.decisions import MAX_COMMENT_LENGTH
+from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
 from newfound.review.views import ConfusedPair, IntentDetails, QueueItem, ReviewState, ShownIntent
-from newfound.serve.schemas.limits import Limits
+from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
+from newfound.serve.settings import MAX_NAME_LENGTH, SECONDS_BETWEEN_NEWS
 from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.evaluation import Confusion, NoIntentScores
 from newfound.workflows.exporting import ExportCounts
 from newfound.workflows.refitting import RefitChanges
+
+MAX_UTTERANCES_IN_A_REQUEST = 500
+MAX_QUEUE_IN_A_REQUEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,37 @@ class Served:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of requests, and thresholds above or below which something is pointed out to a reviewer.
+
+    Attributes:
+        low_certainty: Intents that are less certain need attention.
+        min_separation: Silhouette of two parts of an intent that are clearly apart.
+        max_typical_outlier: Texts with a higher outlier score are unlike all intents.
+        max_name_length: Characters of an intent's name.
+        max_comment_length: Characters of a comment.
+        max_texts_to_classify: Texts in a request of /v1/predict.
+        max_utterances_to_read: Utterances in a request of /v1/review/utterances.
+        max_utterances_to_move: Utterances to move at once on the map.
+        max_queue: Utterances of the queue in a request.
+        language_pattern: Regular expression of a language code.
+        seconds_between_news: How often the page asks what other reviewers have decided.
+    """
+
+    low_certainty: float = 0.8
+    min_separation: float = MIN_SEPARATION_TO_SUGGEST
+    max_typical_outlier: float = 0.95
+    max_name_length: int = MAX_NAME_LENGTH
+    max_comment_length: int = MAX_COMMENT_LENGTH
+    max_texts_to_classify: int = MAX_TEXTS_IN_A_REQUEST
+    max_utterances_to_read: int = MAX_UTTERANCES_IN_A_REQUEST
+    max_utterances_to_move: int = 2_000
+    max_queue: int = MAX_QUEUE_IN_A_REQUEST
+    language_pattern: str = LANGUAGE_CODE.pattern
+    seconds_between_news: float = SECONDS_BETWEEN_NEWS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedState(ReviewState):
     """All intents, the progress, and the version to send with a decision.
@@ -124,7 +162,7 @@ class ServedState(ReviewState):
     model: str
     name: str
     refit: JobState
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits
 
 
 class FromAttributes(BaseModel):

@@ -6,7 +6,7 @@ import { button, byId, fill } from "./dom.js";
 import { leaveView, notice, say } from "./messages.js";
 import { term } from "./parts.js";
 import { addView, arrived, current, show } from "./router.js";
-import { hasDrafts, known, mayBe, refresh } from "./store.js";
+import { hasDrafts, known, limits, mayBe, refresh } from "./store.js";
 import { fillTexts, t } from "./strings.js";
 import { exportView } from "./view-export.js";
 import { historyView } from "./view-history.js";
@@ -18,8 +18,6 @@ import { pairView, pairsView } from "./view-pairs.js";
 import { queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
 import { tryView } from "./view-try.js";
-
-const MILLISECONDS_BETWEEN_NEWS = 2500;
 
 addView("intents", intentsView);
 addView("intent", intentView, "intents");
@@ -87,8 +85,9 @@ async function keepListening() {
   } catch {
     // the next round tells
   }
-  setTimeout(keepListening, MILLISECONDS_BETWEEN_NEWS);
+  listenLater();
 }
+const listenLater = () => setTimeout(keepListening, 1000 * (known.state ? limits().seconds_between_news : 1));
 
 // ---------------------------------------------------------------- keys and navigation
 
@@ -127,4 +126,4 @@ sessionStorage.removeItem("newfound-place");
 if (place && !location.hash) history.replaceState(null, "", place);
 for (const a of document.querySelectorAll("a[href='/login']")) a.addEventListener("click", rememberPlace);
 fill(byId("term-error"), term("expectedError"));
-show({ navigated: true }).then(() => setTimeout(keepListening, MILLISECONDS_BETWEEN_NEWS));
+show({ navigated: true }).then(listenLater);

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from newfound.questions.annotators import Answer, measure_reliability
-from newfound.questions.checks import check_questions
+from newfound.questions.annotators import Answer, check_questions, measure_reliability
 from newfound.questions.selection import MAX_CANDIDATES, MAX_EXAMPLES
 
 
