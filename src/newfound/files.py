@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -97,6 +99,24 @@ def _check_writable(target: Path) -> None:
             pass
     except OSError as error:
         raise SettingsError(f"{target}: cannot be written ({error.strerror})") from None
+
+
+def check_file_target(path: Path, overwrite: bool) -> None:
+    """Check before something takes long that a file may be written."""
+    if path.is_dir():
+        raise TargetExists(path, "is a folder", replaceable=False)
+    if path.exists() and not overwrite:
+        raise TargetExists(path)
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK):
+        raise SettingsError(f"{path}: cannot be written there; choose another place")
+
+
+def to_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a table as CSV in UTF-8."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue().encode()
 
 
 def to_json(value: Any) -> bytes:

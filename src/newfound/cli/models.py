@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -264,7 +264,7 @@ def export(
     precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
-    from newfound.workflows.exporting import ExportRequest, parse_only
+    from newfound.workflows.exporting import ExportRequest, Only
     from newfound.workflows.exporting import export as run_workflow
 
     request = ExportRequest(
@@ -272,7 +272,7 @@ def export(
         to,
         out,
         language=language,
-        only=parse_only(only, new),
+        only=cast("Only | None", only or ("new" if new else None)),
         min_probability=None if min_probability is None else share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,

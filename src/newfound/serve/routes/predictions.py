@@ -80,7 +80,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             return ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
 
         formats = [ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
-        choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
+        choices = ExportChoice(), ExportChoice(only="accepted"), ExportChoice(with_guesses=True)
         default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
         return Exports(formats, default, accepted, every)
 
@@ -104,7 +104,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Return what people labelled or accepted in the format of a bot platform."""
         chosen, name = export_format(format.value), service.session.folder.name
-        choice = ExportChoice(only, min_probability, with_guesses)
+        choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed
