@@ -29,21 +29,15 @@ class CellOptions:
     """Which runs of an experiment are meant, and where their results are."""
 
     PANEL: ClassVar = "Which runs"
-    methods: Annotated[
-        str, typer.Option("--methods", help="Methods, separated by commas; by default those of the experiment.")
-    ] = ""
-    benchmarks: Annotated[
-        str, typer.Option("--benchmarks", help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")
-    ] = ""
-    ratios: Annotated[
-        str, typer.Option("--ratios", help="Shares of new intents in percent, separated by commas: 20, 40, 60.")
-    ] = ""
-    splits: Annotated[str, typer.Option("--splits", help="Splits, separated by commas: 1, 2, 3.")] = ""
-    seeds: Annotated[str, typer.Option("--seeds", help="Seeds, separated by commas.")] = ""
+    methods: Annotated[str, typer.Option(help="Methods, separated by commas; by default those of the experiment.")] = ""
+    benchmarks: Annotated[str, typer.Option(help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")] = ""
+    ratios: Annotated[str, typer.Option(help="Shares of new intents in percent, separated by commas: 20, 40, 60.")] = ""
+    splits: Annotated[str, typer.Option(help="Splits, separated by commas: 1, 2, 3.")] = ""
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = ""
     encoder: EncoderOption = defaults.ENCODER
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
-    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS
+    out: Annotated[Path, typer.Option(help="The folder of the result files.")] = RESULTS
 
 
 NameArgument = Annotated[str, typer.Argument(help="An experiment: `newfound bench list` names them.")]
@@ -80,7 +74,7 @@ def run(chosen: CellOptions, name: NameArgument = "main") -> None:
 def table(
     chosen: CellOptions,
     name: NameArgument = "main",
-    format: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or csv.")] = "terminal",
+    format: Annotated[str, typer.Option(help="terminal, markdown, latex or csv.")] = "terminal",
 ) -> None:
     """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
     experiment, cells = _plan(name, chosen)
@@ -92,10 +86,8 @@ def table(
 def figures(
     chosen: CellOptions,
     name: NameArgument = "main",
-    to: Annotated[Path, typer.Option("--to", help="The folder for the figures.")] = Path("benchmarks/figures"),
-    projection: Annotated[
-        str, typer.Option("--projection", help="How maps are projected: tsne, pca or umap.")
-    ] = "tsne",
+    to: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path("benchmarks/figures"),
+    projection: Annotated[str, typer.Option(help="How maps are projected: tsne, pca or umap.")] = "tsne",
 ) -> None:
     """Draw the figures of an experiment from the result files."""
     from newfound.bench.plots import draw

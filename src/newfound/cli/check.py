@@ -26,7 +26,7 @@ def check(
     files: FileOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The CSV file to write; by default the name of KNOWN with the ending .check.csv."),
+        typer.Option(help="The CSV file to write; by default the name of KNOWN with the ending .check.csv."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     encoder: EncoderOption = defaults.ENCODER,

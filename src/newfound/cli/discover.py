@@ -72,9 +72,9 @@ class RunOptions:
     PANEL: ClassVar = "Repeating and resuming"
     force: ForceOption = False
     resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
-    checkpoint_seconds: Annotated[
-        float, typer.Option("--checkpoint-seconds", help="The minimum time between two checkpoints, in seconds.")
-    ] = defaults.CHECKPOINT_SECONDS
+    checkpoint_seconds: Annotated[float, typer.Option(help="The minimum time between two checkpoints, in seconds.")] = (
+        defaults.CHECKPOINT_SECONDS
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,18 +33,12 @@ def estimate(
     logs_file: LogsFileOptions,
     logs: LogsArgument = None,
     strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy",
-            help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.",
-        ),
+        str, typer.Option(help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.")
     ] = "auto",
     holds: Annotated[
         str, typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only.")
     ] = defaults.LOGS_HOLD,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write estimate.json and estimate.png to this folder.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write estimate.json and estimate.png to this folder.")] = None,
     encoder: EncoderOption = defaults.ENCODER,
     seed: SeedOption = defaults.SEED,
     conflicts: ConflictsOption = defaults.CONFLICTS,

@@ -55,9 +55,8 @@ def predict(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out",
             help="Write to this file, or to a folder of Parquet files if the name ends with a slash. By default, "
-            "predictions are printed.",
+            "predictions are printed."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
@@ -66,19 +65,16 @@ def predict(
     max_outliers: Annotated[
         str | None,
         typer.Option(
-            "--max-outliers",
             help="Return no intent for texts that are less typical than all but this share of the labelled data, "
-            "e.g. `5%`.",
+            "e.g. `5%`."
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=0, help="Add the K most probable intents.", metavar="K")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Add the K most probable intents.", metavar="K")] = 0,
     threshold: Annotated[
-        str | None,
-        typer.Option("--threshold", help="Return no intent if the most probable one is less probable, e.g. `0.4`."),
+        str | None, typer.Option(help="Return no intent if the most probable one is less probable, e.g. `0.4`.")
     ] = None,
     fallback: Annotated[
-        str | None,
-        typer.Option("--fallback", help="The label of texts of no intent, for instance below --threshold."),
+        str | None, typer.Option(help="The label of texts of no intent, for instance below --threshold.")
     ] = None,
     precision: PrecisionOption = defaults.PRECISION,
     written_format: Annotated[
@@ -138,15 +134,12 @@ def evaluate(
     model: ModelArgument,
     labelled: Annotated[Path, typer.Argument(help="A file of labelled utterances, with columns text and label.")],
     files: FileOptions,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write the result of each utterance to this CSV file.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the result of each utterance to this CSV file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     out_of_scope: Annotated[
-        str | None,
-        typer.Option("--out-of-scope", help="The label of utterances of no intent: right is to predict none."),
+        str | None, typer.Option(help="The label of utterances of no intent: right is to predict none.")
     ] = None,
-    worst: Annotated[int, typer.Option("--worst", min=0, help="How many confused pairs to show.")] = 10,
+    worst: Annotated[int, typer.Option(min=0, help="How many confused pairs to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
@@ -205,22 +198,13 @@ def inspect(
     print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
     print_table(
         ("intent", "status", "size", "certainty", "central utterances and keywords"),
-        [
-            (
-                i.name,
-                i.status,
-                f"{i.size:,}",
-                certainty(i),
-                examples(i.exemplars, i.keywords),
-            )
-            for i in intents
-        ],
+        [(i.name, i.status, f"{i.size:,}", certainty(i), examples(i.exemplars, i.keywords)) for i in intents],
     )
 
 
 def report(
     model: ModelArgument,
-    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write one HTML page about the intents, with a map of the logs. It opens offline and can be forwarded."""
@@ -235,20 +219,18 @@ def report(
 
 def export(
     model: ModelArgument,
-    to: Annotated[str, typer.Option("--to", help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
-    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets and onnx.")],
-    language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
+    to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
+    language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
-        str | None,
-        typer.Option("--only", help="new: only intents that were not known before; accepted: only accepted ones."),
+        str | None, typer.Option(help="new: only intents that were not known before; accepted: only accepted ones.")
     ] = None,
     min_probability: Annotated[
         str | None,
         typer.Option(
-            "--min-probability",
             help="Leave out utterances of the logs whose intent is less probable, e.g. `0.8`. By default "
-            f"{defaults.MIN_PROBABILITY_TO_EXPORT}, and 0 with --with-guesses.",
+            f"{defaults.MIN_PROBABILITY_TO_EXPORT}, and 0 with --with-guesses."
         ),
     ] = None,
     with_guesses: Annotated[
@@ -261,7 +243,7 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
-    precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
+    precision: Annotated[str, typer.Option(help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
     from newfound.workflows.exporting import ExportRequest, Only

@@ -53,8 +53,7 @@ ModelEncoderOption = Annotated[
     typer.Option("--encoder", help="The folder of the model's encoder, if the model folder does not have it."),
 ]
 PrecisionOption = Annotated[
-    str,
-    typer.Option("--precision", help="fp32, or int8: faster on a CPU, with probabilities that differ a little."),
+    str, typer.Option("--precision", help="fp32, or int8: faster on a CPU, with probabilities that differ a little.")
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[
@@ -64,8 +63,7 @@ RedactOption = Annotated[
     bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
 ]
 MaxLogsOption = Annotated[
-    int,
-    typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled."),
+    int, typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled.")
 ]
 
 TextColumnOption = Annotated[
@@ -87,8 +85,7 @@ EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' char
 DelimiterOption = Annotated[
     str | None,
     typer.Option(
-        "--delimiter",
-        help="What separates the fields of a table: a character, or tab. By default it is found out.",
+        "--delimiter", help="What separates the fields of a table: a character, or tab. By default it is found out."
     ),
 ]
 HeaderOption = Annotated[
@@ -113,18 +110,15 @@ class EngineOptions:
     """Where texts are classified."""
 
     PANEL: ClassVar = "Where texts are classified"
-    engine: Annotated[
-        str, typer.Option("--engine", help="local, or ray: on a cluster, or on all cores of this machine.")
-    ] = defaults.ENGINE
+    engine: Annotated[str, typer.Option(help="local, or ray: on a cluster, or on all cores of this machine.")] = (
+        defaults.ENGINE
+    )
     ray_address: Annotated[
         str | None,
-        typer.Option(
-            "--ray-address", help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."
-        ),
+        typer.Option(help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."),
     ] = None
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="How many Ray workers; by default one for each GPU, or else each core."),
+        int | None, typer.Option(min=1, help="How many Ray workers; by default one for each GPU, or else each core.")
     ] = None
 
     def request_fields(self) -> dict[str, Any]:
@@ -174,12 +168,9 @@ class LogsFileOptions:
 
     PANEL: ClassVar = "Reading files"
     logs_text_column: Annotated[
-        str | None,
-        typer.Option("--logs-text-column", help="The column of the utterances in the logs, if not --text-column."),
+        str | None, typer.Option(help="The column of the utterances in the logs, if not --text-column.")
     ] = None
-    logs_format: Annotated[
-        str | None, typer.Option("--logs-format", help="The format of the logs, if it differs from --format.")
-    ] = None
+    logs_format: Annotated[str | None, typer.Option(help="The format of the logs, if it differs from --format.")] = None
 
     def read_options(self, files: FileOptions) -> ReadOptions:
         """Return how the logs are read, where the options for both files are given."""
@@ -196,22 +187,20 @@ class LanguageModelOptions:
     llm: Annotated[
         str | None,
         typer.Option(
-            "--llm",
             help="The address of an OpenAI-compatible endpoint of a language model that may be asked. Utterances are "
             "sent to it (docs/howto/language-model.md says which).",
             metavar="URL",
         ),
     ] = None
-    llm_model: Annotated[str, typer.Option("--llm-model", help="The model to ask for at --llm.")] = ""
-    llm_budget: Annotated[
-        int, typer.Option("--llm-budget", min=0, help="How many requests may be sent to --llm in one run.")
-    ] = DEFAULT_REQUEST_BUDGET
-    llm_answer_tokens: Annotated[
-        int, typer.Option("--llm-answer-tokens", min=1, help="The longest answer of --llm, in tokens.")
-    ] = DEFAULT_ANSWER_TOKENS
+    llm_model: Annotated[str, typer.Option(help="The model to ask for at --llm.")] = ""
+    llm_budget: Annotated[int, typer.Option(min=0, help="How many requests may be sent to --llm in one run.")] = (
+        DEFAULT_REQUEST_BUDGET
+    )
+    llm_answer_tokens: Annotated[int, typer.Option(min=1, help="The longest answer of --llm, in tokens.")] = (
+        DEFAULT_ANSWER_TOKENS
+    )
     llm_transcript: Annotated[
-        Path | None,
-        typer.Option("--llm-transcript", help="Append what --llm was asked and answered to this file, as JSON lines."),
+        Path | None, typer.Option(help="Append what --llm was asked and answered to this file, as JSON lines.")
     ] = None
 
     def settings(self) -> LanguageModelSettings | None:

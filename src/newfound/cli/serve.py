@@ -22,17 +22,14 @@ class ServerOptions:
     """Where a server listens."""
 
     PANEL: ClassVar = "The server"
-    host: Annotated[
-        str, typer.Option("--host", help="The address to listen on. Any but 127.0.0.1 needs --token-file.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")
-    ] = 8765
+    host: Annotated[str, typer.Option(help="The address to listen on. Any but 127.0.0.1 needs --token-file.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")] = 8765
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file",
-            help="A file with the secret token that every request must send, or with one line `name: token` a person.",
+            help="A file with the secret token that every request must send, or with one line `name: token` a person."
         ),
     ] = None
     behind_proxy: Annotated[
@@ -48,8 +45,7 @@ def serve(
     encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
     workers: Annotated[
-        int,
-        typer.Option("--workers", min=1, max=256, help="Processes that answer; more than one serve predictions only."),
+        int, typer.Option(min=1, max=256, help="Processes that answer; more than one serve predictions only.")
     ] = 1,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""

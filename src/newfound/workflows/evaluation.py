@@ -233,11 +233,7 @@ def _labelled_corpus(request: EvaluateRequest, runtime: Runtime) -> Corpus:
 
 
 def match_intents(
-    corpus: Corpus,
-    predictions: Sequence[Prediction],
-    *,
-    names: Sequence[str],
-    statuses: Mapping[str, DiscoveredStatus],
+    corpus: Corpus, predictions: Sequence[Prediction], *, names: Sequence[str], statuses: Mapping[str, DiscoveredStatus]
 ) -> tuple[IntentMatch, ...]:
     """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 

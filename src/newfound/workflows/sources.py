@@ -180,12 +180,7 @@ def _has_labels(source: KnownSource | LogSource, options: ReadOptions) -> bool |
 
 
 def _read_labelled(
-    source: KnownSource,
-    options: InputOptions,
-    runtime: Runtime,
-    conflicts_file: Path | None,
-    *,
-    combined: bool = False,
+    source: KnownSource, options: InputOptions, runtime: Runtime, conflicts_file: Path | None, *, combined: bool = False
 ) -> tuple[Corpus, int | None]:
     """Return the labelled utterances of the known intents; combined data hold unlabelled ones as well."""
     policy = options.conflicts
