@@ -7,10 +7,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import bench, check, data, discover, estimate, models, review, serve
+from newfound.cli import bench, check, discover, models, review, serve
 from newfound.cli.errors import message_with_flags
-from newfound.cli.option_groups import with_option_groups
-from newfound.cli.output import forget_output
+from newfound.cli.options import with_option_groups
+from newfound.cli.show import forget_output
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
 from newfound.training.launch import EXIT_CODE_OF_CTRL_C, one_voice
@@ -46,7 +46,7 @@ for command in (
     check.check,
     discover.demo,
     discover.discover,
-    estimate.estimate,
+    discover.estimate,
     discover.update,
     models.predict,
     models.evaluate,
@@ -57,7 +57,7 @@ for command in (
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-app.add_typer(data.app, name="data")
+app.add_typer(bench.data_app, name="data")
 app.add_typer(bench.app, name="bench")
 
 

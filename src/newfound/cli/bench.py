@@ -1,26 +1,32 @@
-"""The commands about the paper's experiments."""
+"""The commands about the paper's experiments and the data of its benchmarks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from newfound import defaults
-from newfound.cli.option_groups import with_option_groups
-from newfound.cli.options import DeviceOption, EncoderOption, TuneOption
-from newfound.cli.parsing import one_of, parts, whole_numbers
+from newfound.cli.options import (
+    DeviceOption,
+    EncoderOption,
+    TuneOption,
+    one_of,
+    parts,
+    whole_numbers,
+    with_option_groups,
+)
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table
 
 if TYPE_CHECKING:
     from newfound.bench.cells import Cell
     from newfound.bench.experiments import Experiment
-    from newfound.bench.plots import Projection
 
 app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
+data_app = typer.Typer(help="List or fetch the data of the benchmarks.", no_args_is_help=True)
 RESULTS = Path("benchmarks/results")
 
 
@@ -92,7 +98,7 @@ def figures(
     """Draw the figures of an experiment from the result files."""
     from newfound.bench.plots import draw
 
-    wanted = cast("Projection", one_of(projection, "--projection", "tsne", "pca", "umap"))
+    wanted = one_of(projection, "--projection", "tsne", "pca", "umap")
     experiment, cells = _plan(name, chosen)
     for path in draw(experiment, cells, chosen.out, to, projection=wanted):
         print(path)
@@ -131,3 +137,26 @@ def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, for
         print_table((header[1], *header[n_names:]), compact)
     for sentence in tables.comparisons(experiment, cells, root):
         print(f"\n{sentence}")
+
+
+@data_app.command("list")
+def list_sets() -> None:
+    """List the data sets, the benchmarks that use them, and where they are on this machine."""
+    from newfound.data.benchmarks import PARTS, SETS, benchmark_names, facts, find
+
+    rows = []
+    for name, source in SETS.items():
+        paths = [find(name, part) for part in PARTS]
+        where = str(paths[0].parent) if all(paths) and paths[0] else f"not here: newfound data get {name}"
+        used = ", ".join(b for b in benchmark_names() if facts("splits")["datasets"][b] == name)
+        rows.append((name, used, where, source.credit))
+    print_table(("data set", "benchmarks", "where", "source"), rows)
+
+
+@data_app.command("get")
+def get(name: Annotated[str, typer.Argument(help="banking77 or clinc150.")]) -> None:
+    """Find a data set in $NEWFOUND_DATA or in the cache, or download it, and verify it."""
+    from newfound.data.benchmarks import get as find_or_fetch
+
+    for part, path in find_or_fetch(name).items():
+        print(f"{name}/{part}: {path}, verified")

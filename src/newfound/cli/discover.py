@@ -1,10 +1,11 @@
-"""The commands that fit models: demo, discover, update."""
+"""The commands that learn from logs: demo, discover, estimate, update."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import typer
 
@@ -14,12 +15,11 @@ from newfound.cli.options import (
     DeviceOption,
     EffortOption,
     EncoderOption,
-    FileOptions,
+    InputFileOptions,
     KnownArgument,
     LanguageModelOptions,
     LogOptions,
     LogsArgument,
-    LogsFileOptions,
     MaxLogsOption,
     MethodOption,
     ModelEncoderOption,
@@ -27,16 +27,17 @@ from newfound.cli.options import (
     RedactOption,
     SeedOption,
     TuneOption,
-)
-from newfound.cli.parsing import (
-    conflict_policy,
-    logs_contain,
+    one_of,
     parse_precision,
     share_without_intent,
     whole_number_or_auto,
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
+from newfound.defaults import Conflicts, LogsHold
+
+if TYPE_CHECKING:
+    from newfound.workflows.discovery import DiscoverResult
 
 NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
 NoIntentOption = Annotated[
@@ -70,7 +71,7 @@ class RunOptions:
     """How a run can be resumed or repeated."""
 
     PANEL: ClassVar = "Repeating and resuming"
-    force: ForceOption = False
+    overwrite: ForceOption = False
     resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
     checkpoint_seconds: Annotated[float, typer.Option(help="The minimum time between two checkpoints, in seconds.")] = (
         defaults.CHECKPOINT_SECONDS
@@ -140,8 +141,7 @@ def demo(
 
 def discover(
     known: KnownArgument,
-    files: FileOptions,
-    logs_file: LogsFileOptions,
+    files: InputFileOptions,
     fit: FitOptions,
     run: RunOptions,
     folder: FolderOptions,
@@ -173,26 +173,67 @@ def discover(
         out,
         method=method,
         n_new=whole_number_or_auto(n_new, "--n-new"),
-        logs_hold=None if holds is None else logs_contain(holds),
+        logs_hold=None if holds is None else one_of(holds, "--logs-contain", *get_args(LogsHold)),
         no_intent=share_without_intent(no_intent),
         encoder=encoder,
-        read=files.read_options(),
-        read_logs=logs_file.read_options(files),
-        conflicts=conflict_policy(conflicts),
+        conflicts=one_of(conflicts, "--conflicts", *get_args(Conflicts)),
         redact=mask,
         llm=asking.settings(),
-        overwrite=run.force,
-        resume=run.resume,
-        checkpoint_seconds=run.checkpoint_seconds,
-        with_encoder=folder.with_encoder,
-        keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
+        **files.request_fields(),
         **fit.request_fields(),
+        **asdict(run),
+        **asdict(folder),
+    )
+    _print_result(run_workflow(request, reporter=reporter_for_terminal()), out)
+
+
+def estimate(
+    known: KnownArgument,
+    files: InputFileOptions,
+    logs: LogsArgument = None,
+    strategy: Annotated[
+        str, typer.Option(help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.")
+    ] = "auto",
+    holds: Annotated[
+        str, typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only.")
+    ] = defaults.LOGS_HOLD,
+    out: Annotated[Path | None, typer.Option(help="Write estimate.json and estimate.png to this folder.")] = None,
+    encoder: EncoderOption = defaults.ENCODER,
+    seed: SeedOption = defaults.SEED,
+    conflicts: ConflictsOption = defaults.CONFLICTS,
+    mask: RedactOption = False,
+    max_logs: MaxLogsOption = defaults.MAX_LOGS,
+) -> None:
+    """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
+    chosen = one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution")
+    from newfound.workflows import EstimateRequest
+    from newfound.workflows.estimation import estimate as run_workflow
+
+    request = EstimateRequest(
+        known,
+        logs,
+        strategy=chosen,
+        logs_hold=one_of(holds, "--logs-contain", *get_args(LogsHold)),
+        encoder=encoder,
+        seed=seed,
+        conflicts=one_of(conflicts, "--conflicts", *get_args(Conflicts)),
+        redact=mask,
+        max_logs=max_logs,
+        **files.request_fields(),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
-    print_new_intents(result.intents)
-    print_without_intent(result.model.utterances)
-    print_next(out, result.logs.texts[0])
+    print(
+        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases "
+        f"(strategy {result.strategy})."
+    )
+    if out is not None:
+        from newfound.report.figures import draw_estimate
+
+        print(f"Written: {', '.join(map(str, draw_estimate(result, out)))}")
+    logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs-contain {holds}"
+    given = shlex.join(str(path) for path in (known, logs) if path is not None)
+    print(f"Next: newfound discover {given} --n-new {result.n_new}{logs_option} --out MODEL")
 
 
 def update(
@@ -231,7 +272,10 @@ def update(
         max_logs=max_logs,
         **fit.request_fields(),
     )
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    _print_result(run_workflow(request, reporter=reporter_for_terminal()), out)
+
+
+def _print_result(result: DiscoverResult, out: Path) -> None:
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])

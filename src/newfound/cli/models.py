@@ -6,28 +6,61 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast, get_args
 
 import typer
 
 from newfound import defaults
 from newfound.cli.options import (
     DeviceOption,
-    EngineOptions,
     FileOptions,
     LogOptions,
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
     join_names,
+    one_of,
+    parse_precision,
+    share,
 )
-from newfound.cli.output import quiet_output, writing_output
-from newfound.cli.parsing import parse_precision, share
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import certainty, examples, print_evaluation, print_export, print_table, printable
+from newfound.cli.show import (
+    certainty,
+    examples,
+    print_evaluation,
+    print_export,
+    print_table,
+    printable,
+    quiet_output,
+    writing_output,
+)
 from newfound.data.readers import READERS
 from newfound.errors import SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Where texts are classified."""
+
+    PANEL: ClassVar = "Where texts are classified"
+    engine: Annotated[str, typer.Option(help="local, or ray: on a cluster, or on all cores of this machine.")] = (
+        defaults.ENGINE
+    )
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many Ray workers; by default one for each GPU, or else each core.")
+    ] = None
+
+    def request_fields(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        engine = one_of(self.engine, "--engine", *get_args(defaults.Engine))
+        if engine == "local" and (self.ray_address is not None or self.workers is not None):
+            raise SettingsError("--ray-address and --workers are for --engine ray")
+        return {"engine": engine, "ray_address": self.ray_address, "workers": self.workers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +130,12 @@ def predict(
     settings: dict[str, Any] = {
         "model": model,
         "texts": file,
-        "max_outliers": None if max_outliers is None else share(max_outliers, "--max-outliers"),
+        "max_outliers": share(max_outliers, "--max-outliers"),
         "encoder": encoder,
         "device": device,
         "read": files.read_options(),
         "top": top,
-        "threshold": None if threshold is None else share(threshold, "--threshold"),
+        "threshold": share(threshold, "--threshold"),
         "fallback": fallback,
         "precision": parse_precision(precision),
     }
@@ -255,7 +288,7 @@ def export(
         out,
         language=language,
         only=cast("Only | None", only or ("new" if new else None)),
-        min_probability=None if min_probability is None else share(min_probability, "--min-probability"),
+        min_probability=share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from newfound import defaults
-from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
     EffortOption,
@@ -17,6 +16,7 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     TuneOption,
+    with_option_groups,
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.serve import ServerOptions, start_server

@@ -11,8 +11,13 @@ from typing import Annotated, ClassVar
 import typer
 
 from newfound import defaults
-from newfound.cli.options import LanguageModelOptions, ModelArgument, ModelEncoderOption, PrecisionOption
-from newfound.cli.parsing import parse_precision
+from newfound.cli.options import (
+    LanguageModelOptions,
+    ModelArgument,
+    ModelEncoderOption,
+    PrecisionOption,
+    parse_precision,
+)
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 
@@ -62,17 +67,7 @@ def start_server(
     open_page: bool,
     workers: int = 1,
 ) -> None:
-    """Run the server until it is stopped.
-
-    Args:
-        model: The model folder.
-        options: Where the server listens.
-        encoder: The path of the model's encoder.
-        llm: The language model that jobs may ask.
-        quiet: Do not log requests.
-        open_page: Open the review page in a browser.
-        workers: How many processes answer.
-    """
+    """Run the server until it is stopped; `llm` is the language model that jobs may ask."""
     try:
         from newfound.serve.server import serve as run_server
     except ModuleNotFoundError as error:
@@ -83,11 +78,11 @@ def start_server(
         print(f"{message} (stop with Ctrl-C)", file=sys.stderr, flush=True)
 
     logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
-    access = logging.StreamHandler(sys.stderr)
-    access.setFormatter(logging.Formatter("%(message)s"))
-    logging.getLogger("newfound.access").addHandler(access)
-    logging.getLogger("newfound.access").setLevel(logging.INFO)
-    logging.getLogger("newfound.access").propagate = False
+    access, handler = logging.getLogger("newfound.access"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    access.addHandler(handler)
+    access.setLevel(logging.INFO)
+    access.propagate = False
     token = None if options.token_file is None else read_token(options.token_file)
     settings = ServeSettings(
         host=options.host,
