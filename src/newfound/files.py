@@ -51,11 +51,7 @@ REVIEW_FILE = "review.sqlite3"
 
 
 def check_replaceable(target: Path, overwrite: bool) -> None:
-    """Check that a model may be written to a folder.
-
-    Args:
-        target: The folder of the model to be.
-        overwrite: Whether an earlier model there may be replaced.
+    """Check that a model may be written to a folder, where an earlier model may be replaced with `overwrite`.
 
     Raises:
         TargetExists: There is something else, a review, or a model that is not to be replaced.
@@ -73,7 +69,12 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
             raise TargetExists(target, f"exists and holds something else ({other_content})", replaceable=False)
         if not overwrite:
             raise TargetExists(target)
-    _check_writable(target)
+    try:  # before a long training, and not only at its end
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent):
+            pass
+    except OSError as error:
+        raise SettingsError(f"{target}: cannot be written ({error.strerror})") from None
 
 
 def _other_content(target: Path) -> str:
@@ -89,16 +90,6 @@ def _other_content(target: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         is_model = False
     return "" if is_model else "not a newfound model"
-
-
-def _check_writable(target: Path) -> None:
-    """Check before a long training, and not only at its end, that the target can be written."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent):
-            pass
-    except OSError as error:
-        raise SettingsError(f"{target}: cannot be written ({error.strerror})") from None
 
 
 def check_file_target(path: Path, overwrite: bool) -> None:

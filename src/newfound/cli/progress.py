@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from newfound.training.progress import Reporter, Task
 
-
 SECONDS_BETWEEN_LINES = 5.0
 
 
