@@ -135,7 +135,7 @@ def test_larger_logs_are_sampled_with_a_note_and_smaller_ones_are_not(tiny_encod
     assert len(result.logs) == 20
     assert set(result.logs.texts) < set(logs.texts)
     assert any("random sample of 20" in note for note in told.notes)
-    whole = read_inputs(None, logs, InputOptions(max_logs=len(logs)), Runtime(told)).logs
+    whole = read_inputs(None, logs, InputOptions(max_logs=len(logs)), Runtime(told))[1]
     assert whole.texts == logs.texts
     with pytest.raises(SettingsError, match="max_logs"):
         discover(DiscoverRequest(labelled, logs, max_logs=0, **settings))

@@ -117,9 +117,9 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     out, runtime = prepare(request, request.out, reporter)
     with language_model(request.llm, runtime.reporter) as llm:
         conflicts_file = None if out is None else out.with_name(out.name + ".conflicts.csv")
-        inputs = read_inputs(request.known, request.logs, request, runtime, conflicts_file=conflicts_file)
-        check_n_new(request.n_new, inputs.logs, runtime)
-        method = _method(request, runtime, few_labels=has_few_labels(inputs.known))
+        known, logs = read_inputs(request.known, request.logs, request, runtime, conflicts_file=conflicts_file)
+        check_n_new(request.n_new, logs, runtime)
+        method = _method(request, runtime, few_labels=has_few_labels(known))
         from newfound.training.run import Run
 
         run = Run(
@@ -129,7 +129,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
             anew=request.overwrite and not request.resume,
             seconds_between_checkpoints=request.checkpoint_seconds,
         )
-        fit(method, inputs.known + inputs.logs, run, llm=llm)
+        fit(method, known + logs, run, llm=llm)
         with resumable(run):
             model = name_intents(method.model_, llm, run.reporter)
 
@@ -140,7 +140,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
                 run.finish()
 
             save_once(run, save)
-    return DiscoverResult(model, out, inputs.logs)
+    return DiscoverResult(model, out, logs)
 
 
 def _check_method(request: DiscoverRequest) -> None:

@@ -46,10 +46,10 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     """
     check_types(request)
     runtime = Runtime.of(request, reporter)
-    inputs = read_inputs(request.known, request.logs, request, runtime)
+    known, logs = read_inputs(request.known, request.logs, request, runtime)
     encoder = runtime.load_encoder()
-    warning = language_warning(encoder, inputs.known.texts, inputs.logs.texts)
+    warning = language_warning(encoder, known.texts, logs.texts)
     if warning is not None:
         runtime.reporter.warn(warning)
-    corpus = inputs.known + inputs.logs
+    corpus = known + logs
     return estimate_for(corpus, encoder, strategy=request.strategy, logs_hold=request.logs_hold, seed=request.seed)

@@ -237,11 +237,7 @@ def match_intents(
 ) -> tuple[IntentMatch, ...]:
     """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 
-    Args:
-        corpus: The utterances with their labels.
-        predictions: One per utterance, in the same order.
-        names: All intents of the model.
-        statuses: The intents that were found in logs, with the status of each.
+    `names` has all intents of the model, and `statuses` those that were found in logs.
     """
     import numpy as np
 

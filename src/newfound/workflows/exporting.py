@@ -202,11 +202,7 @@ def corpus_to_export(
 ) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
 
-    Args:
-        assigned: The training utterances with their reviewed intents.
-        review: The state of the review.
-        accepted: The discovered intents that were accepted, in this round or an earlier one.
-        choice: Which of the utterances the export holds.
+    `accepted` has the discovered intents that were accepted, in this round or an earlier one.
 
     Raises:
         NothingToExport: No utterance is left.

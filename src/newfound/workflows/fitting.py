@@ -138,11 +138,7 @@ def language_model(settings: LanguageModelSettings | None, reporter: Reporter) -
 def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | None = None) -> None:
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
-    Args:
-        method: A method that is not fitted yet.
-        corpus: Labelled utterances of the known intents, and the logs without labels.
-        run: Shows progress and keeps checkpoints.
-        llm: A language model that a method which asks questions may ask about doubtful utterances.
+    A method that asks questions may ask the language model about doubtful utterances.
     """
     asked: dict[str, Any] = {}
     if llm is not None and method.ASKS_QUESTIONS and current_launch().count > 1:

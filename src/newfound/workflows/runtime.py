@@ -55,9 +55,8 @@ class Runtime:
     def of(cls, request: Any, reporter: Reporter | None) -> Runtime:
         """Return what a request is computed with, or refuse what cannot work on this machine.
 
-        Args:
-            request: The request; those of its fields that are called as attributes of this class are taken.
-            reporter: Is told the progress; None tells it to the logger `newfound`.
+        Those fields of the request are taken that are called as attributes of this class. Without a reporter, the
+        logger `newfound` is told.
         """
         chosen = {name: getattr(request, name) for name in ("encoder", "device", "precision") if hasattr(request, name)}
         runtime = cls(reporter_of_main(reporter), **chosen)

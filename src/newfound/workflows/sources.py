@@ -71,14 +71,6 @@ class InputOptions(LogOptions):
     conflicts: Conflicts = defaults.CONFLICTS
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """The labelled utterances of the known intents, and the logs without repeats, each utterance with its count."""
-
-    known: Corpus
-    logs: Corpus
-
-
 def read_inputs(
     known: KnownSource | None,
     logs: LogSource | None,
@@ -86,8 +78,8 @@ def read_inputs(
     runtime: Runtime,
     *,
     conflicts_file: Path | None = None,
-) -> Inputs:
-    """Return the labelled utterances of the known intents and the unlabelled ones of the logs, ready to learn from.
+) -> tuple[Corpus, Corpus]:
+    """Return the labelled utterances of the known intents, and the logs without repeats, each with its count.
 
     Args:
         known: Labelled utterances. Without logs, those that have no label are the logs; if none has a label, all are.
@@ -107,7 +99,7 @@ def read_inputs(
     sample = _distinct_sample(unlabelled, n_distinct, options, runtime)
     if not len(labelled):
         runtime.reporter.note("No known intents: all intents are discovered.")
-    return Inputs(labelled, sample)
+    return labelled, sample
 
 
 def read_newer_logs(logs: LogSource, options: LogOptions, runtime: Runtime) -> Corpus:

@@ -124,12 +124,8 @@ def with_names_given(model: IntentModel, given: Mapping[str, str | None], report
     """Return the model in which new intents that a person has named before have these names again.
 
     A new intent is the same as an earlier one if it has most utterances of the earlier one, and most of its own that
-    were undecided before are of that one.
-
-    Args:
-        model: The model of the new round.
-        given: The undecided utterances, each with the name that a person gave to its intent; None if nobody did.
-        reporter: Is told which names are lost.
+    were undecided before are of that one. `given` has the undecided utterances, each with the name that a person gave
+    to its intent; None if nobody did.
     """
     sizes = Counter(name for name in given.values() if name is not None)
     earlier: dict[int, Counter[str | None]] = defaultdict(Counter)

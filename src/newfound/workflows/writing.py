@@ -109,11 +109,7 @@ def write_as_they_arrive(
 ) -> int:
     """Classify utterances, write each batch of predictions as it is made, and return their number.
 
-    Args:
-        request: What to classify, and with which model.
-        format: jsonl, csv or parquet.
-        target: Opens the stream, once the input and the model were looked at.
-        reporter: Is told what was odd in a file.
+    The target is opened once the input and the model were looked at.
     """
     batches = stream_predictions(request, reporter=reporter)
     first = next(batches, None)
