@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
@@ -11,22 +11,17 @@ import typer
 
 from newfound import defaults
 from newfound.cli.options import (
-    ConflictsOption,
     DeviceOption,
     EffortOption,
     EncoderOption,
-    InputFileOptions,
-    KnownArgument,
+    FileOptions,
     LanguageModelOptions,
     LogOptions,
-    LogsArgument,
-    MaxLogsOption,
-    MethodOption,
     ModelEncoderOption,
     PrecisionOption,
-    RedactOption,
     SeedOption,
     TuneOption,
+    join_names,
     one_of,
     parse_precision,
     share_without_intent,
@@ -35,10 +30,33 @@ from newfound.cli.options import (
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
 from newfound.defaults import Conflicts, LogsHold
+from newfound.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from newfound.workflows.discovery import DiscoverResult
 
+KnownArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="A file of labelled utterances of the known intents. Without a second file, its utterances without a "
+        "label are the logs; if none has a label, no intent is known and all are discovered."
+    ),
+]
+LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_names(METHODS)}.")]
+RedactOption = Annotated[
+    bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
+]
+MaxLogsOption = Annotated[
+    int, typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled.")
+]
+ConflictsOption = Annotated[
+    str,
+    typer.Option(
+        "--conflicts",
+        help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
+    ),
+]
 NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
 NoIntentOption = Annotated[
     str,
@@ -48,6 +66,22 @@ NoIntentOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFileOptions(FileOptions):
+    """How known intents and logs are read, where they may differ."""
+
+    logs_text_column: Annotated[
+        str | None, typer.Option(help="The column of the utterances in the logs, if not --text-column.")
+    ] = None
+    logs_format: Annotated[str | None, typer.Option(help="The format of the logs, if it differs from --format.")] = None
+
+    def request_fields(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        read = self.read_options()
+        text_column, format = self.logs_text_column or read.text_column, self.logs_format or read.format
+        return {"read": read, "read_logs": replace(read, text_column=text_column, format=format)}
 
 
 @dataclass(frozen=True, slots=True)

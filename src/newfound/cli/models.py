@@ -139,28 +139,22 @@ def predict(
         "fallback": fallback,
         "precision": parse_precision(precision),
     }
-    chosen = engine.request_fields()
-    if out not in (None, "-"):
-        from newfound.workflows.writing import WritePredictionsRequest, write_predictions
+    chosen, reporter = engine.request_fields(), reporter_for_terminal()
+    from newfound.workflows import PredictRequest, WritePredictionsRequest
+    from newfound.workflows.writing import write_as_they_arrive, write_predictions
 
+    if out not in (None, "-"):
         request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
         with quiet_output(chosen["engine"] == "ray"):
-            written = write_predictions(request, reporter=reporter_for_terminal())
+            written = write_predictions(request, reporter=reporter)
         files_written = f", {written.files:,} files" if written.files > 1 else ""
         print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
-    elif chosen["engine"] == "ray":
+        return
+    if chosen["engine"] == "ray":
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
-    else:
-        _print_predictions(settings, written_format or "jsonl")
-
-
-def _print_predictions(settings: dict[str, Any], format: str) -> None:
-    from newfound.workflows.prediction import PredictRequest
-    from newfound.workflows.writing import write_as_they_arrive
-
-    if format == "parquet" and sys.stdout.isatty():
+    if written_format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
-    write_as_they_arrive(PredictRequest(**settings), format, writing_output(), reporter=reporter_for_terminal())
+    write_as_they_arrive(PredictRequest(**settings), written_format or "jsonl", writing_output(), reporter=reporter)
 
 
 def evaluate(

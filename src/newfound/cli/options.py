@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from copy import copy
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
@@ -19,7 +19,6 @@ from newfound.defaults import NoIntent, Precision
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
 from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET, LanguageModelSettings
-from newfound.methods.registry import METHODS
 
 Result = TypeVar("Result")
 
@@ -92,16 +91,7 @@ def join_names(names: Any, conjunction: str = "or") -> str:
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
-KnownArgument = Annotated[
-    Path,
-    typer.Argument(
-        help="A file of labelled utterances of the known intents. Without a second file, its utterances without a "
-        "label are the logs; if none has a label, no intent is known and all are discovered."
-    ),
-]
-LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_names(METHODS)}.")]
 EncoderOption = Annotated[
     str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
 ]
@@ -126,12 +116,6 @@ PrecisionOption = Annotated[
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="The random seed. The same seed on the same device gives the same result.")
-]
-RedactOption = Annotated[
-    bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
-]
-MaxLogsOption = Annotated[
-    int, typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled.")
 ]
 
 TextColumnOption = Annotated[
@@ -162,13 +146,6 @@ HeaderOption = Annotated[
         "--header/--no-header",
         help="Whether a table starts with a line of column names. Without one, columns are named 1, 2 and so on.",
         show_default=False,
-    ),
-]
-ConflictsOption = Annotated[
-    str,
-    typer.Option(
-        "--conflicts",
-        help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
     ),
 ]
 
@@ -203,22 +180,6 @@ class FileOptions(_ReadGroup):
     encoding: EncodingOption = defaults.ENCODING
     delimiter: DelimiterOption = None
     header: HeaderOption = None
-
-
-@dataclass(frozen=True, slots=True)
-class InputFileOptions(FileOptions):
-    """How known intents and logs are read, where they may differ."""
-
-    logs_text_column: Annotated[
-        str | None, typer.Option(help="The column of the utterances in the logs, if not --text-column.")
-    ] = None
-    logs_format: Annotated[str | None, typer.Option(help="The format of the logs, if it differs from --format.")] = None
-
-    def request_fields(self) -> dict[str, Any]:
-        """Return the fields of a request."""
-        read = self.read_options()
-        text_column, format = self.logs_text_column or read.text_column, self.logs_format or read.format
-        return {"read": read, "read_logs": replace(read, text_column=text_column, format=format)}
 
 
 @dataclass(frozen=True, slots=True)

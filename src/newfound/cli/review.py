@@ -50,7 +50,7 @@ def page(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the review page of a model; `newfound review MODEL` is short for it."""
-    start_server(model, server, encoder, llm=asking.settings(), quiet=True, open_page=browser)
+    start_server(model, server, asking, encoder, open_page=browser)
 
 
 @app.command("apply")

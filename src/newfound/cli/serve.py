@@ -19,7 +19,6 @@ from newfound.cli.options import (
     parse_precision,
 )
 from newfound.errors import SettingsError
-from newfound.llm.settings import LanguageModelSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +53,20 @@ def serve(
     ] = 1,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False, workers=workers)
+    start_server(model, server, asking, encoder, quiet=quiet, workers=workers)
 
 
 def start_server(
     model: Path,
-    options: ServerOptions,
+    server: ServerOptions,
+    asking: LanguageModelOptions,
     encoder: str | None,
     *,
-    llm: LanguageModelSettings | None = None,
-    quiet: bool,
-    open_page: bool,
+    quiet: bool = True,
+    open_page: bool = False,
     workers: int = 1,
 ) -> None:
-    """Run the server until it is stopped; `llm` is the language model that jobs may ask."""
+    """Run the server until it is stopped."""
     try:
         from newfound.serve.server import serve as run_server
     except ModuleNotFoundError as error:
@@ -83,15 +82,14 @@ def start_server(
     access.addHandler(handler)
     access.setLevel(logging.INFO)
     access.propagate = False
-    token = None if options.token_file is None else read_token(options.token_file)
     settings = ServeSettings(
-        host=options.host,
-        port=options.port,
-        token=token,
+        host=server.host,
+        port=server.port,
+        token=None if server.token_file is None else read_token(server.token_file),
         log_requests=not quiet,
-        behind_proxy=options.behind_proxy,
-        llm=llm,
-        precision=parse_precision(options.precision),
+        behind_proxy=server.behind_proxy,
+        llm=asking.settings(),
+        precision=parse_precision(server.precision),
         workers=workers,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)
