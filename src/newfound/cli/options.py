@@ -51,7 +51,7 @@ def share_without_intent(text: str) -> NoIntent:
     if text in ("auto", "none"):
         return cast(Literal["auto", "none"], text)
     try:
-        value = share(text, "--no-intent")
+        value = share(text, "--no-intent") or 0.0
     except SettingsError:
         raise SettingsError(f"--no-intent {text}: give auto, none, or a share such as 10%") from None
     if value >= 1:

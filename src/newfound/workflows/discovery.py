@@ -115,7 +115,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
     """
     _check_method(request)
     out, runtime = prepare(request, request.out, reporter)
-    with language_model(request.llm, runtime.reporter) as llm:
+    with language_model(request.llm, runtime) as llm:
         conflicts_file = None if out is None else out.with_name(out.name + ".conflicts.csv")
         known, logs = read_inputs(request.known, request.logs, request, runtime, conflicts_file=conflicts_file)
         check_n_new(request.n_new, logs, runtime)
@@ -131,7 +131,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         )
         fit(method, known + logs, run, llm=llm)
         with resumable(run):
-            model = name_intents(method.model_, llm, run.reporter)
+            model = name_intents(method.model_, llm, runtime)
 
             def save() -> None:
                 if out is not None:

@@ -119,8 +119,8 @@ def settings_of_effort(
 
 
 @contextmanager
-def language_model(settings: LanguageModelSettings | None, reporter: Reporter) -> Iterator[LanguageModel | None]:
-    """Open a language model, whose problems the reporter is told; None if there are no settings.
+def language_model(settings: LanguageModelSettings | None, runtime: Runtime) -> Iterator[LanguageModel | None]:
+    """Open a language model, whose problems are reported; None if there are no settings.
 
     Wrong settings are refused here, before anything takes long. Nothing is sent before a question is asked.
     """
@@ -131,7 +131,7 @@ def language_model(settings: LanguageModelSettings | None, reporter: Reporter) -
         return
     from newfound.llm.asking import LanguageModel
 
-    with LanguageModel(settings, warn=reporter.warn) as llm:
+    with LanguageModel(settings, warn=runtime.reporter.warn) as llm:
         yield llm
 
 
@@ -164,13 +164,13 @@ def resumable(run: Run) -> Iterator[None]:
         raise Interrupted(run.folder if run.has_checkpoint else None) from None
 
 
-def name_intents(model: IntentModel, llm: LanguageModel | None, reporter: Reporter) -> IntentModel:
+def name_intents(model: IntentModel, llm: LanguageModel | None, runtime: Runtime) -> IntentModel:
     """Return a fitted model with names from a language model, if one may be asked.
 
-    The reporter is told why torch encoded although ONNX Runtime is installed, where that is so.
+    If torch encoded although ONNX Runtime is installed, it is reported why.
     """
     if model.encoder.graph_problem is not None:
-        reporter.note(model.encoder.graph_problem)
+        runtime.reporter.note(model.encoder.graph_problem)
     if llm is None:
         return model
     from newfound.intents.asked_names import ask_for_names

@@ -75,20 +75,20 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         reporter: Is told the progress; by default nobody is.
     """
     out, runtime = prepare(request, request.out, reporter)
-    with language_model(request.llm, runtime.reporter) as llm:
+    with language_model(request.llm, runtime) as llm:
         logs = read_newer_logs(request.logs, request, runtime)
         from newfound.training.run import Run
 
         reviewed = runtime.on_cpu().open_model(request.model)
         decided = _next_known_intents(reviewed, accept_all=request.accept_all)
-        given = _names_given(reviewed, decided, runtime.reporter)
+        given = _names_given(reviewed, decided, runtime)
         earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
         method = _method(request, replace(runtime, encoder=reviewed.encoder))
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
-        model = name_intents(method.model_, llm, run.reporter).with_accepted(reviewed.discovered & decided)
-        model = with_names_given(model, given, runtime.reporter)
+        model = name_intents(method.model_, llm, runtime).with_accepted(reviewed.discovered & decided)
+        model = with_names_given(model, given, runtime)
         save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
     return DiscoverResult(model, out, logs)
 
@@ -107,12 +107,12 @@ def _method(request: UpdateRequest, runtime: Runtime) -> Consensus:
     )
 
 
-def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter) -> dict[str, str | None]:
+def _names_given(reviewed: ReviewedModel, decided: set[str], runtime: Runtime) -> dict[str, str | None]:
     """Return the undecided utterances with the name that a person gave to their intent; say what becomes of it."""
     names_of_model = {intent.name for intent in reviewed.model.intents}
     given = [name for name in reviewed.names if name not in decided and name not in names_of_model]
     if given:
-        reporter.note(
+        runtime.reporter.note(
             f"{_join_names(given)}: renamed, split or merged, but not accepted, so that the utterances go back into "
             "the logs; an intent that is found in them again keeps its name. Accept them first to keep them as they are"
         )
@@ -120,7 +120,7 @@ def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter)
     return {u.text: u.intent if u.intent in given else None for u in undecided}
 
 
-def with_names_given(model: IntentModel, given: Mapping[str, str | None], reporter: Reporter) -> IntentModel:
+def with_names_given(model: IntentModel, given: Mapping[str, str | None], runtime: Runtime) -> IntentModel:
     """Return the model in which new intents that a person has named before have these names again.
 
     A new intent is the same as an earlier one if it has most utterances of the earlier one, and most of its own that
@@ -139,7 +139,7 @@ def with_names_given(model: IntentModel, given: Mapping[str, str | None], report
             names[position] = name
     lost = [name for name in sizes if name not in names]
     if lost:
-        reporter.warn(
+        runtime.reporter.warn(
             f"{_join_names(lost)}: not found again in the logs, so that the name is lost; accept intents first"
         )
     return model.with_names(names)
