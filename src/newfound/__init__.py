@@ -33,30 +33,22 @@ if TYPE_CHECKING:
 
 
 # Imported on first use: torch takes seconds to load, and `newfound --help` should not wait for it.
-_MODULE_OF_NAME = {
-    "DPL": "newfound.methods.dpl",
-    "E2E": "newfound.methods.e2e",
-    "Consensus": "newfound.methods.consensus",
-    "Corpus": "newfound.data.corpus",
-    "DeepAligned": "newfound.methods.deepaligned",
-    "DeepAlignedMix": "newfound.methods.deepaligned_mix",
-    "Intent": "newfound.model.types",
-    "IntentModel": "newfound.model.classifier",
-    "KMeans": "newfound.methods.kmeans",
-    "check": "newfound.workflows",
-    "discover": "newfound.workflows",
-    "estimate": "newfound.workflows",
-    "evaluate": "newfound.workflows",
-    "export": "newfound.workflows",
-    "load": "newfound.review.reviewed",
-    "load_encoder": "newfound.encoders.encoder",
-    "partition": "newfound.data.task",
-    "predict": "newfound.workflows",
-    "refit": "newfound.workflows",
-    "resize": "newfound.workflows",
-    "update": "newfound.workflows",
-    "write_predictions": "newfound.workflows",
+_NAMES_OF_MODULE = {
+    "data.corpus": "Corpus",
+    "data.task": "partition",
+    "encoders.encoder": "load_encoder",
+    "methods.consensus": "Consensus",
+    "methods.deepaligned": "DeepAligned",
+    "methods.deepaligned_mix": "DeepAlignedMix",
+    "methods.dpl": "DPL",
+    "methods.e2e": "E2E",
+    "methods.kmeans": "KMeans",
+    "model.classifier": "IntentModel",
+    "model.types": "Intent",
+    "review.reviewed": "load",
+    "workflows": "check discover estimate evaluate export predict refit resize update write_predictions",
 }
+_MODULE_OF_NAME = {name: f"newfound.{module}" for module, names in _NAMES_OF_MODULE.items() for name in names.split()}
 __all__ = [*sorted(_MODULE_OF_NAME), "__version__"]
 
 

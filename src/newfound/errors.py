@@ -76,11 +76,7 @@ class DataError(NewfoundError):
 
 
 class ColumnMissing(DataError):
-    """A file has no column of the wanted name, or several that could be meant.
-
-    Attributes:
-        role: What the column holds: "text" or "label".
-    """
+    """A file has no column of the wanted name, or several that could be meant; its `role` is "text" or "label"."""
 
     def __init__(
         self,
@@ -111,11 +107,8 @@ class NothingToFineTuneOn(DataError):
 
     def __init__(self, known: int) -> None:
         what = "only one intent is known" if known == 1 else "no intents are known"
-        super().__init__(
-            f"{what}, so there is nothing to fine-tune the encoder on; without labels fine-tuning spoils its vectors",
-            "quick",
-            "label_some",
-        )
+        problem = "so there is nothing to fine-tune the encoder on; without labels fine-tuning spoils its vectors"
+        super().__init__(f"{what}, {problem}", "quick", "label_some")
 
 
 class ConflictingLabels(DataError):
@@ -132,11 +125,7 @@ class ConflictingLabels(DataError):
 
 
 class NothingToExport(DataError):
-    """An export would hold nothing.
-
-    Attributes:
-        left_out: The number of utterances that were left out because nobody labelled or accepted them.
-    """
+    """An export would hold nothing; `left_out` utterances are neither labelled nor accepted by a person."""
 
     def __init__(self, left_out: int, *, only_accepted: bool = False) -> None:
         self.left_out = left_out
@@ -197,18 +186,11 @@ class MissingExtra(SettingsError):
 
 
 class ProcessLost(NewfoundError):
-    """One of several processes that train together has ended, or does not answer any more.
+    """One of several processes that train together has ended, or does not answer any more."""
 
-    Attributes:
-        rank: The number of the process that noticed it, counted from 0.
-    """
-
-    def __init__(self, rank: int, count: int) -> None:
-        self.rank = rank
-        super().__init__(
-            f"one of the {count} processes has ended or does not answer; see its own message, and start all of them "
-            "again"
-        )
+    def __init__(self, count: int) -> None:
+        problem = f"one of the {count} processes has ended or does not answer"
+        super().__init__(f"{problem}; see its own message, and start all of them again")
 
 
 class OutputError(NewfoundError):
@@ -234,9 +216,8 @@ class NotSplittable(EncoderError):
     """An encoder's family has no known layers, so that only heads on its vectors can be trained."""
 
     def __init__(self, family: str, families: Sequence[str]) -> None:
-        others = ", ".join(families)
-        problem = f"encoders of the family {family!r} cannot be split into trunk and tail, only those of {others}"
-        super().__init__(problem, "heads", "other_encoder")
+        problem = f"encoders of the family {family!r} cannot be split into trunk and tail, only those of "
+        super().__init__(problem + ", ".join(families), "heads", "other_encoder")
 
 
 class ModelError(NewfoundError):

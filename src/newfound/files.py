@@ -51,11 +51,7 @@ REVIEW_FILE = "review.sqlite3"
 
 
 def check_replaceable(target: Path, overwrite: bool) -> None:
-    """Check that a model may be written to a folder.
-
-    Args:
-        target: The folder of the model to be.
-        overwrite: Whether an earlier model there may be replaced.
+    """Check that a model may be written to a folder, where an earlier model may be replaced with `overwrite`.
 
     Raises:
         TargetExists: There is something else, a review, or a model that is not to be replaced.
@@ -73,7 +69,12 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
             raise TargetExists(target, f"exists and holds something else ({other_content})", replaceable=False)
         if not overwrite:
             raise TargetExists(target)
-    _check_writable(target)
+    try:  # before a long training, and not only at its end
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent):
+            pass
+    except OSError as error:
+        raise SettingsError(f"{target}: cannot be written ({error.strerror})") from None
 
 
 def _other_content(target: Path) -> str:
@@ -91,14 +92,15 @@ def _other_content(target: Path) -> str:
     return "" if is_model else "not a newfound model"
 
 
-def _check_writable(target: Path) -> None:
-    """Check before a long training, and not only at its end, that the target can be written."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent):
-            pass
-    except OSError as error:
-        raise SettingsError(f"{target}: cannot be written ({error.strerror})") from None
+def check_file_target(path: Path, overwrite: bool) -> None:
+    """Check before something takes long that a file may be written."""
+    if path.is_dir():
+        raise TargetExists(path, "is a folder", replaceable=False)
+    if path.exists() and not overwrite:
+        raise TargetExists(path)
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK):
+        raise SettingsError(f"{path}: cannot be written there; choose another place")
 
 
 def to_json(value: Any) -> bytes:

@@ -38,11 +38,6 @@ def _word() -> re.Pattern[str]:
     return re.compile(rf"[^\W_](?:[^\W_]|[{marks}])*")
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text that are not fillers."""
-    return [word for word in words_of(text) if carries_meaning(word)]
-
-
 def carries_meaning(word: str) -> bool:
     """Return whether a word is neither a filler nor a single Latin letter."""
     return word not in FILLERS and (len(word) > 1 or not word.isascii())
@@ -71,12 +66,7 @@ def is_wordless(text: str) -> bool:
 def shorten(text: str, width: int, end: str = "…") -> str:
     """Return a text with at most so many characters; one that is longer is cut and marked.
 
-    What is seen as one character, such as an emoji of several that are joined, is not cut.
-
-    Args:
-        text: The text to shorten.
-        width: How many characters it may have, the mark included.
-        end: What marks a text that was cut.
+    What is seen as one character, such as an emoji of several that are joined, is not cut. The width includes the mark.
     """
     if len(text) <= width:
         return text
@@ -101,8 +91,7 @@ def has_half_character(text: str) -> bool:
 def percent(share: float | None) -> str:
     """Return a share as a percentage; the only place that rounds one. `report/shared/format.js` follows the same rule.
 
-    Args:
-        share: A number between 0 and 1; None if it is not known.
+    A share is a number between 0 and 1, or None if it is not known.
     """
     if share is None:
         return "–"

@@ -34,11 +34,7 @@ def settle_threads() -> None:
 
 
 def divide_threads(processes: int) -> None:
-    """Set how many threads each of several processes gets that are started next, unless the user has set it.
-
-    Args:
-        processes: Among how many processes the threads are divided.
-    """
+    """Set how many threads each of several processes gets that are started next, unless the user has set it."""
     _set_unless_the_user_did(THREADS_VARIABLE, str(max(1, inference_threads() // processes)))
 
 
@@ -58,18 +54,12 @@ def inference_threads() -> int:
 
 def usable_cores() -> int:
     """Return the number of cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cores_of_quota(path: Path = CGROUP_QUOTA) -> int | None:
-    """Return the number of cores that the container's quota allows; None if there is no quota.
-
-    Args:
-        path: The file of the quota: microseconds of processor time, or "max", and the period they are for.
-    """
-    try:
+    """Return the number of cores that the container's quota allows; None if there is no quota."""
+    try:  # microseconds of processor time, or "max", and the period they are for
         quota, period = path.read_text("ascii").split()[:2]
         return max(1, math.ceil(int(quota) / int(period)))
     except (OSError, ValueError, ZeroDivisionError):

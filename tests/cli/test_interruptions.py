@@ -32,7 +32,7 @@ def ctrl_c(*_, **__):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("step", ["with_asked_names", "save_once"])
+@pytest.mark.parametrize("step", ["name_intents", "save_once"])
 def test_after_the_training_the_run_can_be_resumed(discover, tmp_path, step):
     with mock.patch.object(discovery, step, ctrl_c):
         stopped = discover()

@@ -17,6 +17,7 @@ from newfound.data.validation import read_corpus
 from newfound.errors import SettingsError
 from newfound.training.progress import LoggingReporter
 from newfound.workflows.discovery import DiscoverRequest, discover
+from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import InputOptions, read_inputs
 
 
@@ -110,7 +111,7 @@ def test_memory_does_not_grow_with_the_file(read, tmp_path):
         elif read == "combined":
             read_corpus(path, max_logs=100, labels="optional")
         else:
-            read_inputs(None, path, InputOptions(max_logs=100), LoggingReporter())
+            read_inputs(None, path, InputOptions(max_logs=100), Runtime(LoggingReporter()))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return most
@@ -134,7 +135,7 @@ def test_larger_logs_are_sampled_with_a_note_and_smaller_ones_are_not(tiny_encod
     assert len(result.logs) == 20
     assert set(result.logs.texts) < set(logs.texts)
     assert any("random sample of 20" in note for note in told.notes)
-    whole = read_inputs(None, logs, InputOptions(max_logs=len(logs)), told).logs
+    whole = read_inputs(None, logs, InputOptions(max_logs=len(logs)), Runtime(told))[1]
     assert whole.texts == logs.texts
     with pytest.raises(SettingsError, match="max_logs"):
         discover(DiscoverRequest(labelled, logs, max_logs=0, **settings))

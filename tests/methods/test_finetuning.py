@@ -14,7 +14,8 @@ from newfound.methods.finetuning import epochs_for_steps, steps_of_epoch
 from newfound.methods.kmeans import KMeans
 from newfound.model.folder import load
 from newfound.training.schedule import AdamWSchedule
-from newfound.workflows.fitting import has_few_labels, settings_of_effort
+from newfound.workflows.fitting import TrainingOptions, has_few_labels, settings_of_effort
+from newfound.workflows.runtime import Runtime
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -103,17 +104,22 @@ class Notes:
 
 def test_what_an_effort_stands_for():
     notes = Notes()
-    assert settings_of_effort(Consensus, "quick", "auto", "cpu", notes) == {"tune": "heads"}
-    assert settings_of_effort(Consensus, "standard", "auto", "cpu", notes) == {"tune": "layers", "rounds": 0}
-    assert settings_of_effort(Consensus, "best", "auto", "cpu", notes) == {"tune": "layers", "rounds": "auto"}
-    assert settings_of_effort(Consensus, "best", "last:2", "cpu", notes) == {"tune": "last:2", "rounds": "auto"}
-    assert settings_of_effort(KMeans, "best", "auto", "cpu", notes) == {"tune": "last"}
-    assert settings_of_effort(Consensus, "auto", "last", "cpu", notes) == {"tune": "last", "rounds": 0}
+    runtime = Runtime(notes, device="cpu")
+
+    def settings(method=Consensus, **options):
+        return settings_of_effort(method, TrainingOptions(**options), runtime)
+
+    assert settings(effort="quick") == {"tune": "heads"}
+    assert settings(effort="standard") == {"tune": "layers", "rounds": 0}
+    assert settings(effort="best") == {"tune": "layers", "rounds": "auto"}
+    assert settings(effort="best", tune="last:2") == {"tune": "last:2", "rounds": "auto"}
+    assert settings(KMeans, effort="best") == {"tune": "last"}
+    assert settings(tune="last") == {"tune": "last", "rounds": 0}
     assert notes.said == []
-    assert settings_of_effort(Consensus, "auto", "auto", "cpu", notes) == {"tune": "heads"}
+    assert settings() == {"tune": "heads"}
     assert "no GPU here" in notes.said[0]
     with pytest.raises(SettingsError, match="one of auto, quick, standard, best"):
-        settings_of_effort(Consensus, "more", "auto", "cpu", notes)
+        settings(effort="more")
 
 
 def test_a_fine_tuning_that_draws_a_part_of_the_data_says_so(monkeypatch):
@@ -142,9 +148,10 @@ def test_on_a_gpu_few_labels_leave_the_encoder_as_it_is(monkeypatch):
     one = Corpus.of([f"text {i}" for i in range(30)], ["intent"] * 30)
     assert [has_few_labels(corpus) for corpus in (few, many, one, Corpus.of([]))] == [True, False, True, True]
     notes = Notes()
-    assert settings_of_effort(Consensus, "auto", "auto", "auto", notes, few_labels=True) == {"tune": "heads"}
+    runtime = Runtime(notes)
+    assert settings_of_effort(Consensus, TrainingOptions(), runtime, few_labels=True) == {"tune": "heads"}
     assert "too few labels" in notes.said[0]
-    assert settings_of_effort(Consensus, "auto", "auto", "auto", notes)["tune"] == "layers"
+    assert settings_of_effort(Consensus, TrainingOptions(), runtime)["tune"] == "layers"
 
 
 def test_few_labels_are_trained_on_for_enough_steps():

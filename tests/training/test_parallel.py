@@ -18,9 +18,8 @@ from safetensors.torch import load_file
 
 from commands import newfound
 from conftest import themed_corpus, write_tiny_encoder
-from newfound.cli import processes as cli_processes
 from newfound.errors import SettingsError
-from newfound.training import parallel
+from newfound.training import launch, parallel
 from newfound.training.devices import pick_device
 from newfound.training.launch import Launch, current_launch
 from newfound.training.parallel import ALONE, Processes, join
@@ -188,7 +187,7 @@ def test_a_command_that_is_not_divided_is_refused(saved, monkeypatch):
     done = newfound("predict", saved, RANK="0", WORLD_SIZE="2", LOCAL_RANK="0")
     assert done.returncode == 2
     assert done.stderr.startswith("newfound: error: newfound predict works in one process; start it without accelerate")
-    monkeypatch.setattr(cli_processes, "SECONDS_FOR_THE_MAIN_PROCESS", 0.0)
+    monkeypatch.setattr(launch, "SECONDS_FOR_THE_MAIN_PROCESS", 0.0)
     other = newfound("predict", saved, RANK="1", WORLD_SIZE="2", LOCAL_RANK="1")
     assert other.stderr.startswith("newfound: error: process 1: newfound predict works")
     assert other.stdout == ""

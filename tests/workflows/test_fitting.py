@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import newfound
 from newfound.data.corpus import Corpus
 from newfound.training.progress import LoggingReporter
 from newfound.training.run import Run
@@ -27,6 +28,12 @@ class Notes(LoggingReporter):
 
     def note(self, message):
         self.notes.append(message)
+
+
+def test_an_update_has_no_option_that_is_without_effect():
+    """It reads logs only, so that there are no labels that could be in conflict."""
+    with pytest.raises(TypeError, match="conflicts"):
+        newfound.update("model", "logs.csv", conflicts="first")
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -15,7 +15,8 @@ from newfound.report.page import write_page
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 from newfound.training.progress import LoggingReporter
-from newfound.workflows.fitting import FEW_LABELS_NOTE, settings_of_effort
+from newfound.workflows.fitting import FEW_LABELS_NOTE, TrainingOptions, settings_of_effort
+from newfound.workflows.runtime import Runtime
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -87,7 +88,9 @@ def test_no_fine_tuning_is_chosen_where_nothing_is_known():
         def note(self, message):
             notes.append(message)
 
-    assert settings_of_effort(Consensus, "auto", "auto", "cpu", Listener(), few_labels=True) == {"tune": "heads"}
+    assert settings_of_effort(Consensus, TrainingOptions(), Runtime(Listener(), device="cpu"), few_labels=True) == {
+        "tune": "heads"
+    }
     assert notes == [FEW_LABELS_NOTE]
 
 

@@ -13,6 +13,7 @@ from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 from newfound.training.progress import LoggingReporter
+from newfound.workflows.runtime import Runtime
 from newfound.workflows.updating import with_names_given
 
 pytestmark = pytest.mark.slow  # dozens of fits
@@ -123,7 +124,8 @@ def test_a_name_whose_intent_is_not_found_again_is_said_to_be_lost(discovered):
     torn = {text: "torn" for i in new for text in texts[i][:4]}
     listener = Listener()
     for given in (swallowed, torn):
-        assert [i.name for i in with_names_given(model, given, listener).intents] == [i.name for i in model.intents]
+        named = with_names_given(model, given, Runtime(listener))
+        assert [i.name for i in named.intents] == [i.name for i in model.intents]
     assert [warning.split(":")[0] for warning in listener.warnings] == ["small", "torn"]
 
 

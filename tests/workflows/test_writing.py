@@ -311,8 +311,8 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
         "exports.predictions.ROWS_PER_GROUP": 1_000,
     }.items():
         monkeypatch.setattr(f"newfound.{name}", size)
-    monkeypatch.setattr("newfound.workflows.prediction.open_predictor", lambda *_: OneIntent())
-    monkeypatch.setattr(writing, "open_model", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_model", lambda *_: OneIntent())
     peaks = []
     for rows in (3_000, 15_000):
         path = tmp_path / f"{rows}.parquet"
@@ -331,7 +331,7 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
 def test_a_reader_whose_predictions_nobody_takes_stops(monkeypatch, tmp_path):
     import threading
 
-    monkeypatch.setattr("newfound.workflows.prediction.open_predictor", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
     path = tmp_path / "many.txt"
     path.write_text("pay\n" * 50_000)
     before = set(threading.enumerate())
@@ -363,7 +363,7 @@ class FailingDisk(io.RawIOBase):
 
 @pytest.mark.parametrize("out", ["out.csv", "out/"])
 def test_an_input_that_fails_in_the_middle_is_not_called_an_output(tmp_path, monkeypatch, out):
-    monkeypatch.setattr("newfound.workflows.prediction.open_predictor", lambda *_: OneIntent())
+    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
     monkeypatch.setattr("newfound.data.readers._open", lambda path: io.BufferedReader(FailingDisk()))
     with pytest.raises(DataError, match=r"^logs\.txt: cannot be read \(Input/output error\)$"):
         library.write_predictions(OneIntent(), "logs.txt", out=f"{tmp_path}/{out}")

@@ -40,7 +40,7 @@ def group_levels(means: npt.NDArray[np.floating], levels: Sequence[int]) -> list
     tree, most = linkage(centred, "ward"), len(means) // MIN_MEMBERS
     groups: list[Ids] = []
     for level in sorted(set(levels)):
-        cut = cut_tree(tree, n_clusters=min(level, most))[:, 0].astype(np.int64)
+        cut = cut_tree(tree, n_clusters=[min(level, most)])[:, 0].astype(np.int64)
         parent = groups[-1] if groups else np.zeros(len(means), dtype=np.int64)
         groups.append(_without_singles(np.unique(parent * len(means) + cut, return_inverse=True)[1], parent, centred))
     return groups

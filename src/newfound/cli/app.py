@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import bench, check, data, discover, estimate, models, review, serve
+from newfound.cli import bench, check, discover, models, review, serve
 from newfound.cli.errors import message_with_flags
-from newfound.cli.option_groups import with_option_groups
-from newfound.cli.output import forget_output
-from newfound.cli.processes import (
-    check_processes,
-    leave_processes,
-    name_of_process,
-    wait_for_the_main_process_to_speak,
-)
+from newfound.cli.options import with_option_groups
+from newfound.cli.show import forget_output
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
-from newfound.training.launch import current_launch
+from newfound.training.launch import EXIT_CODE_OF_CTRL_C, one_voice
 from newfound.version import __version__
 
-EXIT_CODE_OF_CTRL_C = 130
+DIVIDED_COMMANDS = ("demo", "discover", "update")  # among several processes, where some were started
 
 app = typer.Typer(
     help="Extend an intent classifier to the intents its users really have.",
@@ -54,7 +46,7 @@ for command in (
     check.check,
     discover.demo,
     discover.discover,
-    estimate.estimate,
+    discover.estimate,
     discover.update,
     models.predict,
     models.evaluate,
@@ -65,7 +57,7 @@ for command in (
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-app.add_typer(data.app, name="data")
+app.add_typer(bench.data_app, name="data")
 app.add_typer(bench.app, name="bench")
 
 
@@ -73,18 +65,14 @@ def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
     settle_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    if not current_launch().is_main:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the process ends)
+    command = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        check_processes(arguments)
-        code = app(arguments, standalone_mode=False)
-        leave_processes()
-        if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
-            raise KeyboardInterrupt
+        with one_voice(command, DIVIDED_COMMANDS):
+            code = app(arguments, standalone_mode=False)
+            if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
+                raise KeyboardInterrupt
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
-        if not current_launch().is_main:
-            sys.exit(EXIT_CODE_OF_CTRL_C)
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)
         print(f"newfound: {message or 'stopped'}", file=sys.stderr)
         sys.exit(EXIT_CODE_OF_CTRL_C)
@@ -96,12 +84,11 @@ def main() -> NoReturn:
         forget_output()  # the same without Typer
         sys.exit(0)
     except Exception as error:
-        wait_for_the_main_process_to_speak()
         if _has_shown_help(error):
             sys.exit(2)
         if "--debug" in sys.argv or not _can_be_fixed_by_user(error):
             raise
-        print(f"newfound: error: {name_of_process()}{message_with_flags(error)}", file=sys.stderr, flush=True)
+        print(f"newfound: error: {message_with_flags(error)}", file=sys.stderr, flush=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
 

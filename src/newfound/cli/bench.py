@@ -1,26 +1,32 @@
-"""The commands about the paper's experiments."""
+"""The commands about the paper's experiments and the data of its benchmarks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from newfound import defaults
-from newfound.cli.option_groups import with_option_groups
-from newfound.cli.options import DeviceOption, EncoderOption, TuneOption
-from newfound.cli.parsing import one_of, parts, whole_numbers
+from newfound.cli.options import (
+    DeviceOption,
+    EncoderOption,
+    TuneOption,
+    one_of,
+    parts,
+    whole_numbers,
+    with_option_groups,
+)
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_table
 
 if TYPE_CHECKING:
     from newfound.bench.cells import Cell
     from newfound.bench.experiments import Experiment
-    from newfound.bench.plots import Projection
 
 app = typer.Typer(help="The paper's experiments.", no_args_is_help=True)
+data_app = typer.Typer(help="List or fetch the data of the benchmarks.", no_args_is_help=True)
 RESULTS = Path("benchmarks/results")
 
 
@@ -29,21 +35,15 @@ class CellOptions:
     """Which runs of an experiment are meant, and where their results are."""
 
     PANEL: ClassVar = "Which runs"
-    methods: Annotated[
-        str, typer.Option("--methods", help="Methods, separated by commas; by default those of the experiment.")
-    ] = ""
-    benchmarks: Annotated[
-        str, typer.Option("--benchmarks", help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")
-    ] = ""
-    ratios: Annotated[
-        str, typer.Option("--ratios", help="Shares of new intents in percent, separated by commas: 20, 40, 60.")
-    ] = ""
-    splits: Annotated[str, typer.Option("--splits", help="Splits, separated by commas: 1, 2, 3.")] = ""
-    seeds: Annotated[str, typer.Option("--seeds", help="Seeds, separated by commas.")] = ""
+    methods: Annotated[str, typer.Option(help="Methods, separated by commas; by default those of the experiment.")] = ""
+    benchmarks: Annotated[str, typer.Option(help="Benchmarks, separated by commas: GID-SD, GID-CD, GID-MD.")] = ""
+    ratios: Annotated[str, typer.Option(help="Shares of new intents in percent, separated by commas: 20, 40, 60.")] = ""
+    splits: Annotated[str, typer.Option(help="Splits, separated by commas: 1, 2, 3.")] = ""
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = ""
     encoder: EncoderOption = defaults.ENCODER
     tune: TuneOption = defaults.TUNE
     device: DeviceOption = defaults.DEVICE
-    out: Annotated[Path, typer.Option("--out", help="The folder of the result files.")] = RESULTS
+    out: Annotated[Path, typer.Option(help="The folder of the result files.")] = RESULTS
 
 
 NameArgument = Annotated[str, typer.Argument(help="An experiment: `newfound bench list` names them.")]
@@ -80,7 +80,7 @@ def run(chosen: CellOptions, name: NameArgument = "main") -> None:
 def table(
     chosen: CellOptions,
     name: NameArgument = "main",
-    format: Annotated[str, typer.Option("--format", help="terminal, markdown, latex or csv.")] = "terminal",
+    format: Annotated[str, typer.Option(help="terminal, markdown, latex or csv.")] = "terminal",
 ) -> None:
     """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
     experiment, cells = _plan(name, chosen)
@@ -92,15 +92,13 @@ def table(
 def figures(
     chosen: CellOptions,
     name: NameArgument = "main",
-    to: Annotated[Path, typer.Option("--to", help="The folder for the figures.")] = Path("benchmarks/figures"),
-    projection: Annotated[
-        str, typer.Option("--projection", help="How maps are projected: tsne, pca or umap.")
-    ] = "tsne",
+    to: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path("benchmarks/figures"),
+    projection: Annotated[str, typer.Option(help="How maps are projected: tsne, pca or umap.")] = "tsne",
 ) -> None:
     """Draw the figures of an experiment from the result files."""
     from newfound.bench.plots import draw
 
-    wanted = cast("Projection", one_of(projection, "--projection", "tsne", "pca", "umap"))
+    wanted = one_of(projection, "--projection", "tsne", "pca", "umap")
     experiment, cells = _plan(name, chosen)
     for path in draw(experiment, cells, chosen.out, to, projection=wanted):
         print(path)
@@ -139,3 +137,26 @@ def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, for
         print_table((header[1], *header[n_names:]), compact)
     for sentence in tables.comparisons(experiment, cells, root):
         print(f"\n{sentence}")
+
+
+@data_app.command("list")
+def list_sets() -> None:
+    """List the data sets, the benchmarks that use them, and where they are on this machine."""
+    from newfound.data.benchmarks import PARTS, SETS, benchmark_names, facts, find
+
+    rows = []
+    for name, source in SETS.items():
+        paths = [find(name, part) for part in PARTS]
+        where = str(paths[0].parent) if all(paths) and paths[0] else f"not here: newfound data get {name}"
+        used = ", ".join(b for b in benchmark_names() if facts("splits")["datasets"][b] == name)
+        rows.append((name, used, where, source.credit))
+    print_table(("data set", "benchmarks", "where", "source"), rows)
+
+
+@data_app.command("get")
+def get(name: Annotated[str, typer.Argument(help="banking77 or clinc150.")]) -> None:
+    """Find a data set in $NEWFOUND_DATA or in the cache, or download it, and verify it."""
+    from newfound.data.benchmarks import get as find_or_fetch
+
+    for part, path in find_or_fetch(name).items():
+        print(f"{name}/{part}: {path}, verified")

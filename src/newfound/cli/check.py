@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +27,7 @@ def check(
     files: FileOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The CSV file to write; by default the name of KNOWN with the ending .check.csv."),
+        typer.Option(help="The CSV file to write; by default the name of KNOWN with the ending .check.csv."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     encoder: EncoderOption = defaults.ENCODER,
@@ -51,45 +52,27 @@ def check(
 
 
 def _print_result(result: CheckResult) -> None:
-    _print_part(
-        ("text with several labels", "texts with several labels"),
-        ("text", "labels", "lines"),
-        [
-            (
-                _short(c.text),
-                ", ".join(dict.fromkeys(label for _, label in c.uses)),
-                ", ".join(str(u[0]) for u in c.uses),
-            )
-            for c in result.conflicts
-        ],
-    )
-    _print_part(
-        ("likely label error", "likely label errors" + (", the clearest first" if result.label_errors else "")),
-        ("line", "text", "label", "more likely"),
-        [(str(e.line), _short(e.text), e.label, e.likely) for e in result.label_errors],
-    )
-    _print_part(
-        ("pair of intents that are nearly one", "pairs of intents that are nearly one"),
-        ("intent", "other intent", "confused", "similar"),
-        [
-            (pair.first, pair.second, f"{100 * pair.confusion:.0f} %", f"{pair.similarity:.2f}")
-            for pair in result.near_duplicates
-        ],
-    )
-    _print_part(
-        ("label that is likely misspelt", "labels that are likely misspelt"),
-        ("label", "likely meant"),
-        [*result.misspelt],
-    )
-    _print_part(
-        ("intent with few examples", "intents with few examples"),
-        ("intent", "examples"),
-        [(intent, str(size)) for intent, size in result.few_examples],
-    )
+    conflicts = [
+        (_short(c.text), ", ".join(dict.fromkeys(label for _, label in c.uses)), ", ".join(str(u[0]) for u in c.uses))
+        for c in result.conflicts
+    ]
+    errors = [(str(e.line), _short(e.text), e.label, e.likely) for e in result.label_errors]
+    order = ", the clearest first" if len(errors) > 1 else ""
+    pairs = [
+        (pair.first, pair.second, f"{100 * pair.confusion:.0f} %", f"{pair.similarity:.2f}")
+        for pair in result.near_duplicates
+    ]
+    few = [(intent, str(size)) for intent, size in result.few_examples]
+    _print_part("text", "texts", " with several labels", ("text", "labels", "lines"), conflicts)
+    _print_part("likely label error", "likely label errors", order, ("line", "text", "label", "more likely"), errors)
+    columns = ("intent", "other intent", "confused", "similar")
+    _print_part("pair", "pairs", " of intents that are nearly one", columns, pairs)
+    _print_part("label that is", "labels that are", " likely misspelt", ("label", "likely meant"), result.misspelt)
+    _print_part("intent", "intents", " with few examples", ("intent", "examples"), few)
 
 
-def _print_part(titles: tuple[str, str], header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    print(f"\n{len(rows) or 'No'} {titles[len(rows) != 1]}")
+def _print_part(one: str, many: str, rest: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    print(f"\n{len(rows) or 'No'} {one if len(rows) == 1 else many}{rest}")
     if rows:
         print()
         print_table(header, rows[:ROWS_SHOWN])

@@ -1,43 +1,62 @@
-"""The commands that fit models: demo, discover, update."""
+"""The commands that learn from logs: demo, discover, estimate, update."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import shlex
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import typer
 
 from newfound import defaults
 from newfound.cli.options import (
-    ConflictsOption,
     DeviceOption,
     EffortOption,
     EncoderOption,
     FileOptions,
-    KnownArgument,
     LanguageModelOptions,
     LogOptions,
-    LogsArgument,
-    LogsFileOptions,
-    MaxLogsOption,
-    MethodOption,
     ModelEncoderOption,
     PrecisionOption,
-    RedactOption,
     SeedOption,
     TuneOption,
-)
-from newfound.cli.parsing import (
-    conflict_policy,
-    logs_contain,
+    join_names,
+    one_of,
     parse_precision,
     share_without_intent,
     whole_number_or_auto,
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
+from newfound.defaults import Conflicts, LogsHold
+from newfound.methods.registry import METHODS
 
+if TYPE_CHECKING:
+    from newfound.workflows.discovery import DiscoverResult
+
+KnownArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="A file of labelled utterances of the known intents. Without a second file, its utterances without a "
+        "label are the logs; if none has a label, no intent is known and all are discovered."
+    ),
+]
+LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
+MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_names(METHODS)}.")]
+RedactOption = Annotated[
+    bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
+]
+MaxLogsOption = Annotated[
+    int, typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled.")
+]
+ConflictsOption = Annotated[
+    str,
+    typer.Option(
+        "--conflicts",
+        help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
+    ),
+]
 NumberOfNewOption = Annotated[str, typer.Option("--n-new", help="How many new intents to look for, or auto.")]
 NoIntentOption = Annotated[
     str,
@@ -47,6 +66,22 @@ NoIntentOption = Annotated[
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an earlier model at --out.")]
 ModelOutOption = Annotated[Path, typer.Option("--out", help="The model folder to write.")]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFileOptions(FileOptions):
+    """How known intents and logs are read, where they may differ."""
+
+    logs_text_column: Annotated[
+        str | None, typer.Option(help="The column of the utterances in the logs, if not --text-column.")
+    ] = None
+    logs_format: Annotated[str | None, typer.Option(help="The format of the logs, if it differs from --format.")] = None
+
+    def request_fields(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        read = self.read_options()
+        text_column, format = self.logs_text_column or read.text_column, self.logs_format or read.format
+        return {"read": read, "read_logs": replace(read, text_column=text_column, format=format)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +105,11 @@ class RunOptions:
     """How a run can be resumed or repeated."""
 
     PANEL: ClassVar = "Repeating and resuming"
-    force: ForceOption = False
+    overwrite: ForceOption = False
     resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped run with the same --out.")] = False
-    checkpoint_seconds: Annotated[
-        float, typer.Option("--checkpoint-seconds", help="The minimum time between two checkpoints, in seconds.")
-    ] = defaults.CHECKPOINT_SECONDS
+    checkpoint_seconds: Annotated[float, typer.Option(help="The minimum time between two checkpoints, in seconds.")] = (
+        defaults.CHECKPOINT_SECONDS
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +175,7 @@ def demo(
 
 def discover(
     known: KnownArgument,
-    files: FileOptions,
-    logs_file: LogsFileOptions,
+    files: InputFileOptions,
     fit: FitOptions,
     run: RunOptions,
     folder: FolderOptions,
@@ -173,26 +207,67 @@ def discover(
         out,
         method=method,
         n_new=whole_number_or_auto(n_new, "--n-new"),
-        logs_hold=None if holds is None else logs_contain(holds),
+        logs_hold=None if holds is None else one_of(holds, "--logs-contain", *get_args(LogsHold)),
         no_intent=share_without_intent(no_intent),
         encoder=encoder,
-        read=files.read_options(),
-        read_logs=logs_file.read_options(files),
-        conflicts=conflict_policy(conflicts),
+        conflicts=one_of(conflicts, "--conflicts", *get_args(Conflicts)),
         redact=mask,
         llm=asking.settings(),
-        overwrite=run.force,
-        resume=run.resume,
-        checkpoint_seconds=run.checkpoint_seconds,
-        with_encoder=folder.with_encoder,
-        keep_utterances=folder.keep_utterances,
         max_logs=max_logs,
+        **files.request_fields(),
         **fit.request_fields(),
+        **asdict(run),
+        **asdict(folder),
+    )
+    _print_result(run_workflow(request, reporter=reporter_for_terminal()), out)
+
+
+def estimate(
+    known: KnownArgument,
+    files: InputFileOptions,
+    logs: LogsArgument = None,
+    strategy: Annotated[
+        str, typer.Option(help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.")
+    ] = "auto",
+    holds: Annotated[
+        str, typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only.")
+    ] = defaults.LOGS_HOLD,
+    out: Annotated[Path | None, typer.Option(help="Write estimate.json and estimate.png to this folder.")] = None,
+    encoder: EncoderOption = defaults.ENCODER,
+    seed: SeedOption = defaults.SEED,
+    conflicts: ConflictsOption = defaults.CONFLICTS,
+    mask: RedactOption = False,
+    max_logs: MaxLogsOption = defaults.MAX_LOGS,
+) -> None:
+    """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
+    chosen = one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution")
+    from newfound.workflows import EstimateRequest
+    from newfound.workflows.estimation import estimate as run_workflow
+
+    request = EstimateRequest(
+        known,
+        logs,
+        strategy=chosen,
+        logs_hold=one_of(holds, "--logs-contain", *get_args(LogsHold)),
+        encoder=encoder,
+        seed=seed,
+        conflicts=one_of(conflicts, "--conflicts", *get_args(Conflicts)),
+        redact=mask,
+        max_logs=max_logs,
+        **files.request_fields(),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
-    print_new_intents(result.intents)
-    print_without_intent(result.model.utterances)
-    print_next(out, result.logs.texts[0])
+    print(
+        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases "
+        f"(strategy {result.strategy})."
+    )
+    if out is not None:
+        from newfound.report.figures import draw_estimate
+
+        print(f"Written: {', '.join(map(str, draw_estimate(result, out)))}")
+    logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs-contain {holds}"
+    given = shlex.join(str(path) for path in (known, logs) if path is not None)
+    print(f"Next: newfound discover {given} --n-new {result.n_new}{logs_option} --out MODEL")
 
 
 def update(
@@ -231,7 +306,10 @@ def update(
         max_logs=max_logs,
         **fit.request_fields(),
     )
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    _print_result(run_workflow(request, reporter=reporter_for_terminal()), out)
+
+
+def _print_result(result: DiscoverResult, out: Path) -> None:
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_next(out, result.logs.texts[0])

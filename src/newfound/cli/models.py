@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, cast, get_args
 
 import typer
 
@@ -16,21 +16,54 @@ from newfound import defaults
 from newfound.cli.errors import REMEDIES
 from newfound.cli.options import (
     DeviceOption,
-    EngineOptions,
     FileOptions,
     LogOptions,
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
     join_names,
+    one_of,
+    parse_precision,
+    share,
 )
-from newfound.cli.output import quiet_output, writing_output
-from newfound.cli.parsing import parse_precision, share
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import certainty, examples, print_evaluation, print_export, print_table, printable
+from newfound.cli.show import (
+    certainty,
+    examples,
+    print_evaluation,
+    print_export,
+    print_table,
+    printable,
+    quiet_output,
+    writing_output,
+)
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Where texts are classified."""
+
+    PANEL: ClassVar = "Where texts are classified"
+    engine: Annotated[str, typer.Option(help="local, or ray: on a cluster, or on all cores of this machine.")] = (
+        defaults.ENGINE
+    )
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many Ray workers; by default one for each GPU, or else each core.")
+    ] = None
+
+    def request_fields(self) -> dict[str, Any]:
+        """Return the fields of a request."""
+        engine = one_of(self.engine, "--engine", *get_args(defaults.Engine))
+        if engine == "local" and (self.ray_address is not None or self.workers is not None):
+            raise SettingsError("--ray-address and --workers are for --engine ray")
+        return {"engine": engine, "ray_address": self.ray_address, "workers": self.workers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +91,8 @@ def predict(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out",
             help="Write to this file, or to a folder of Parquet files if the name ends with a slash. By default, "
-            "predictions are printed.",
+            "predictions are printed."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
@@ -69,19 +101,16 @@ def predict(
     max_outliers: Annotated[
         str | None,
         typer.Option(
-            "--max-outliers",
             help="Return no intent for texts that are less typical than all but this share of the labelled data, "
-            "e.g. `5%`.",
+            "e.g. `5%`."
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=0, help="Add the K most probable intents.", metavar="K")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Add the K most probable intents.", metavar="K")] = 0,
     threshold: Annotated[
-        str | None,
-        typer.Option("--threshold", help="Return no intent if the most probable one is less probable, e.g. `0.4`."),
+        str | None, typer.Option(help="Return no intent if the most probable one is less probable, e.g. `0.4`.")
     ] = None,
     fallback: Annotated[
-        str | None,
-        typer.Option("--fallback", help="The label of texts of no intent, for instance below --threshold."),
+        str | None, typer.Option(help="The label of texts of no intent, for instance below --threshold.")
     ] = None,
     precision: PrecisionOption = defaults.PRECISION,
     written_format: Annotated[
@@ -104,29 +133,32 @@ def predict(
     settings: dict[str, Any] = {
         "model": model,
         "texts": file,
-        "max_outliers": None if max_outliers is None else share(max_outliers, "--max-outliers"),
+        "max_outliers": share(max_outliers, "--max-outliers"),
         "encoder": encoder,
         "device": device,
         "read": files.read_options(),
         "top": top,
-        "threshold": None if threshold is None else share(threshold, "--threshold"),
+        "threshold": share(threshold, "--threshold"),
         "fallback": fallback,
         "precision": parse_precision(precision),
     }
-    chosen = engine.request_fields()
-    with _naming_input_format():
-        if out not in (None, "-"):
-            from newfound.workflows.writing import WritePredictionsRequest, write_predictions
+    chosen, reporter = engine.request_fields(), reporter_for_terminal()
+    from newfound.workflows import PredictRequest, WritePredictionsRequest
+    from newfound.workflows.writing import write_as_they_arrive, write_predictions
 
-            request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
-            with quiet_output(chosen["engine"] == "ray"):
-                written = write_predictions(request, reporter=reporter_for_terminal())
-            files_written = f", {written.files:,} files" if written.files > 1 else ""
-            print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
-        elif chosen["engine"] == "ray":
-            raise SettingsError("--engine ray: name the folder of the predictions with --out")
-        else:
-            _print_predictions(settings, written_format or "jsonl")
+    if out not in (None, "-"):
+        request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
+        with _naming_input_format(), quiet_output(chosen["engine"] == "ray"):
+            written = write_predictions(request, reporter=reporter)
+        files_written = f", {written.files:,} files" if written.files > 1 else ""
+        print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
+        return
+    if chosen["engine"] == "ray":
+        raise SettingsError("--engine ray: name the folder of the predictions with --out")
+    if written_format == "parquet" and sys.stdout.isatty():
+        raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
+    with _naming_input_format():
+        write_as_they_arrive(PredictRequest(**settings), written_format or "jsonl", writing_output(), reporter=reporter)
 
 
 @contextmanager
@@ -139,28 +171,16 @@ def _naming_input_format() -> Iterator[None]:
         raise DataError(error.in_words_of(words)) from error
 
 
-def _print_predictions(settings: dict[str, Any], format: str) -> None:
-    from newfound.workflows.prediction import PredictRequest
-    from newfound.workflows.writing import write_as_they_arrive
-
-    if format == "parquet" and sys.stdout.isatty():
-        raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
-    write_as_they_arrive(PredictRequest(**settings), format, writing_output(), reporter=reporter_for_terminal())
-
-
 def evaluate(
     model: ModelArgument,
     labelled: Annotated[Path, typer.Argument(help="A file of labelled utterances, with columns text and label.")],
     files: FileOptions,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write the result of each utterance to this CSV file.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the result of each utterance to this CSV file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     out_of_scope: Annotated[
-        str | None,
-        typer.Option("--out-of-scope", help="The label of utterances of no intent: right is to predict none."),
+        str | None, typer.Option(help="The label of utterances of no intent: right is to predict none.")
     ] = None,
-    worst: Annotated[int, typer.Option("--worst", min=0, help="How many confused pairs to show.")] = 10,
+    worst: Annotated[int, typer.Option(min=0, help="How many confused pairs to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
@@ -219,22 +239,13 @@ def inspect(
     print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
     print_table(
         ("intent", "status", "size", "certainty", "central utterances and keywords"),
-        [
-            (
-                i.name,
-                i.status,
-                f"{i.size:,}",
-                certainty(i),
-                examples(i.exemplars, i.keywords),
-            )
-            for i in intents
-        ],
+        [(i.name, i.status, f"{i.size:,}", certainty(i), examples(i.exemplars, i.keywords)) for i in intents],
     )
 
 
 def report(
     model: ModelArgument,
-    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")],
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write one HTML page about the intents, with a map of the logs. It opens offline and can be forwarded."""
@@ -249,20 +260,18 @@ def report(
 
 def export(
     model: ModelArgument,
-    to: Annotated[str, typer.Option("--to", help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
-    out: Annotated[Path, typer.Option("--out", help="The file to write; a folder for datasets and onnx.")],
-    language: Annotated[str, typer.Option("--language", help="The utterances' language code.")] = defaults.LANGUAGE,
+    to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
+    language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
-        str | None,
-        typer.Option("--only", help="new: only intents that were not known before; accepted: only accepted ones."),
+        str | None, typer.Option(help="new: only intents that were not known before; accepted: only accepted ones.")
     ] = None,
     min_probability: Annotated[
         str | None,
         typer.Option(
-            "--min-probability",
             help="Leave out utterances of the logs whose intent is less probable, e.g. `0.8`. By default "
-            f"{defaults.MIN_PROBABILITY_TO_EXPORT}, and 0 with --with-guesses.",
+            f"{defaults.MIN_PROBABILITY_TO_EXPORT}, and 0 with --with-guesses."
         ),
     ] = None,
     with_guesses: Annotated[
@@ -275,10 +284,10 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export at --out.")] = False,
     encoder: ModelEncoderOption = None,
-    precision: Annotated[str, typer.Option("--precision", help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
+    precision: Annotated[str, typer.Option(help="Of an ONNX graph: fp32 or int8.")] = defaults.PRECISION,
 ) -> None:
     """Write what people labelled or accepted as training data of a bot platform, or the classifier as an ONNX graph."""
-    from newfound.workflows.exporting import ExportRequest, parse_only
+    from newfound.workflows.exporting import ExportRequest, Only
     from newfound.workflows.exporting import export as run_workflow
 
     request = ExportRequest(
@@ -286,8 +295,8 @@ def export(
         to,
         out,
         language=language,
-        only=parse_only(only, new),
-        min_probability=None if min_probability is None else share(min_probability, "--min-probability"),
+        only=cast("Only | None", only or ("new" if new else None)),
+        min_probability=share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,
         encoder=encoder,

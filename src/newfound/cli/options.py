@@ -1,21 +1,88 @@
-"""Options that several commands have, alone and in groups (`newfound.cli.option_groups`)."""
+"""Options that several commands have: alone, in groups, and the parsers of values that are given as text."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import inspect
+from collections.abc import Callable
+from copy import copy
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
 import typer
 
 from newfound import defaults
-from newfound.cli.parsing import one_of
 from newfound.data.readers import READERS
 from newfound.data.rows import ReadOptions
+from newfound.defaults import NoIntent, Precision
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
 from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET, LanguageModelSettings
-from newfound.methods.registry import METHODS
+
+Result = TypeVar("Result")
+
+
+def whole_number_or_auto(text: str, option: str) -> int | Literal["auto"]:
+    """Parse a whole number, or the word auto."""
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingsError(f"{option} {text}: give a whole number, or auto") from None
+
+
+def share(text: str | None, option: str) -> float | None:
+    """Parse a share, such as `5%` or `0.05`; None stays None."""
+    if text is None:
+        return None
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise SettingsError(f"{option} {text}: give a share, such as 5% or 0.05")
+    return value
+
+
+def share_without_intent(text: str) -> NoIntent:
+    """Parse how many utterances are to have no intent: a share, auto or none."""
+    if text in ("auto", "none"):
+        return cast(Literal["auto", "none"], text)
+    try:
+        value = share(text, "--no-intent") or 0.0
+    except SettingsError:
+        raise SettingsError(f"--no-intent {text}: give auto, none, or a share such as 10%") from None
+    if value >= 1:
+        raise SettingsError(f"--no-intent {text}: leave something to have an intent, for instance 10%")
+    return value or "none"
+
+
+def parts(text: str) -> list[str]:
+    """Parse values separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    """Parse whole numbers separated by commas."""
+    try:
+        return [int(part) for part in parts(text)]
+    except ValueError:
+        raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
+
+
+def one_of(value: str, option: str, *choices: str) -> Any:
+    """Return the value, which is one of the choices; otherwise raise a `SettingsError`."""
+    if value not in choices:
+        raise SettingsError(f"{option} {value}: one of {', '.join(choices)}")
+    return value
+
+
+def parse_precision(text: str) -> Precision:
+    """Parse a precision."""
+    precision: Precision = one_of(text, "--precision", *get_args(Precision))
+    return precision
 
 
 def join_names(names: Any, conjunction: str = "or") -> str:
@@ -24,16 +91,7 @@ def join_names(names: Any, conjunction: str = "or") -> str:
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
-KnownArgument = Annotated[
-    Path,
-    typer.Argument(
-        help="A file of labelled utterances of the known intents. Without a second file, its utterances without a "
-        "label are the logs; if none has a label, no intent is known and all are discovered."
-    ),
-]
-LogsArgument = Annotated[Path | None, typer.Argument(help="A file of unlabelled utterances.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
-MethodOption = Annotated[str, typer.Option("--method", help=f"The discovery method: {join_names(METHODS)}.")]
 EncoderOption = Annotated[
     str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
 ]
@@ -53,19 +111,11 @@ ModelEncoderOption = Annotated[
     typer.Option("--encoder", help="The folder of the model's encoder, if the model folder does not have it."),
 ]
 PrecisionOption = Annotated[
-    str,
-    typer.Option("--precision", help="fp32, or int8: faster on a CPU, with probabilities that differ a little."),
+    str, typer.Option("--precision", help="fp32, or int8: faster on a CPU, with probabilities that differ a little.")
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="The random seed. The same seed on the same device gives the same result.")
-]
-RedactOption = Annotated[
-    bool, typer.Option("--redact", help="First mask e-mail addresses, card numbers, IBANs and telephone numbers.")
-]
-MaxLogsOption = Annotated[
-    int,
-    typer.Option("--max-logs", help="Distinct utterances of the logs to learn from: larger logs are sampled."),
 ]
 
 TextColumnOption = Annotated[
@@ -87,8 +137,7 @@ EncodingOption = Annotated[str, typer.Option("--encoding", help="The files' char
 DelimiterOption = Annotated[
     str | None,
     typer.Option(
-        "--delimiter",
-        help="What separates the fields of a table: a character, or tab. By default it is found out.",
+        "--delimiter", help="What separates the fields of a table: a character, or tab. By default it is found out."
     ),
 ]
 HeaderOption = Annotated[
@@ -99,93 +148,38 @@ HeaderOption = Annotated[
         show_default=False,
     ),
 ]
-ConflictsOption = Annotated[
-    str,
-    typer.Option(
-        "--conflicts",
-        help="What to do with a text that has several labels: error, first (keep its first label) or drop.",
-    ),
-]
+
+
+class _ReadGroup:
+    PANEL: ClassVar = "Reading files"
+
+    def read_options(self) -> ReadOptions:
+        """Return how the file is read."""
+        names = [field.name for field in fields(ReadOptions) if hasattr(self, field.name)]
+        return ReadOptions(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """Where texts are classified."""
-
-    PANEL: ClassVar = "Where texts are classified"
-    engine: Annotated[
-        str, typer.Option("--engine", help="local, or ray: on a cluster, or on all cores of this machine.")
-    ] = defaults.ENGINE
-    ray_address: Annotated[
-        str | None,
-        typer.Option(
-            "--ray-address", help="The cluster, such as `10.0.0.1:6379`. By default $RAY_ADDRESS, else this machine."
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="How many Ray workers; by default one for each GPU, or else each core."),
-    ] = None
-
-    def request_fields(self) -> dict[str, Any]:
-        """Return the fields of a request."""
-        engine = one_of(self.engine, "--engine", *get_args(defaults.Engine))
-        if engine == "local" and (self.ray_address is not None or self.workers is not None):
-            raise SettingsError("--ray-address and --workers are for --engine ray")
-        return {"engine": engine, "ray_address": self.ray_address, "workers": self.workers}
-
-
-@dataclass(frozen=True, slots=True)
-class LogOptions:
+class LogOptions(_ReadGroup):
     """How unlabelled utterances are read."""
 
-    PANEL: ClassVar = "Reading files"
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     format: FormatOption = None
     encoding: EncodingOption = defaults.ENCODING
     delimiter: DelimiterOption = None
     header: HeaderOption = None
 
-    def read_options(self) -> ReadOptions:
-        """Return how the file is read."""
-        return ReadOptions(**asdict(self))
-
 
 @dataclass(frozen=True, slots=True)
-class FileOptions:
+class FileOptions(_ReadGroup):
     """How labelled utterances are read."""
 
-    PANEL: ClassVar = "Reading files"
     text_column: TextColumnOption = defaults.TEXT_COLUMN
     label_column: LabelColumnOption = defaults.LABEL_COLUMN
     format: FormatOption = None
     encoding: EncodingOption = defaults.ENCODING
     delimiter: DelimiterOption = None
     header: HeaderOption = None
-
-    def read_options(self) -> ReadOptions:
-        """Return how the file is read."""
-        return ReadOptions(**asdict(self))
-
-
-@dataclass(frozen=True, slots=True)
-class LogsFileOptions:
-    """How the logs are read where they differ from the known intents."""
-
-    PANEL: ClassVar = "Reading files"
-    logs_text_column: Annotated[
-        str | None,
-        typer.Option("--logs-text-column", help="The column of the utterances in the logs, if not --text-column."),
-    ] = None
-    logs_format: Annotated[
-        str | None, typer.Option("--logs-format", help="The format of the logs, if it differs from --format.")
-    ] = None
-
-    def read_options(self, files: FileOptions) -> ReadOptions:
-        """Return how the logs are read, where the options for both files are given."""
-        both = files.read_options()
-        text_column = self.logs_text_column or both.text_column
-        return replace(both, text_column=text_column, format=self.logs_format or both.format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,22 +190,20 @@ class LanguageModelOptions:
     llm: Annotated[
         str | None,
         typer.Option(
-            "--llm",
             help="The address of an OpenAI-compatible endpoint of a language model that may be asked. Utterances are "
             "sent to it (docs/howto/language-model.md says which).",
             metavar="URL",
         ),
     ] = None
-    llm_model: Annotated[str, typer.Option("--llm-model", help="The model to ask for at --llm.")] = ""
-    llm_budget: Annotated[
-        int, typer.Option("--llm-budget", min=0, help="How many requests may be sent to --llm in one run.")
-    ] = DEFAULT_REQUEST_BUDGET
-    llm_answer_tokens: Annotated[
-        int, typer.Option("--llm-answer-tokens", min=1, help="The longest answer of --llm, in tokens.")
-    ] = DEFAULT_ANSWER_TOKENS
+    llm_model: Annotated[str, typer.Option(help="The model to ask for at --llm.")] = ""
+    llm_budget: Annotated[int, typer.Option(min=0, help="How many requests may be sent to --llm in one run.")] = (
+        DEFAULT_REQUEST_BUDGET
+    )
+    llm_answer_tokens: Annotated[int, typer.Option(min=1, help="The longest answer of --llm, in tokens.")] = (
+        DEFAULT_ANSWER_TOKENS
+    )
     llm_transcript: Annotated[
-        Path | None,
-        typer.Option("--llm-transcript", help="Append what --llm was asked and answered to this file, as JSON lines."),
+        Path | None, typer.Option(help="Append what --llm was asked and answered to this file, as JSON lines.")
     ] = None
 
     def settings(self) -> LanguageModelSettings | None:
@@ -225,3 +217,45 @@ class LanguageModelOptions:
             transcript=self.llm_transcript,
             answer_tokens=self.llm_answer_tokens,
         )
+
+
+def with_option_groups(command: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a command in which each parameter of a dataclass type is replaced by the fields of that type.
+
+    The help shows the options of each type in a panel of its own, which its class variable `PANEL` names.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    parameters, groups = [], {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        if not is_dataclass(hints[name]):
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        groups[name] = hints[name]
+        types = get_type_hints(hints[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=_in_panel(types[field.name], hints[name].PANEL),
+            )
+            for field in fields(hints[name])
+        ]
+
+    @wraps(command)
+    def grouped(**values: Any) -> Result:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        return command(**values)
+
+    grouped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    grouped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return grouped
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    """Return the annotation of an option with the panel of the help that shows it."""
+    kind, option = get_args(annotation)
+    option = copy(option)  # other commands may have the same option elsewhere
+    option.rich_help_panel = panel
+    return Annotated[kind, option]

@@ -9,20 +9,17 @@ from contextlib import contextmanager
 
 from newfound.training.progress import Reporter, Task
 
-
-def print_warning(message: str) -> None:
-    """Print a warning to standard error."""
-    print(f"newfound: warning: {message}", file=sys.stderr, flush=True)
+SECONDS_BETWEEN_LINES = 5.0
 
 
 class _PlainTask:
-    def __init__(self, title: str, total: int, seconds_between_lines: float) -> None:
-        self._title, self._total, self._seconds_between_lines = title, total, seconds_between_lines
+    def __init__(self, title: str, total: int) -> None:
+        self._title, self._total = title, total
         self._done, self._last_line_at = 0, time.monotonic()
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         self._done += steps
-        if self._done >= self._total or time.monotonic() - self._last_line_at >= self._seconds_between_lines:
+        if self._done >= self._total or time.monotonic() - self._last_line_at >= SECONDS_BETWEEN_LINES:
             self._last_line_at = time.monotonic()
             print(f"{self._title}: {self._done}/{self._total} {note}".rstrip(), file=sys.stderr, flush=True)
 
@@ -30,25 +27,21 @@ class _PlainTask:
 class Plain:
     """A reporter for log files and pipes: prints a line to standard error every few seconds."""
 
-    def __init__(self, seconds_between_lines: float = 5.0) -> None:
-        """Set the minimum time between two lines of a task."""
-        self._seconds_between_lines = seconds_between_lines
-
     def note(self, message: str) -> None:
         """Print a message."""
         print(message, file=sys.stderr, flush=True)
 
     def warn(self, message: str) -> None:
         """Print a warning."""
-        print_warning(message)
+        self.note(f"newfound: warning: {message}")
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
         """Report the progress of a task of `total` steps."""
-        yield _PlainTask(title, total, self._seconds_between_lines)
+        yield _PlainTask(title, total)
 
 
-class Bars:
+class Bars(Plain):
     """A reporter for terminals: shows progress bars on standard error."""
 
     def __init__(self) -> None:
@@ -61,21 +54,12 @@ class Bars:
         """Print a message."""
         self._console.print(message, highlight=False, markup=False)
 
-    def warn(self, message: str) -> None:
-        """Print a warning."""
-        self.note(f"newfound: warning: {message}")
-
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:
         """Show a progress bar for a task of `total` steps."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (
-            TextColumn("{task.description:<22}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
+        columns = (TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, TextColumn("{task.fields[note]}"), console=self._console) as progress:
             handle = progress.add_task(title, total=total, note="")
 

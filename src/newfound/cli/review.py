@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from newfound import defaults
-from newfound.cli.option_groups import with_option_groups
 from newfound.cli.options import (
     DeviceOption,
     EffortOption,
@@ -17,6 +16,7 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     TuneOption,
+    with_option_groups,
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.serve import ServerOptions, start_server
@@ -50,20 +50,18 @@ def page(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the review page of a model; `newfound review MODEL` is short for it."""
-    start_server(model, server, encoder, llm=asking.settings(), quiet=True, open_page=browser)
+    start_server(model, server, asking, encoder, open_page=browser)
 
 
 @app.command("apply")
 def apply(
     model: ModelArgument,
     decisions: Annotated[Path, typer.Argument(help="A YAML file with a list of decisions (docs/review.md).")],
-    author: Annotated[
-        str | None, typer.Option("--author", help="Who decides; by default the author in the file, or you.")
-    ] = None,
+    author: Annotated[str | None, typer.Option(help="Who decides; by default the author in the file, or you.")] = None,
     refit: Annotated[
         bool, typer.Option("--refit", help="Train another model on the reviewed intents; needs --out.")
     ] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="The folder for the model that --refit trains.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder for the model that --refit trains.")] = None,
     encoder: ModelEncoderOption = None,
     effort: EffortOption = defaults.EFFORT,
     tune: TuneOption = defaults.TUNE,
@@ -110,8 +108,8 @@ def apply(
 @app.command("undo")
 def undo(
     model: ModelArgument,
-    id: Annotated[int | None, typer.Option("--id", help="The number of a decision; by default the last step.")] = None,
-    author: Annotated[str | None, typer.Option("--author", help="Who undoes it; by default you.")] = None,
+    id: Annotated[int | None, typer.Option(help="The number of a decision; by default the last step.")] = None,
+    author: Annotated[str | None, typer.Option(help="Who undoes it; by default you.")] = None,
 ) -> None:
     """Undo the last step, that is all decisions that were recorded together, or one decision."""
     from newfound.review.store import ReviewStore
@@ -125,10 +123,10 @@ def undo(
 def resize(
     model: ModelArgument,
     to: Annotated[
-        int | None, typer.Option("--to", help="How many new intents there are to be; by default nothing changes.")
+        int | None, typer.Option(help="How many new intents there are to be; by default nothing changes.")
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show what would change, and record nothing.")] = False,
-    author: Annotated[str | None, typer.Option("--author", help="Who decides; by default you.")] = None,
+    author: Annotated[str | None, typer.Option(help="Who decides; by default you.")] = None,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Merge or split new intents until there are as many as wanted. Those accepted or known stay."""

@@ -11,10 +11,14 @@ from typing import Annotated, ClassVar
 import typer
 
 from newfound import defaults
-from newfound.cli.options import LanguageModelOptions, ModelArgument, ModelEncoderOption, PrecisionOption
-from newfound.cli.parsing import parse_precision
+from newfound.cli.options import (
+    LanguageModelOptions,
+    ModelArgument,
+    ModelEncoderOption,
+    PrecisionOption,
+    parse_precision,
+)
 from newfound.errors import SettingsError
-from newfound.llm.settings import LanguageModelSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +26,14 @@ class ServerOptions:
     """Where a server listens."""
 
     PANEL: ClassVar = "The server"
-    host: Annotated[
-        str, typer.Option("--host", help="The address to listen on. Any but 127.0.0.1 needs --token-file.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")
-    ] = 8765
+    host: Annotated[str, typer.Option(help="The address to listen on. Any but 127.0.0.1 needs --token-file.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 chooses a free one.")] = 8765
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file",
-            help="A file with the secret token that every request must send, or with one line `name: token` a person.",
+            help="A file with the secret token that every request must send, or with one line `name: token` a person."
         ),
     ] = None
     behind_proxy: Annotated[
@@ -48,35 +49,24 @@ def serve(
     encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
     workers: Annotated[
-        int,
-        typer.Option("--workers", min=1, max=256, help="Processes that answer; more than one serve predictions only."),
+        int, typer.Option(min=1, max=256, help="Processes that answer; more than one serve predictions only.")
     ] = 1,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, encoder, llm=asking.settings(), quiet=quiet, open_page=False, workers=workers)
+    start_server(model, server, asking, encoder, quiet=quiet, workers=workers)
 
 
 def start_server(
     model: Path,
-    options: ServerOptions,
+    server: ServerOptions,
+    asking: LanguageModelOptions,
     encoder: str | None,
     *,
-    llm: LanguageModelSettings | None = None,
-    quiet: bool,
-    open_page: bool,
+    quiet: bool = True,
+    open_page: bool = False,
     workers: int = 1,
 ) -> None:
-    """Run the server until it is stopped.
-
-    Args:
-        model: The model folder.
-        options: Where the server listens.
-        encoder: The path of the model's encoder.
-        llm: The language model that jobs may ask.
-        quiet: Do not log requests.
-        open_page: Open the review page in a browser.
-        workers: How many processes answer.
-    """
+    """Run the server until it is stopped."""
     try:
         from newfound.serve.server import serve as run_server
     except ModuleNotFoundError as error:
@@ -87,20 +77,19 @@ def start_server(
         print(f"{message} (stop with Ctrl-C)", file=sys.stderr, flush=True)
 
     logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
-    access = logging.StreamHandler(sys.stderr)
-    access.setFormatter(logging.Formatter("%(message)s"))
-    logging.getLogger("newfound.access").addHandler(access)
-    logging.getLogger("newfound.access").setLevel(logging.INFO)
-    logging.getLogger("newfound.access").propagate = False
-    token = None if options.token_file is None else read_token(options.token_file)
+    access, handler = logging.getLogger("newfound.access"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    access.addHandler(handler)
+    access.setLevel(logging.INFO)
+    access.propagate = False
     settings = ServeSettings(
-        host=options.host,
-        port=options.port,
-        token=token,
+        host=server.host,
+        port=server.port,
+        token=None if server.token_file is None else read_token(server.token_file),
         log_requests=not quiet,
-        behind_proxy=options.behind_proxy,
-        llm=llm,
-        precision=parse_precision(options.precision),
+        behind_proxy=server.behind_proxy,
+        llm=asking.settings(),
+        precision=parse_precision(server.precision),
         workers=workers,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

@@ -1,17 +1,20 @@
-"""Functions that print results: tables, examples, and which commands to use next."""
+"""Functions that print results: tables, examples, and which commands to use next; and standard output itself."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from itertools import islice
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from newfound.errors import OutputError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
@@ -25,12 +28,7 @@ JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080)
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table. Markup and control characters in the data have no effect.
-
-    Args:
-        header: One heading per column.
-        rows: One cell per column in each row.
-    """
+    """Print a table. Markup and control characters in the data have no effect."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -71,12 +69,7 @@ def certainty(intent: Intent) -> str:
 
 
 def print_evaluation(result: Evaluation, *, worst: int) -> None:
-    """Print an evaluation in at most 80 columns.
-
-    Args:
-        result: The evaluation.
-        worst: The number of confused pairs to show.
-    """
+    """Print an evaluation in at most 80 columns, with some of the worst confused pairs."""
     others = result.labels - result.labels_by_name
     print(f"{result.utterances:,} utterances of {result.labels} labels.")
     print(f"The model has intents with {result.labels_by_name} of these names; {others} are new to it.\n")
@@ -90,24 +83,18 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
     )
     if result.no_intent is not None:
         none = result.no_intent
-        rates = [
-            f"{name} {value:.1f} %"
-            for name, value in (("precision", none.precision), ("recall", none.recall))
-            if value is not None
-        ]
+        parts = {"precision": none.precision, "recall": none.recall}
+        rates = [f"{name} {value:.1f} %" for name, value in parts.items() if value is not None]
         print(
             f"no intent    F1 {none.f1:.1f} % ({', '.join(rates)}; {none.utterances:,} of no intent, "
             f"{none.predicted:,} predicted as none)"
         )
     if result.matches:
         print("\nNew and accepted intents and the labels they match best, one to one:\n")
-        rows = [
-            (
-                *(m.intent, m.status, m.label or "none"),
-                *(f"{m.shared:,}", f"{m.of_intent:,}", f"{m.of_label:,}" if m.label else ""),
-            )
-            for m in result.matches
-        ]
+        rows = []
+        for m in result.matches:
+            of_label = f"{m.of_label:,}" if m.label else ""
+            rows.append((m.intent, m.status, m.label or "none", f"{m.shared:,}", f"{m.of_intent:,}", of_label))
         print_table(("intent", "status", "label", "both", "of intent", "of label"), rows)
     _print_renames([m for m in result.matches if m.suggests_rename])
     if result.confusions and worst:
@@ -120,13 +107,7 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
 
 
 def print_export(result: ExportResult, counts: ExportCounts, *, with_guesses: bool) -> None:
-    """Print what was exported, who says that the utterances have their intents, and what was left out.
-
-    Args:
-        result: What was written where.
-        counts: How many utterances are of which kind.
-        with_guesses: Whether guesses were asked for.
-    """
+    """Print what was exported, who says that the utterances have their intents, and what was left out."""
     print(
         f"Wrote {result.utterances:,} utterances of {result.intents} intents to {result.path}: {counts.labelled:,} "
         f"labelled by people, {counts.accepted:,} that the model put into accepted intents, {counts.guesses:,} guesses"
@@ -149,25 +130,13 @@ def _print_renames(matches: Sequence[IntentMatch]) -> None:
 
 
 def examples(texts: Iterable[str], words: Iterable[str] = (), count: int = 2, width: int = 80) -> str:
-    """Return a few texts and the keywords, one below the other.
-
-    Args:
-        texts: Utterances, of which the first ones are shown.
-        words: Keywords of the texts.
-        count: The number of texts to show.
-        width: The number of characters to show of each.
-    """
+    """Return the first texts, each cut at a width, and the keywords, one below the other."""
     shown = [shorten(text, width) for text in islice(texts, count)]
     return "\n".join([*shown, *([f"({', '.join(words)})"] if words else [])])
 
 
 def print_next(out: Path, example: str) -> None:
-    """Print where a model was written and which commands to use next.
-
-    Args:
-        out: The model folder.
-        example: An utterance to classify.
-    """
+    """Print where a model was written and which commands to use next, with an utterance to classify."""
     command = command_name()
     folder, text = shlex.quote(str(out)), shlex.quote(shorten(printable(example), 60, end=""))
     print(
@@ -188,3 +157,32 @@ def command_name() -> str:
 def printable(text: str) -> str:
     """Return a text without control characters; those that join letters and emoji stay."""
     return "".join(c if c.isprintable() or c in JOINERS else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+@contextmanager
+def writing_output() -> Iterator[BinaryIO]:
+    """Yield standard output. A full disk behind it becomes one error; a reader that has gone is none (`| head`)."""
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget_output()
+        raise OutputError(f"the output cannot be written ({error.strerror or error}); it is not complete") from error
+
+
+def forget_output() -> None:
+    """Send standard output nowhere. Python would flush it again at exit, and print another error."""
+    with suppress(io.UnsupportedOperation):  # it may be memory of the caller and no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def quiet_output(quiet: bool) -> Iterator[None]:
+    """Swallow what a library prints to standard output, as Ray does with notes about its workers."""
+    if not quiet:
+        yield
+        return
+    with redirect_stdout(io.StringIO()):
+        yield

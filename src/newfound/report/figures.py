@@ -13,15 +13,8 @@ from newfound.errors import MissingExtra
 from newfound.files import to_json, write_atomically
 
 # The palette of Okabe and Ito (2008).
-BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, GREY = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#56B4E9",
-    "#CC79A7",
-    "#7F7F7F",
-)
+BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+SKY, PURPLE, GREY = "#56B4E9", "#CC79A7", "#7F7F7F"
 COLUMN_WIDTH_INCHES = 3.4  # a column of a two-column paper
 STYLE = {
     "figure.dpi": 100,
@@ -44,11 +37,7 @@ STYLE = {
 def figure(path: Path, *, width: float = COLUMN_WIDTH_INCHES, height: float = 2.4, panels: int = 1) -> Iterator[Any]:
     """Yield the axes of a figure, which is written as PNG when the block ends without an error.
 
-    Args:
-        path: The file to write.
-        width: Width in inches.
-        height: Height in inches.
-        panels: Number of panels side by side; for more than one, an array of axes is yielded.
+    Width and height are in inches. With several panels side by side, an array of axes is yielded.
     """
     try:
         import matplotlib
@@ -70,10 +59,6 @@ def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
 
     The figure shows the number of clusters in the logs over that in the known utterances, at every cut of both trees;
     for the strategy "tree", how well each number of clusters fits.
-
-    Args:
-        estimate: The estimated number of new intents, with its interval and its curve.
-        folder: The folder to write to.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "estimate.json"]

@@ -29,14 +29,7 @@ MAX_EXAMPLE_LENGTH = 60  # characters
 
 
 def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0) -> None:
-    """Write the report of a model.
-
-    Args:
-        reviewed: The model with its review decisions.
-        path: The HTML file to write.
-        title: The page's title.
-        seed: Chooses the utterances on the map, and starts t-SNE.
-    """
+    """Write the report of a model as an HTML file; the seed chooses the utterances on the map and starts t-SNE."""
     utterances = reviewed.assigned
     if not any(u.intent is not None for u in utterances):
         raise DataError("no utterance belongs to any intent; there is nothing to show")

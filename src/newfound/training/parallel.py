@@ -116,7 +116,7 @@ class Processes:
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            raise ProcessLost(self.rank, self.count) from error
+            raise ProcessLost(self.count) from error
 
 
 ALONE = Processes()

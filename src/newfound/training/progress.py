@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
+from newfound.training.launch import current_launch
+
 logger = logging.getLogger("newfound")
 
 
@@ -56,3 +58,8 @@ class LoggingReporter(NullReporter):
 
     def warn(self, message: str) -> None:
         logger.warning(message)
+
+
+def reporter_of_main(reporter: Reporter | None) -> Reporter:
+    """Return who is told the progress: of several processes that work together, only the main one tells it."""
+    return reporter or LoggingReporter() if current_launch().is_main else NullReporter()

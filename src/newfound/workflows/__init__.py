@@ -55,7 +55,6 @@ def _accept_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
 
 if TYPE_CHECKING:
-    from newfound.data.rows import ReadOptions as ReadOptions
     from newfound.workflows import (
         checking,
         discovery,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,15 +14,15 @@ import numpy as np
 from newfound import defaults
 from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, Row
-from newfound.data.validation import Conflict, find_conflicts, read_labelled_rows
+from newfound.data.validation import Conflict, find_conflicts
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
-from newfound.errors import DataError, SettingsError, TargetExists
-from newfound.files import write_atomically
+from newfound.errors import DataError
+from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.methods.settings import NonNegativeInt, check_types
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import KnownSource, corpus_of, rows_of, tell
+from newfound.workflows.sources import KnownSource, read_labelled
 
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
 CROSS_VALIDATION_FOLDS = 5
@@ -131,8 +128,8 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
     runtime = Runtime.of(request, reporter)
     out = None if request.out is None else Path(request.out)
     if out is not None:
-        _check_target(out, request.overwrite)
-    rows = _labelled_rows(request, runtime.reporter)
+        check_file_target(out, request.overwrite)
+    rows = _labelled_rows(request, runtime)
     conflicts = find_conflicts(rows)
     in_conflict = {conflict.text for conflict in conflicts}
     # A text that occurs in both parts of a division would be recognised, whatever its label.
@@ -152,7 +149,7 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
         path=out,
     )
     if out is not None:
-        write_atomically(out, _as_csv(result))
+        write_atomically(out, csv_bytes([("problem", "line", "text", "label", "likely", "score"), *_table(result)]))
     return result
 
 
@@ -160,10 +157,7 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
     """Return labels that are likely misspelt, and the more frequent label that is likely meant.
 
     They differ in case and separators only, or are spelt alike and one of them is rare. Labels that differ in digits
-    only are meant to differ.
-
-    Args:
-        sizes: The number of utterances of each label.
+    only are meant to differ. `sizes` has the number of utterances of each label.
     """
     if len(sizes) > MAX_LABELS_COMPARED:
         return {}
@@ -189,25 +183,10 @@ def _letters_of(label: str) -> str:
     return "".join(character for character in label.casefold() if character.isalnum())
 
 
-def _check_target(out: Path, overwrite: bool) -> None:
-    if out.is_dir():
-        raise SettingsError(f"{out}: is a folder; give the name of a CSV file")
-    if out.exists() and not overwrite:
-        raise TargetExists(out)
-    folder = next(parent for parent in out.absolute().parents if parent.exists())
-    if not os.access(folder, os.W_OK):
-        raise SettingsError(f"{out}: cannot be written there; choose another place")
-
-
-def _labelled_rows(request: CheckRequest, reporter: Reporter) -> list[Row]:
-    if isinstance(request.known, str | Path):
-        rows, report = read_labelled_rows(request.known, request.read)
-        tell(report, reporter)
-        name = str(request.known)
-    else:
-        rows = [row for row in rows_of(corpus_of(request.known)) if row.label is not None]
-        name = "known"
+def _labelled_rows(request: CheckRequest, runtime: Runtime) -> list[Row]:
+    rows = read_labelled(request.known, request.read, runtime)
     if len({row.label for row in rows}) < 2:
+        name = request.known if isinstance(request.known, str | Path) else "known"
         problem = f"only one intent ({rows[0].label!r})" if rows else "no labelled utterance"
         raise DataError(f"{name}: {problem}; labels can be checked from two known intents on")
     return rows
@@ -247,19 +226,15 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
     return errors, pairs
 
 
-def _as_csv(result: CheckResult) -> bytes:
-    """Return all findings as one table: what is wrong, where, the label, what it should likely be, and a score."""
-    sink = io.StringIO(newline="")
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(("problem", "line", "text", "label", "likely", "score"))
+def _table(result: CheckResult) -> Iterator[tuple[object, ...]]:
+    """Yield all findings as rows: what is wrong, where, the label, what it should likely be, and a score."""
     for conflict in result.conflicts:
-        writer.writerows(("several labels", line, conflict.text, label, "", "") for line, label in conflict.uses)
+        yield from (("several labels", line, conflict.text, label, "", "") for line, label in conflict.uses)
     for error in result.label_errors:
-        writer.writerow(("label error", error.line, error.text, error.label, error.likely, error.margin))
+        yield "label error", error.line, error.text, error.label, error.likely, error.margin
     for pair in result.near_duplicates:
-        writer.writerow(("nearly one intent", "", "", pair.first, pair.second, pair.confusion))
+        yield "nearly one intent", "", "", pair.first, pair.second, pair.confusion
     for label, likely in result.misspelt:
-        writer.writerow(("misspelt label", "", "", label, likely, ""))
+        yield "misspelt label", "", "", label, likely, ""
     for intent, size in result.few_examples:
-        writer.writerow(("few examples", "", "", intent, "", size))
-    return sink.getvalue().encode()
+        yield "few examples", "", "", intent, "", size

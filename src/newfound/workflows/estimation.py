@@ -13,7 +13,7 @@ from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import check_types
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import NO_KNOWN_INTENTS, InputOptions, KnownSource, LogSource, read_inputs
+from newfound.workflows.sources import InputOptions, KnownSource, LogSource, read_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,10 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     """
     check_types(request)
     runtime = Runtime.of(request, reporter)
-    inputs = read_inputs(request.known, request.logs, request, runtime.reporter)
-    if not len(inputs.known):
-        runtime.reporter.note(NO_KNOWN_INTENTS)
+    known, logs = read_inputs(request.known, request.logs, request, runtime)
     encoder = runtime.load_encoder()
-    warning = language_warning(encoder, inputs.known.texts, inputs.logs.texts)
+    warning = language_warning(encoder, known.texts, logs.texts)
     if warning is not None:
         runtime.reporter.warn(warning)
-    return estimate_for(
-        inputs.known + inputs.logs,
-        encoder,
-        strategy=request.strategy,
-        logs_hold=request.logs_hold,
-        seed=request.seed,
-    )
+    corpus = known + logs
+    return estimate_for(corpus, encoder, strategy=request.strategy, logs_hold=request.logs_hold, seed=request.seed)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
-from newfound.data.validation import read_labelled_rows
 from newfound.defaults import Precision
-from newfound.errors import DataError, TargetExists
-from newfound.files import write_atomically
+from newfound.errors import DataError
+from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.text import did_you_mean
-from newfound.training.devices import check_device
-from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.models import ModelSource, open_model
-from newfound.workflows.sources import KnownSource, corpus_of, tell
+from newfound.training.progress import Reporter
+from newfound.workflows.runtime import ModelSource, Runtime
+from newfound.workflows.sources import KnownSource, read_labelled
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -199,78 +195,55 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     Raises:
         TargetExists: There is a file at `out`, and it is not to be replaced.
     """
-    check_device(request.device)
+    runtime = Runtime.of(request, reporter)
     out = None if request.out is None else Path(request.out)
-    if out is not None and (out.is_dir() or (out.exists() and not request.overwrite)):
-        raise TargetExists(out, replaceable=not out.is_dir())
-    corpus = _labelled_corpus(request, reporter or LoggingReporter())
-    model = open_model(request.model, request.encoder, request.device, request.precision)
+    if out is not None:
+        check_file_target(out, request.overwrite)
+    corpus, outside = _labelled_corpus(request, runtime), request.out_of_scope
+    model = runtime.open_model(request.model)
     predictions = model.classify(corpus.texts)
     discovered, accepted = model.discovered, model.accepted
     statuses: dict[str, DiscoveredStatus] = {
         name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
     }
-    outside = request.out_of_scope
     inside = [i for i, label in enumerate(corpus.labels) if label != outside]
     matches = match_intents(corpus.take(inside), [predictions[i] for i in inside], names=model.names, statuses=statuses)
-    rows = _rows(corpus, predictions, {match.intent: match.label for match in matches}, outside)
+    label_of = {match.intent: match.label for match in matches}
+    rows = []
+    for label, p in zip(corpus.labels, predictions, strict=True):
+        meaning = outside if p.intent is None else label_of.get(p.intent, p.intent)
+        rows.append(EvaluatedUtterance(p.text, str(label), p.intent, meaning, p.probability, meaning == label))
     if out is not None:
         write_atomically(out, _as_csv(rows))
-    return replace(_evaluation(rows, frozenset(model.names), matches, out), no_intent=_no_intent(rows, outside))
+    scores = _scores(rows, frozenset(model.names))
+    none = None if outside is None else _no_intent(rows, outside)
+    return Evaluation(**scores, matches=matches, rows=tuple(rows), path=out, no_intent=none)
 
 
-def _no_intent(rows: Sequence[EvaluatedUtterance], outside: str | None) -> NoIntentScores | None:
-    if outside is None:
-        return None
-    of_none = [row.label == outside for row in rows]
-    predicted = [row.intent is None for row in rows]
-    both = sum(a and b for a, b in zip(of_none, predicted, strict=True))
-    return NoIntentScores(
-        sum(of_none),
-        sum(predicted),
-        round(100 * both / sum(predicted), 4) if any(predicted) else None,
-        round(100 * both / sum(of_none), 4) if any(of_none) else None,
-        round(200 * both / (sum(of_none) + sum(predicted)), 4) if any(of_none) or any(predicted) else 0.0,
-    )
-
-
-def _labelled_corpus(request: EvaluateRequest, reporter: Reporter) -> Corpus:
+def _labelled_corpus(request: EvaluateRequest, runtime: Runtime) -> Corpus:
     """Return the labelled utterances; unlike training data, they may all have one label."""
-    given = request.labelled
-    if isinstance(given, str | Path):
-        rows, report = read_labelled_rows(given, request.read)
-        tell(report, reporter)
-        corpus = Corpus.of([row.text for row in rows], [row.label for row in rows])
-    else:
-        corpus = corpus_of(given).labelled()
-    if not len(corpus):
+    rows = read_labelled(request.labelled, request.read, runtime)
+    if not rows:
         raise DataError("no labelled utterance to compare with; give each text its label")
-    if request.out_of_scope is not None and request.out_of_scope not in corpus.sizes:
-        meant = did_you_mean(request.out_of_scope, corpus.sizes)
-        raise DataError(f"no utterance has the label {request.out_of_scope!r}{meant}, which is to stand for no intent")
+    corpus, outside = Corpus.of([row.text for row in rows], [row.label for row in rows]), request.out_of_scope
+    if outside is not None and outside not in corpus.sizes:
+        meant = did_you_mean(outside, corpus.sizes)
+        raise DataError(f"no utterance has the label {outside!r}{meant}, which is to stand for no intent")
     return corpus
 
 
 def match_intents(
-    corpus: Corpus,
-    predictions: Sequence[Prediction],
-    *,
-    names: Sequence[str],
-    statuses: Mapping[str, DiscoveredStatus],
+    corpus: Corpus, predictions: Sequence[Prediction], *, names: Sequence[str], statuses: Mapping[str, DiscoveredStatus]
 ) -> tuple[IntentMatch, ...]:
     """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 
-    Args:
-        corpus: The utterances with their labels.
-        predictions: One per utterance, in the same order.
-        names: All intents of the model.
-        statuses: The intents that were found in logs, with the status of each.
+    `names` has all intents of the model, and `statuses` those that were found in logs.
     """
     import numpy as np
 
     from newfound.algorithms.metrics import match_clusters
 
-    sizes = corpus.sizes
+    sizes, predicted = corpus.sizes, Counter(p.intent for p in predictions)
     labels = sorted(set(sizes) - set(names))
     intents = [name for name in statuses if name not in sizes]
     number_of_label = {label: i for i, label in enumerate(labels)}
@@ -281,32 +254,18 @@ def match_intents(
         if label in number_of_label and p.intent in number_of_intent
     ]
     shared = Counter(pairs)
-    predicted = Counter(p.intent for p in predictions)
-    true, clusters = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
-    matched = {cluster: label for cluster, label in match_clusters(true, clusters).items() if shared[label, cluster]}
+    matched = match_clusters(*np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
     matches = []
     for number, intent in enumerate(intents):
-        match = matched.get(number)
-        label = None if match is None else labels[match]
-        both = 0 if match is None else shared[match, number]
+        both = shared[matched.get(number, -1), number]
+        label = labels[matched[number]] if both else None
         of_label = 0 if label is None else sizes[label]
         matches.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
     return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 
-def _rows(
-    corpus: Corpus, predictions: Sequence[Prediction], label_of: dict[str, str | None], outside: str | None
-) -> tuple[EvaluatedUtterance, ...]:
-    rows = []
-    for label, p in zip(corpus.labels, predictions, strict=True):
-        meaning = outside if p.intent is None else label_of.get(p.intent, p.intent)
-        rows.append(EvaluatedUtterance(p.text, str(label), p.intent, meaning, p.probability, meaning == label))
-    return tuple(rows)
-
-
-def _evaluation(
-    rows: tuple[EvaluatedUtterance, ...], names: frozenset[str], matches: tuple[IntentMatch, ...], path: Path | None
-) -> Evaluation:
+def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[str, Any]:
+    """Return the fields of an `Evaluation` that are computed from the rows alone."""
     import numpy as np
 
     from newfound.algorithms.metrics import calibration_error, macro_f1
@@ -314,31 +273,34 @@ def _evaluation(
     sizes = Counter(row.label for row in rows)
     ids = {label: i for i, label in enumerate(sorted(sizes))}
     true = np.array([ids[row.label] for row in rows], dtype=np.int64)
-    meanings = [-1 if row.meaning is None else ids.get(row.meaning, -1) for row in rows]
-    predicted = np.array(meanings, dtype=np.int64)
-    correct = np.array([row.correct for row in rows])
+    predicted = np.array([-1 if row.meaning is None else ids.get(row.meaning, -1) for row in rows], dtype=np.int64)
     probability = np.array([row.probability for row in rows])
     wrong = Counter((row.label, row.intent) for row in rows if not row.correct)
-    return Evaluation(
-        utterances=len(rows),
-        labels=len(sizes),
-        labels_by_name=len(set(sizes) & names),
-        accuracy=_percent([row.correct for row in rows]) or 0.0,
-        macro_f1=round(macro_f1(true, predicted), 4),
-        accuracy_by_name=_percent([row.correct for row in rows if row.label in names]),
-        accuracy_matched=_percent([row.correct for row in rows if row.label not in names]),
-        mean_confidence=round(100 * float(probability.mean()), 4),
-        calibration_error=round(calibration_error(probability, correct), 4),
-        matches=matches,
-        confusions=tuple(
-            Confusion(label, intent, count, round(count / sizes[label], 4))
-            for (label, intent), count in sorted(
-                wrong.items(), key=lambda item: (-item[1], -item[1] / sizes[item[0][0]], item[0][0], str(item[0][1]))
-            )
+    confusions = [
+        Confusion(label, intent, count, round(count / sizes[label], 4)) for (label, intent), count in wrong.items()
+    ]
+    return {
+        "utterances": len(rows),
+        "labels": len(sizes),
+        "labels_by_name": len(set(sizes) & names),
+        "accuracy": _percent([row.correct for row in rows]) or 0.0,
+        "macro_f1": round(macro_f1(true, predicted), 4),
+        "accuracy_by_name": _percent([row.correct for row in rows if row.label in names]),
+        "accuracy_matched": _percent([row.correct for row in rows if row.label not in names]),
+        "mean_confidence": round(100 * float(probability.mean()), 4),
+        "calibration_error": round(calibration_error(probability, np.array([row.correct for row in rows])), 4),
+        "confusions": tuple(
+            sorted(confusions, key=lambda c: (-c.count, -c.count / sizes[c.label], c.label, str(c.intent)))
         ),
-        rows=rows,
-        path=path,
-    )
+    }
+
+
+def _no_intent(rows: Sequence[EvaluatedUtterance], outside: str) -> NoIntentScores:
+    of_none = [row.intent is None for row in rows if row.label == outside]
+    predicted = [row.label == outside for row in rows if row.intent is None]
+    total = len(of_none) + len(predicted)
+    f1 = round(200 * sum(of_none) / total, 4) if total else 0.0
+    return NoIntentScores(len(of_none), len(predicted), _percent(predicted), _percent(of_none), f1)
 
 
 def _percent(correct: Sequence[bool]) -> float | None:
@@ -346,11 +308,8 @@ def _percent(correct: Sequence[bool]) -> float | None:
 
 
 def _as_csv(rows: Sequence[EvaluatedUtterance]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("text", "label", "intent", "meaning", "probability", "correct"))
-    for row in rows:
-        writer.writerow(
-            (row.text, row.label, row.intent, row.meaning, f"{row.probability:.6f}", str(row.correct).lower())
-        )
-    return text.getvalue().encode()
+    cells = (
+        (row.text, row.label, row.intent, row.meaning, f"{row.probability:.6f}", str(row.correct).lower())
+        for row in rows
+    )
+    return csv_bytes([("text", "label", "intent", "meaning", "probability", "correct"), *cells])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,8 +26,8 @@ from newfound.model.about import read_utterances
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import Review, accepted_intents, assigned_without_network
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Reporter
-from newfound.workflows.models import ModelSource, name_of, open_model
+from newfound.training.progress import Reporter, reporter_of_main
+from newfound.workflows.runtime import ModelSource, Runtime, name_of
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -35,49 +35,17 @@ if TYPE_CHECKING:
 Only = Literal["new", "accepted"]
 """Which intents are exported: those that were not known before, or of these the accepted ones."""
 
-ExportKind = Literal["labelled", "accepted", "guess"]
-"""Who says that an utterance has its intent: a person; a person who accepted the intent and a sure model; a model."""
 
-
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
-    """Which model to export, where to, and in which format.
-
-    Attributes:
-        model: A model folder, or a loaded model.
-        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
-        out: The file to write; a folder for datasets and onnx.
-        language: The utterances' language code.
-        encoder: Where the model's encoder lies, if it cannot be found.
-        only: "new" leaves out intents that were known before, "accepted" also those that nobody accepted.
-        min_probability: Leave out utterances of the logs whose intent is less probable; by default 0.5, and 0 with
-            guesses. What a person labelled or assigned is never left out for this.
-        overwrite: Replace what is at `out`.
-        precision: Of an ONNX graph: fp32 or int8.
-        with_guesses: Also write what nobody labelled or accepted: utterances of the logs that the model put into a
-            known intent or into a new one that is not accepted.
-    """
-
-    model: ModelSource
-    to: str
-    out: str | Path
-    language: str = defaults.LANGUAGE
-    encoder: str | Encoder | None = None
-    only: Only | None = None
-    min_probability: float | None = None
-    overwrite: bool = False
-    precision: Precision = defaults.PRECISION
-    with_guesses: bool = False
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExportChoice:
     """Which utterances an export holds.
 
     Attributes:
-        only: Which intents; None for all.
-        min_probability: The least probability of utterances of the logs; None for the default.
-        with_guesses: Whether it also holds what nobody labelled or accepted.
+        only: "new" leaves out intents that were known before, "accepted" also those that nobody accepted.
+        min_probability: Leave out utterances of the logs whose intent is less probable; by default 0.5, and 0 with
+            guesses. What a person labelled or assigned is never left out for this.
+        with_guesses: Also hold what nobody labelled or accepted: utterances of the logs that the model put into a
+            known intent or into a new one that is not accepted.
     """
 
     only: Only | None = None
@@ -85,7 +53,9 @@ class ExportChoice:
     with_guesses: bool = False
 
     def check(self) -> None:
-        """Refuse what is not a probability."""
+        """Refuse an unknown choice of intents, and what is not a probability."""
+        if self.only not in (None, "new", "accepted"):
+            raise SettingsError(f"only={self.only!r} is not one of new, accepted")
         if self.min_probability is not None and not 0 <= self.min_probability <= 1:
             raise SettingsError(f"min_probability={self.min_probability} must lie between 0 and 1")
 
@@ -104,6 +74,30 @@ class ExportChoice:
         if self.only == "accepted":
             return intent in review.accepted
         return self.only is None or intent not in review.known
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest(ExportChoice):
+    """Which model to export, where to, and in which format; `ExportChoice` has which of its utterances.
+
+    Attributes:
+        model: A model folder, or a loaded model.
+        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
+        out: The file to write; a folder for datasets and onnx.
+        language: The utterances' language code.
+        encoder: Where the model's encoder lies, if it cannot be found.
+        overwrite: Replace what is at `out`.
+        precision: Of an ONNX graph: fp32 or int8.
+    """
+
+    model: ModelSource
+    to: str
+    out: str | Path
+    _: KW_ONLY
+    language: str = defaults.LANGUAGE
+    encoder: str | Encoder | None = None
+    overwrite: bool = False
+    precision: Precision = defaults.PRECISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,35 +143,27 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
 
     Args:
         request: Which model to export, where to, and in which format.
-        reporter: Not used yet; every workflow takes one.
+        reporter: Is told nothing yet; every workflow takes one.
 
     Raises:
         TargetExists: There is something at `out`, and it is not to be replaced.
     """
-    path = Path(request.out)
+    path, runtime = Path(request.out), Runtime(reporter_of_main(reporter), request.encoder, "cpu")
     if request.to in MODEL_EXPORTS:
-        return _export_model(request, path)
+        return _export_model(request, path, runtime)
     if request.precision != defaults.PRECISION:
         raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
     format = export_format(request.to, path)
     check_language(request.language)
-    only = parse_only(request.only)
-    choice = ExportChoice(only, request.min_probability, request.with_guesses)
-    choice.check()
+    request.check()
     check_target(path, format.files, overwrite=request.overwrite)
-    corpus, counts = corpus_to_export(*_read_assigned(request), choice)
-    write_export(
-        corpus,
-        request.to,
-        path,
-        name=name_of(request.model),
-        language=request.language,
-        overwrite=request.overwrite,
-    )
+    corpus, counts = corpus_to_export(*_read_assigned(request, runtime), request)
+    name = name_of(request.model)
+    write_export(corpus, request.to, path, name=name, language=request.language, overwrite=request.overwrite)
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
-def _export_model(request: ExportRequest, path: Path) -> ExportResult:
+def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> ExportResult:
     """Write the classifier itself: all of it, or nothing."""
     from newfound.exports.onnx import FILES, check_can_export, write_onnx
 
@@ -186,7 +172,7 @@ def _export_model(request: ExportRequest, path: Path) -> ExportResult:
         raise SettingsError(f"the format {request.to} holds the classifier with all intents, and no utterances")
     check_can_export()
     check_target(path, FILES, overwrite=request.overwrite)
-    reviewed = open_model(request.model, request.encoder, "cpu")
+    reviewed = runtime.open_model(request.model)
     try:
         with folder_atomically(path) as folder:
             write_onnx(reviewed, folder, request.precision)
@@ -195,14 +181,7 @@ def _export_model(request: ExportRequest, path: Path) -> ExportResult:
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def parse_only(only: str | None, only_new: bool = False) -> Only | None:
-    """Return which intents are exported; refuse an unknown choice."""
-    if only not in (None, "new", "accepted"):
-        raise SettingsError(f"only={only!r} is not one of new, accepted")
-    return "accepted" if only == "accepted" else "new" if only == "new" or only_new else None
-
-
-def _read_assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
+def _read_assigned(request: ExportRequest, runtime: Runtime) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
     """Return the utterances, the review and the accepted intents; the network is loaded only if it is needed."""
     if isinstance(request.model, str | Path):
         store = ReviewStore(request.model)
@@ -213,7 +192,7 @@ def _read_assigned(request: ExportRequest) -> tuple[Sequence[AssignedUtterance],
         assigned = assigned_without_network(review, utterances)
         if assigned is not None:
             return assigned, review, accepted_intents(review, store.intents)
-    reviewed = open_model(request.model, request.encoder, "cpu")
+    reviewed = runtime.open_model(request.model)
     return reviewed.assigned, reviewed.review, reviewed.accepted
 
 
@@ -222,39 +201,32 @@ def corpus_to_export(
 ) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
 
-    Args:
-        assigned: The training utterances with their reviewed intents.
-        review: The state of the review.
-        accepted: The discovered intents that were accepted, in this round or an earlier one.
-        choice: Which of the utterances the export holds.
+    `accepted` has the discovered intents that were accepted, in this round or an earlier one.
 
     Raises:
         NothingToExport: No utterance is left.
     """
-    candidates = [u for u in assigned if u.intent is not None and choice.has_intent(u.intent, review)]
     checked, least = review.checked, choice.least_probability
 
-    def kind_of(u: AssignedUtterance) -> ExportKind:
+    def kind_of(u: AssignedUtterance) -> str:
         if u.labelled or u.text in checked:
             return "labelled"
         return "accepted" if u.intent in accepted and u.probability >= choice.certainty else "guess"
 
-    kinds = [kind_of(u) for u in candidates]
-    is_kept = [
-        kind == "labelled" or (u.probability >= least and (kind == "accepted" or choice.with_guesses))
-        for u, kind in zip(candidates, kinds, strict=True)
-    ]
-    kept = [u for u, is_one in zip(candidates, is_kept, strict=True) if is_one]
-    number = Counter(kind for kind, is_one in zip(kinds, is_kept, strict=True) if is_one)
-    undecided = {u.intent for u in candidates} - review.known - review.accepted
+    def is_exported(u: AssignedUtterance, kind: str) -> bool:
+        return kind == "labelled" or (u.probability >= least and (kind == "accepted" or choice.with_guesses))
+
+    candidates = [(u, kind_of(u)) for u in assigned if u.intent is not None and choice.has_intent(u.intent, review)]
+    kept = [(u, kind) for u, kind in candidates if is_exported(u, kind)]
+    number = Counter(kind for _, kind in kept)
     counts = ExportCounts(
         labelled=number["labelled"],
         accepted=number["accepted"],
         guesses=number["guess"],
         left_out=len(candidates) - len(kept),
-        new_intents=len(undecided),
+        new_intents=len({u.intent for u, _ in candidates} - review.known - review.accepted),
     )
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
-    origins = [Origin(u.labelled or u.text in checked, u.source, u.count) for u in kept]
-    return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins), counts
+    origins = [Origin(kind == "labelled", u.source, u.count) for u, kind in kept]
+    return Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins), counts

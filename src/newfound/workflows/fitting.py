@@ -1,19 +1,26 @@
-"""What discovery and updates share: the effort, and a fit whose checkpoints survive an interruption."""
+"""What discovery, updates and refits share: the effort, the language model, and a fit whose checkpoints survive."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.errors import Interrupted, SettingsError
-from newfound.training.devices import check_device, pick_device
+from newfound.files import check_replaceable
+from newfound.llm.settings import LanguageModelSettings
+from newfound.methods.settings import NonNegativeInt
+from newfound.training.devices import pick_device
 from newfound.training.launch import current_launch
 from newfound.training.progress import Reporter
+from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
     from newfound.llm.asking import LanguageModel
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
 EFFORTS = ("auto", "quick", "standard", "best")
 TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|layers|all")
+SIMILAR_INTENTS_PER_PROMPT = 3  # whose names and examples a language model is shown
 
 # Times of BANKING77 (9,003 utterances) with MiniLM, where docs/recipe.md has the measurements.
 DEFAULT_EFFORT_NOTES = {
@@ -36,8 +44,6 @@ DEFAULT_EFFORT_NOTES = {
         "utterances on an H200."
     ),
 }
-
-
 FEW_LABELS_NOTE = (
     "Effort quick, since there are too few labels to fine-tune the encoder on: fewer than two known intents, or fewer "
     "than 8 labels for the typical one."
@@ -45,92 +51,94 @@ FEW_LABELS_NOTE = (
 MIN_LABELS_TO_FINE_TUNE = 8  # of the typical known intent; with 5 it lost on half of the corpora of benchmarks/everyday
 
 
-def has_few_labels(known: Corpus) -> bool:
-    """Return whether there are too few labels to fine-tune an encoder on.
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """How a model is trained and written: what `discover`, `update` and `refit` have in common.
 
-    Args:
-        known: The labelled utterances.
+    Attributes:
+        effort: quick, standard, best, or auto by device.
+        tune: What trains: heads, last, last:K, layers, all; auto leaves it to the effort.
+        device: auto, cpu or cuda.
+        seed: Same seed, same device: the same result.
+        overwrite: Replace an earlier model at `out`.
     """
-    labels = Counter(known.labels)
-    return len(labels) < 2 or median(labels.values()) < MIN_LABELS_TO_FINE_TUNE
+
+    effort: str = defaults.EFFORT
+    tune: str = defaults.TUNE
+    device: str = defaults.DEVICE
+    seed: NonNegativeInt = defaults.SEED
+    overwrite: bool = False
 
 
-def check_fit_options(effort: str, tune: str, device: str, seed: int, n_new: object = "auto") -> None:
-    """Refuse options that no method and no encoder can work with, before torch is loaded.
+def prepare(request: TrainingOptions, out: str | Path | None, reporter: Reporter | None) -> tuple[Path | None, Runtime]:
+    """Return the folder to write and what is computed with; refuse what no method and no encoder can work with.
 
-    What depends on the method, the encoder or the data is checked by the fit.
+    That is done before torch is loaded. What depends on the method, the encoder or the data is checked by the fit.
     """
+    if out is not None:
+        if not isinstance(out, str | Path):
+            raise SettingsError("`out` must be a folder; texts and labels are a pair: discover((texts, labels), logs)")
+        out = Path(out)
+        check_replaceable(out, request.overwrite)
+    effort, tune, seed, n_new = request.effort, request.tune, request.seed, getattr(request, "n_new", "auto")
     if effort not in EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of {', '.join(EFFORTS)}")
     if not isinstance(tune, str) or not TUNE.fullmatch(tune):
         raise SettingsError(f"tune={tune!r} is not one of heads, last, last:K, layers, all, auto")
-    check_device(device)
     if type(seed) is not int or seed < 0:
         raise SettingsError(f"seed={seed!r} must be a whole number from 0")
     if n_new != "auto" and (type(n_new) is not int or n_new < 1):
         raise SettingsError(f"n_new={n_new!r} must be a whole number from 1, or 'auto'")
+    return out, Runtime.of(request, reporter)
 
 
-def tell_engine(model: IntentModel, reporter: Reporter) -> None:
-    """Tell why torch encoded although ONNX Runtime is installed, where that is so."""
-    if model.encoder.graph_problem is not None:
-        reporter.note(model.encoder.graph_problem)
+def has_few_labels(known: Corpus) -> bool:
+    """Return whether there are too few labels to fine-tune an encoder on."""
+    labels = Counter(known.labels)
+    return len(labels) < 2 or median(labels.values()) < MIN_LABELS_TO_FINE_TUNE
 
 
 def settings_of_effort(
-    method: type[Discoverer], effort: str, tune: str, device: str, reporter: Reporter, *, few_labels: bool = False
+    method: type[Discoverer], request: TrainingOptions, runtime: Runtime, *, few_labels: bool = False
 ) -> dict[str, Any]:
-    """Return the settings that an effort stands for; "auto" is the best that the machine does in good time.
+    """Return the settings that an effort stands for; each method says what an effort means for it.
 
-    Args:
-        method: The method; each says what an effort means for it.
-        effort: quick, standard, best or auto.
-        tune: What trains, if the caller says so exactly; "auto" leaves it to the effort.
-        device: auto, cpu or cuda.
-        reporter: Is told what "auto" chose.
-        few_labels: Whether there are too few labels to fine-tune on (`has_few_labels`): then "auto" is quick.
+    "auto" is the best that the machine does in good time, and quick with few labels (`has_few_labels`). A `tune` that
+    is not "auto" holds with every effort.
     """
+    effort, tune = request.effort, request.tune
     if effort != "auto" and effort not in method.EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
-    if effort == "auto":
-        if tune != "auto":
-            return {**method.EFFORTS["standard"], "tune": tune}
-        effort = "standard" if not few_labels and pick_device(device).type == "cuda" else "quick"
-        reporter.note(FEW_LABELS_NOTE if few_labels else DEFAULT_EFFORT_NOTES[effort])
+    if effort == "auto" and tune != "auto":
+        effort = "standard"
+    elif effort == "auto":
+        effort = "standard" if not few_labels and pick_device(runtime.device).type == "cuda" else "quick"
+        runtime.reporter.note(FEW_LABELS_NOTE if few_labels else DEFAULT_EFFORT_NOTES[effort])
     settings = dict(method.EFFORTS[effort])
     return settings if tune == "auto" else {**settings, "tune": tune}
 
 
-def run_beside(
-    out: Path | None, reporter: Reporter, *, resume: bool = False, anew: bool = False, checkpoint_seconds: float = 5.0
-) -> Run:
-    """Return the run of a fit; its checkpoints lie beside the model to be, where there is a place for it."""
-    from newfound.training.run import Run
+@contextmanager
+def language_model(settings: LanguageModelSettings | None, runtime: Runtime) -> Iterator[LanguageModel | None]:
+    """Open a language model, whose problems are reported; None if there are no settings.
 
-    return Run(
-        reporter=reporter,
-        folder=None if out is None else out.with_name(out.name + ".run"),
-        resume=resume,
-        anew=anew and not resume,
-        seconds_between_checkpoints=checkpoint_seconds,
-    )
+    Wrong settings are refused here, before anything takes long. Nothing is sent before a question is asked.
+    """
+    if settings is not None:
+        settings.check()
+    if settings is None or not current_launch().is_main:  # of several processes one asks
+        yield None
+        return
+    from newfound.llm.asking import LanguageModel
 
-
-def save_once(run: Run, save: Callable[[], None]) -> None:
-    """Write the result of a fit in the main process; the others return when it is written."""
-    if run.processes.is_main:
-        save()
-    run.processes.wait_for_all()
+    with LanguageModel(settings, warn=runtime.reporter.warn) as llm:
+        yield llm
 
 
 def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | None = None) -> None:
     """Fit; checkpoints stay until the caller has saved the model and calls `run.finish()`.
 
-    Args:
-        method: A method that is not fitted yet.
-        corpus: Labelled utterances of the known intents, and the logs without labels.
-        run: Shows progress and keeps checkpoints.
-        llm: A language model that a method which asks questions may ask about doubtful utterances.
+    A method that asks questions may ask the language model about doubtful utterances.
     """
     asked: dict[str, Any] = {}
     if llm is not None and method.ASKS_QUESTIONS and current_launch().count > 1:
@@ -140,9 +148,39 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
 
         asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
     try:
-        method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
-    except KeyboardInterrupt:
-        raise Interrupted(run.folder if run.has_checkpoint else None) from None
+        with resumable(run):
+            method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
     finally:
         if not run.has_checkpoint:
             run.finish()
+
+
+@contextmanager
+def resumable(run: Run) -> Iterator[None]:
+    """Turn Ctrl-C into an error that says what can be resumed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(run.folder if run.has_checkpoint else None) from None
+
+
+def name_intents(model: IntentModel, llm: LanguageModel | None, runtime: Runtime) -> IntentModel:
+    """Return a fitted model with names from a language model, if one may be asked.
+
+    If torch encoded although ONNX Runtime is installed, it is reported why.
+    """
+    if model.encoder.graph_problem is not None:
+        runtime.reporter.note(model.encoder.graph_problem)
+    if llm is None:
+        return model
+    from newfound.intents.asked_names import ask_for_names
+
+    neighbours = model.similar_intents(SIMILAR_INTENTS_PER_PROMPT)
+    return model.with_names(ask_for_names(model.intents, llm, neighbours=neighbours))
+
+
+def save_once(run: Run, save: Callable[[], None]) -> None:
+    """Write the result of a fit in the main process; the others return when it is written."""
+    if run.processes.is_main:
+        save()
+    run.processes.wait_for_all()

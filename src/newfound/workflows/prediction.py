@@ -15,14 +15,13 @@ from newfound import defaults
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
 from newfound.data.validation import stream_rows
 from newfound.defaults import Precision
-from newfound.encoders.precision import check_precision
 from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError
 from newfound.model.types import Prediction
-from newfound.training.devices import check_device, is_surely_cpu
-from newfound.training.progress import LoggingReporter, Reporter
-from newfound.workflows.models import ModelSource, open_predictor
+from newfound.training.devices import is_surely_cpu
+from newfound.training.progress import Reporter
+from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -67,14 +66,6 @@ class PredictRequest:
         return PredictorSettings(encoder, self.device, self.top, limits, self.precision)
 
 
-@dataclass(frozen=True, slots=True)
-class LinePrediction:
-    """A prediction, and the line of the file that it is for."""
-
-    line: int
-    prediction: Prediction
-
-
 def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> list[Prediction]:
     """Return one prediction for each utterance.
 
@@ -83,16 +74,19 @@ def predict(request: PredictRequest, *, reporter: Reporter | None = None) -> lis
         reporter: Is told what was odd in a file; by default nobody is.
     """
     batches = stream_predictions(request, reporter=reporter)
-    return [answer.prediction for batch in batches for answer in batch]
+    return [prediction for batch in batches for _, prediction in batch]
 
 
-def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = None) -> Iterator[list[LinePrediction]]:
-    """Yield predictions as utterances arrive, in batches: a slow pipe is answered line by line, a file in full ones."""
-    reporter = reporter or LoggingReporter()
+def stream_predictions(
+    request: PredictRequest, *, reporter: Reporter | None = None
+) -> Iterator[list[tuple[int, Prediction]]]:
+    """Yield the line and the prediction of utterances as they arrive, in batches.
+
+    A slow pipe is answered line by line, a file in full batches.
+    """
     settings = request.predictor_settings
     settings.check()
-    check_device(request.device)
-    check_precision(request.precision, request.device)
+    runtime = Runtime.of(request, reporter)
     rows, report = rows_to_classify(request)
     if not isinstance(request.texts, str | Path) and len(request.texts) == 0:
         return
@@ -100,15 +94,14 @@ def stream_predictions(request: PredictRequest, *, reporter: Reporter | None = N
     if first is None:
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
-        reporter.note(note)
-    model = open_predictor(request.model, request.encoder, request.device, request.precision, reporter)
-    predictor = Predictor(model, settings)
+        runtime.reporter.note(note)
+    predictor = Predictor(runtime.open_predictor(request.model), settings)
     at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(request.device) else MAX_TEXTS_AT_ONCE_ON_GPU
     for batch in _ready_batches(chain([first], rows), at_once):
         answers = predictor.predictions([row.text for row in batch])
-        yield [LinePrediction(row.line, answer) for row, answer in zip(batch, answers, strict=True)]
+        yield [(row.line, answer) for row, answer in zip(batch, answers, strict=True)]
     for warning in report.warnings():
-        reporter.warn(warning)
+        runtime.reporter.warn(warning)
 
 
 def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from newfound import defaults
-from newfound.files import check_replaceable
 from newfound.training.progress import Reporter
-from newfound.workflows.fitting import check_fit_options, fit, save_once, settings_of_effort
-from newfound.workflows.models import ModelSource, open_model
-from newfound.workflows.runtime import reporter_of_main, with_cache
+from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
+from newfound.workflows.runtime import ModelSource, as_reviewed
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -29,30 +26,21 @@ MAX_EXAMPLES_OF_MOVES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RefitRequest:
-    """Which model to train on from.
+class RefitRequest(TrainingOptions):
+    """Which model to train on from; `TrainingOptions` has how.
 
     Attributes:
         model: A model folder with review decisions, or a loaded model.
         out: The model folder to write; None writes nothing.
         encoder: Where the model's encoder lies, if it cannot be found.
-        effort: quick, standard, best, or auto by device.
-        tune: What trains; auto leaves it to the effort.
-        device: auto, cpu or cuda.
-        seed: Same seed, same device: the same result.
-        overwrite: Replace an earlier model at `out`.
         recluster: Cluster the logs again under the decisions, so that utterances follow those that a person moved;
             otherwise only what a person decided changes.
     """
 
     model: ModelSource
     out: str | Path | None = None
+    _: KW_ONLY
     encoder: str | Encoder | None = None
-    effort: str = defaults.EFFORT
-    tune: str = defaults.TUNE
-    device: str = defaults.DEVICE
-    seed: int = defaults.SEED
-    overwrite: bool = False
     recluster: bool = True
 
 
@@ -113,45 +101,36 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         request: Which model to train on from.
         reporter: Is told the progress; by default nobody is.
     """
-    reporter = reporter_of_main(reporter)
-    out = None if request.out is None else Path(request.out)
-    if out is not None:
-        check_replaceable(out, request.overwrite)
-    check_fit_options(request.effort, request.tune, request.device, request.seed)
+    out, runtime = prepare(request, request.out, reporter)
     from newfound.methods.refit import Refit
     from newfound.review.questions import recluster
     from newfound.training.run import Run
 
-    reviewed = open_model(request.model, request.encoder, request.device)
+    reviewed = runtime.open_model(request.model)
     method = Refit(
-        encoder=with_cache(reviewed.encoder),
-        device=request.device,
+        encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(),
+        device=runtime.device,
         seed=request.seed,
-        **settings_of_effort(Refit, request.effort, request.tune, request.device, reporter),
+        **settings_of_effort(Refit, request, runtime),
     )
     corpus, followed = recluster(reviewed) if request.recluster else (reviewed.corpus(), 0)
-    run = Run(reporter=reporter)
+    run = Run(reporter=runtime.reporter)
     fit(method, corpus, run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
     model = model.with_limits(reviewed.model.intents)
     model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
-    with reporter.task(COMPARING, 1) as task:
+    with runtime.reporter.task(COMPARING, 1) as task:
         changes = replace(compare(reviewed, model), reclustered=followed)
         task.advance()
     if out is not None:
-        with reporter.task(WRITING, 1) as task:
+        with runtime.reporter.task(WRITING, 1) as task:
             save_once(run, lambda: model.save(out, overwrite=request.overwrite))
             task.advance()
     return RefitResult(model, out, changes)
 
 
 def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
-    """Return how a trained model differs from the reviewed model that it was trained from.
-
-    Args:
-        before: The reviewed model.
-        after: The trained model.
-    """
+    """Return how a trained model differs from the reviewed model that it was trained from."""
     from newfound.intents.description import expected_error_of
 
     names = [intent.name for intent in after.intents]
@@ -164,7 +143,7 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         now_known=tuple(sorted(before.review.accepted)),
         gone=tuple(name for name in before.names if name not in names),
         expected_error_before=expected_error_of(before.assigned),
-        expected_error_after=expected_error_of(open_model(after, None, "auto").assigned),
+        expected_error_after=expected_error_of(as_reviewed(after).assigned),
         utterances=len(compared),
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),

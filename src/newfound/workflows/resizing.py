@@ -35,12 +35,7 @@ class ResizeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResizeResult:
-    """What leads to the wanted number of new intents.
-
-    Attributes:
-        resizing: The present number, the possible ones, what was estimated, and what is merged or split.
-        entries: The recorded decisions; empty if nothing was recorded. One undo takes all of them back.
-    """
+    """What leads to the wanted number, and the recorded decisions, if any. One undo takes all of them back."""
 
     resizing: Resizing
     entries: tuple[Entry, ...]

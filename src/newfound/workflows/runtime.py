@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from newfound.data.rows import ReadReport
 from newfound.defaults import DEVICE, PRECISION, Precision
 from newfound.encoders.precision import check_precision
-from newfound.errors import NoInt8
+from newfound.errors import NoInt8, SettingsError
+from newfound.model.about import loading
 from newfound.paths import feature_cache_dir
-from newfound.training.devices import check_device
-from newfound.training.launch import current_launch
-from newfound.training.progress import LoggingReporter, NullReporter, Reporter
+from newfound.training.devices import check_device, is_surely_cpu, pick_device
+from newfound.training.progress import Reporter, reporter_of_main
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.methods.base import Discoverer
+    from newfound.model.classifier import IntentModel
+    from newfound.model.estimator import FittedClassifier
+    from newfound.review.reviewed import ReviewedModel
+
+ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
+"""A model folder, a model that is loaded already, a fitted method, or the result of a workflow."""
+
+
+class HasModel(Protocol):
+    """The result of a workflow that made a model."""
+
+    @property
+    def model(self) -> IntentModel:
+        """The model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +55,8 @@ class Runtime:
     def of(cls, request: Any, reporter: Reporter | None) -> Runtime:
         """Return what a request is computed with, or refuse what cannot work on this machine.
 
-        Args:
-            request: The request; those of its fields that are called as attributes of this class are taken.
-            reporter: Is told the progress; None tells it to the logger `newfound`.
+        Those fields of the request are taken that are called as attributes of this class. Without a reporter, the
+        logger `newfound` is told.
         """
         chosen = {name: getattr(request, name) for name in ("encoder", "device", "precision") if hasattr(request, name)}
         runtime = cls(reporter_of_main(reporter), **chosen)
@@ -50,43 +66,87 @@ class Runtime:
             return replace(runtime, device="cpu")
         return runtime
 
+    def on_cpu(self) -> Runtime:
+        """Return the same on the CPU and in fp32, for a model that classifies nothing."""
+        return replace(self, device="cpu", precision=PRECISION)
+
+    def tell(self, report: ReadReport) -> None:
+        """Report what was unusual in a file."""
+        for note in report.notes:
+            self.reporter.note(note)
+        for warning in report.warnings():
+            self.reporter.warn(warning)
+
     def load_encoder(self) -> Encoder:
         """Return the encoder with the user's feature cache, loaded if it is given by its name."""
         from newfound.encoders.cache import FeatureCache
-        from newfound.encoders.encoder import Encoder, load_encoder
+        from newfound.encoders.encoder import load_encoder
 
         assert self.encoder is not None
+        cache = FeatureCache(feature_cache_dir())
         if isinstance(self.encoder, str):
-            return load_encoder(self.encoder, cache=FeatureCache(feature_cache_dir()))
-        cached = with_cache(self.encoder)
-        assert isinstance(cached, Encoder)
-        return cached
+            return load_encoder(self.encoder, cache=cache)
+        if self.encoder.cache is not None:
+            return self.encoder
+        encoder = copy(self.encoder)  # the weights are shared; predictions go on without a cache
+        encoder.cache = cache
+        return encoder
 
-    def encoder_to_fit(self, tune: str) -> str | Encoder:
-        """Return the encoder with the user's feature cache and in the precision.
-
-        Args:
-            tune: What trains; only a frozen encoder can be int8.
-        """
-        assert self.encoder is not None
+    def encoder_to_fit(self, tune: str = "auto") -> str | Encoder:
+        """Return the encoder with the user's feature cache and in the precision; only a frozen one can be int8."""
         if self.precision == "fp32":
-            return with_cache(self.encoder)
+            return self.encoder if isinstance(self.encoder, str) else self.load_encoder()
         if tune not in ("auto", "heads"):
             raise NoInt8(training=True)
         return self.load_encoder().with_precision(self.precision)
 
+    def open_model(self, model: ModelSource) -> ReviewedModel:
+        """Return the model with the review that lies in its folder, on the device and in the precision."""
+        if not isinstance(model, str | Path):
+            reviewed = as_reviewed(model)
+            return reviewed if self.precision == PRECISION else reviewed.with_precision(self.precision)
+        from newfound.review.reviewed import load
 
-def reporter_of_main(reporter: Reporter | None) -> Reporter:
-    """Return who is told the progress: of several processes that work together, only the main one tells it."""
-    return reporter or LoggingReporter() if current_launch().is_main else NullReporter()
+        device = pick_device(self.device)
+        with loading(model):
+            return load(model, encoder=self.encoder).with_precision(self.precision).to(device)
+
+    def open_predictor(self, model: ModelSource) -> FittedClassifier:
+        """Return what classifies texts with a model; it does without torch where that is possible."""
+        if isinstance(model, str | Path) and self.encoder is None and is_surely_cpu(self.device):
+            from newfound.review.predictor import open_stored
+
+            stored = open_stored(Path(model), self.precision)
+            if stored is not None:
+                return stored
+        reviewed = self.open_model(model)
+        problem = reviewed.model.graph_problem()
+        if problem is not None:
+            self.reporter.note(problem)
+        is_frozen = not reviewed.model.tune.layers and reviewed.model.network.dense is None
+        if is_frozen and isinstance(model, str | Path):  # a loaded model answers at once
+            from newfound.encoders.shards import StoredVectors
+
+            reviewed.stored_vectors = StoredVectors(feature_cache_dir() / reviewed.encoder.vectors_folder())
+        return reviewed
 
 
-def with_cache(encoder: str | Encoder) -> str | Encoder:
-    """Return the encoder with the user's feature cache, so that what was encoded before is not encoded again."""
-    if isinstance(encoder, str) or encoder.cache is not None:
-        return encoder
-    from newfound.encoders.cache import FeatureCache
+def as_reviewed(model: object) -> ReviewedModel:
+    """Return a loaded model as a reviewed one; a fitted method and the result of a workflow have one."""
+    from newfound.model.classifier import IntentModel
+    from newfound.review.reviewed import ReviewedModel
+    from newfound.review.state import Review
 
-    cached = copy(encoder)  # the weights are shared; predictions go on without a cache
-    cached.cache = FeatureCache(feature_cache_dir())
-    return cached
+    if isinstance(model, ReviewedModel):
+        return model
+    if not isinstance(model, IntentModel):
+        model = getattr(model, "model_", None) or getattr(model, "model", None)
+    if isinstance(model, IntentModel):
+        known = [intent.name for intent in model.intents if intent.known]
+        return ReviewedModel(model, Review.begin([intent.name for intent in model.intents], known))
+    raise SettingsError("the model must be a model folder, a loaded model or a fitted method")
+
+
+def name_of(model: ModelSource) -> str:
+    """Return what to call a model where it needs a name: its folder's."""
+    return Path(model).resolve().name if isinstance(model, str | Path) else "newfound"

@@ -19,6 +19,7 @@ from newfound.data.validation import (
     check_corpus,
     check_label,
     read_corpus,
+    read_labelled_rows,
     without_conflicts,
     write_conflicts,
 )
@@ -26,12 +27,11 @@ from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.methods.settings import NonNegativeInt
 from newfound.text import has_half_character
-from newfound.training.progress import Reporter
+from newfound.workflows.runtime import Runtime
 
 MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
 FEW_UTTERANCES_PER_NEW_INTENT = 5  # on average; below it a warning is due
 ROWS_LOOKED_AT = 50  # to see whether a file has labels
-NO_KNOWN_INTENTS = "No known intents: all intents are discovered."
 
 KnownSource = str | Path | Corpus | tuple[Sequence[str], Sequence[str | int | None]]
 """Labelled utterances: a file, a corpus, or texts and labels."""
@@ -40,98 +40,118 @@ LogSource = str | Path | Corpus | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InputOptions:
-    """How known intents and logs are read: what the requests that learn from logs have in common.
+class LogOptions:
+    """How logs are read: what the requests that learn from logs have in common.
 
     Attributes:
         read: How files are read.
-        read_logs: How the logs are read, where that differs.
-        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
         redact: Mask e-mail addresses, card numbers, IBANs and telephone numbers first.
         max_logs: Distinct utterances of the logs that are looked at; of larger logs a random sample of this size.
         seed: Same seed, same device: the same result.
     """
 
     read: ReadOptions = DEFAULT_READ_OPTIONS
-    read_logs: ReadOptions | None = None
-    conflicts: Conflicts = defaults.CONFLICTS
     redact: bool = False
     max_logs: int = defaults.MAX_LOGS
     seed: NonNegativeInt = defaults.SEED
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Utterances that a workflow learns from.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions(LogOptions):
+    """How known intents and logs are read; `LogOptions` has what holds for both.
 
     Attributes:
-        known: The labelled utterances of the known intents; none if no intent is known.
-        logs: The logs without repeats, each utterance with its count, or a random sample of them.
+        read_logs: How the logs are read, where that differs.
+        conflicts: What becomes of a known text with several labels: error, first (its first label is kept) or drop.
     """
 
-    known: Corpus
-    logs: Corpus
+    read_logs: ReadOptions | None = None
+    conflicts: Conflicts = defaults.CONFLICTS
 
 
 def read_inputs(
     known: KnownSource | None,
     logs: LogSource | None,
     options: InputOptions,
-    reporter: Reporter,
+    runtime: Runtime,
     *,
     conflicts_file: Path | None = None,
-) -> Inputs:
-    """Return the labelled utterances of the known intents and the unlabelled ones of the logs, ready to learn from.
+) -> tuple[Corpus, Corpus]:
+    """Return the labelled utterances of the known intents, and the logs without repeats, each with its count.
 
     Args:
         known: Labelled utterances. Without logs, those that have no label are the logs; if none has a label, all are.
             None if there are none.
         logs: Unlabelled utterances.
         options: How they are read, masked and sampled.
-        reporter: Is told what was unusual.
+        runtime: Its reporter is told what was unusual.
         conflicts_file: Where texts with several labels are listed.
     """
-    if type(options.max_logs) is not int or options.max_logs < 1:
-        raise SettingsError(f"max_logs={options.max_logs!r} must be a whole number from 1")
-    labelled, unlabelled, n_distinct = _read(known, logs, options, reporter, conflicts_file)
-    _warn_of_single_examples(labelled, reporter)
+    _check_max_logs(options)
+    labelled, unlabelled, n_distinct = _read(known, logs, options, runtime, conflicts_file)
+    _warn_of_single_examples(labelled, runtime)
     if options.redact:
-        labelled, unlabelled = _mask(labelled, reporter), _mask(unlabelled, reporter)
+        labelled, unlabelled = _mask(labelled, runtime), _mask(unlabelled, runtime)
         # Texts that differed in what is masked now may be equal, with two labels.
         labelled = labelled.take(without_conflicts("known, masked", rows_of(labelled), options.conflicts)[0])
-    return Inputs(labelled, _distinct_sample(unlabelled, n_distinct, options, reporter))
+    sample = _distinct_sample(unlabelled, n_distinct, options, runtime)
+    if not len(labelled):
+        runtime.reporter.note("No known intents: all intents are discovered.")
+    return labelled, sample
+
+
+def read_newer_logs(logs: LogSource, options: LogOptions, runtime: Runtime) -> Corpus:
+    """Return the unlabelled utterances that an update learns from: without repeats, each with its count."""
+    _check_max_logs(options)
+    corpus, n_distinct = _read_logs(logs, options.read, options, runtime)
+    return _distinct_sample(_mask(corpus, runtime) if options.redact else corpus, n_distinct, options, runtime)
+
+
+def read_labelled(source: KnownSource, read: ReadOptions, runtime: Runtime) -> list[Row]:
+    """Return the rows that have a label, conflicting ones included; without a file, their lines are positions."""
+    if isinstance(source, str | Path):
+        rows, report = read_labelled_rows(source, read)
+        runtime.tell(report)
+        return rows
+    return [row for row in rows_of(corpus_of(source)) if row.label is not None]
+
+
+def _check_max_logs(options: LogOptions) -> None:
+    if type(options.max_logs) is not int or options.max_logs < 1:
+        raise SettingsError(f"max_logs={options.max_logs!r} must be a whole number from 1")
 
 
 def _read(
     known: KnownSource | None,
     logs: LogSource | None,
     options: InputOptions,
-    reporter: Reporter,
+    runtime: Runtime,
     conflicts_file: Path | None,
 ) -> tuple[Corpus, Corpus, int | None]:
     """Return labelled and unlabelled utterances, and about how many distinct logs there are if these are a sample."""
+    read_logs = options.read_logs or options.read
     if known is None:
         if logs is None:
             raise DataError("nothing to discover intents in; give the logs")
-        return Corpus.of([]), *_read_logs(logs, options, reporter)
+        return Corpus.of([]), *_read_logs(logs, read_logs, options, runtime)
     if logs is None:
-        combined, n_distinct = _read_labelled(known, options, reporter, conflicts_file, "optional")
+        combined, n_distinct = _read_labelled(known, options, runtime, conflicts_file, "optional")
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
         parts = f"{len(labelled):,} utterances with a label are the known intents, {len(unlabelled):,} without one are"
         if not len(labelled):
             parts = (
                 f"none of its {len(unlabelled):,} utterances has a label (in a column such as label or intent): all are"
             )
-        reporter.note(f"{_name_of(known)}: {parts} the logs.")
+        runtime.reporter.note(f"{_name_of(known)}: {parts} the logs.")
         return labelled, unlabelled, n_distinct
     try:
-        given, _ = _read_labelled(known, options, reporter, conflicts_file)
+        given, _ = _read_labelled(known, options, runtime, conflicts_file)
     except DataError as error:
-        if _has_labels(known, options.read) is False and _has_labels(logs, options.read_logs or options.read):
+        if _has_labels(known, options.read) is False and _has_labels(logs, read_logs):
             error.message += f" (or are the two files swapped? {logs} has labels, and this one has none)"
         raise
     try:
-        unlabelled, n_distinct = _read_logs(logs, options, reporter)
+        unlabelled, n_distinct = _read_logs(logs, read_logs, options, runtime)
     except ColumnMissing as error:
         error.remedies = ("logs_text_column", *error.remedies[1:])
         raise
@@ -152,7 +172,7 @@ def _has_labels(source: KnownSource | LogSource, options: ReadOptions) -> bool |
 def _read_labelled(
     source: KnownSource,
     options: InputOptions,
-    reporter: Reporter,
+    runtime: Runtime,
     conflicts_file: Path | None,
     labels: LabelUse = "required",
 ) -> tuple[Corpus, int | None]:
@@ -163,7 +183,7 @@ def _read_labelled(
             corpus, report = read_corpus(
                 source, options.read, labels, conflicts=policy, max_logs=options.max_logs, seed=options.seed
             )
-            tell(report, reporter)
+            runtime.tell(report)
             corpus = corpus.from_source(Path(source).name)
         else:
             report = ReadReport("known")
@@ -180,7 +200,7 @@ def _read_labelled(
         what = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
         done = "their first label was kept" if policy == "first" else "they were dropped"
         listed_in = "" if conflicts_file is None else f" (all: {conflicts_file})"
-        reporter.warn(f"{_name_of(source)}: {what} several labels; {done}; {conflicts[0]}{listed_in}")
+        runtime.reporter.warn(f"{_name_of(source)}: {what} several labels; {done}; {conflicts[0]}{listed_in}")
     return corpus, report.n_distinct
 
 
@@ -192,29 +212,26 @@ def _list_conflicts(conflicts: Sequence[Conflict], options: InputOptions, path: 
     return listed
 
 
-def _read_logs(source: LogSource, options: InputOptions, reporter: Reporter) -> tuple[Corpus, int | None]:
+def _read_logs(
+    source: LogSource, read: ReadOptions, options: LogOptions, runtime: Runtime
+) -> tuple[Corpus, int | None]:
     """Return the unlabelled utterances of the logs, repeats included; of a large file a sample."""
     if isinstance(source, Corpus):
         return Corpus.of(source.texts, None, [replace(origin, labelled=False) for origin in source.origins]), None
     if not isinstance(source, str | Path):
         return Corpus.of(source), None
-    read = options.read_logs or options.read
     corpus, report = read_corpus(source, read, "ignored", max_logs=options.max_logs, seed=options.seed)
-    tell(report, reporter)
+    runtime.tell(report)
     return corpus.from_source(Path(source).name), report.n_distinct
 
 
 def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]]) -> Corpus:
-    """Return a corpus of the values of a caller's program."""
+    """Return a corpus of the values of a caller's program; refuse what a model folder could not keep."""
     if isinstance(source, Corpus):
         return source
     if not isinstance(source, tuple) or len(source) != 2:
         raise DataError("known: give a file, a corpus, or two lists: texts and labels (texts alone are logs: `logs=`)")
-    return _check_corpus(Corpus.of(*source))
-
-
-def _check_corpus(corpus: Corpus) -> Corpus:
-    """Refuse texts and labels of a caller's program that a model folder could not keep."""
+    corpus = Corpus.of(*source)
     for number, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1):
         if has_half_character(text):
             raise DataError(f"known, text {number}: half a character (a lone surrogate); remove it")
@@ -228,46 +245,34 @@ def rows_of(corpus: Corpus) -> list[Row]:
     return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
 
 
-def _warn_of_single_examples(known: Corpus, reporter: Reporter) -> None:
+def _warn_of_single_examples(known: Corpus, runtime: Runtime) -> None:
     single = sorted(intent for intent, size in known.sizes.items() if size == 1)
     if single:
         names = ", ".join(single[:5]) + (", ..." if len(single) > 5 else "")
         what = "1 known intent has" if len(single) == 1 else f"{len(single):,} known intents have"
-        reporter.warn(f"{what} a single example ({names}); give each a few more, or it will be recognised badly")
+        runtime.reporter.warn(
+            f"{what} a single example ({names}); give each a few more, or it will be recognised badly"
+        )
 
 
-def check_n_new(n_new: int | Literal["auto"], logs: Corpus, reporter: Reporter) -> None:
-    """Refuse more new intents than the logs can hold, and warn of many.
-
-    Args:
-        n_new: How many new intents to look for, or "auto".
-        logs: The logs without repeats.
-        reporter: Is told if the intents would be very small.
-
-    Raises:
-        SettingsError: There would be fewer than two utterances for an intent.
-    """
-    if n_new == "auto" or not isinstance(n_new, int) or not n_new:
+def check_n_new(n_new: int | Literal["auto"], logs: Corpus, runtime: Runtime) -> None:
+    """Refuse more new intents than the logs without repeats can hold, and warn of many."""
+    if n_new == "auto":
         return
     have = f"n_new={n_new}, but the logs have {len(logs):,} distinct utterances"
     if len(logs) < MIN_UTTERANCES_PER_NEW_INTENT * n_new:
         raise SettingsError(f"{have}, fewer than {MIN_UTTERANCES_PER_NEW_INTENT} for each new intent; lower it")
     if len(logs) < FEW_UTTERANCES_PER_NEW_INTENT * n_new:
-        reporter.warn(f"{have}, {len(logs) / n_new:.1f} for each new intent; most of them will not be real intents")
+        runtime.reporter.warn(
+            f"{have}, {len(logs) / n_new:.1f} for each new intent; most of them will not be real intents"
+        )
 
 
-def _distinct_sample(logs: Corpus, n_distinct: int | None, options: InputOptions, reporter: Reporter) -> Corpus:
-    """Return the logs without repeats, each utterance counted as often as it was said, and at most `max_logs` of them.
-
-    Args:
-        logs: The logs, or what was kept of a large file.
-        n_distinct: About how many distinct utterances there were, if these are a sample.
-        options: How many to keep.
-        reporter: Is told what was left out.
-    """
+def _distinct_sample(logs: Corpus, n_distinct: int | None, options: LogOptions, runtime: Runtime) -> Corpus:
+    """Return at most `max_logs` of the logs without repeats; if they are a sample already, of about `n_distinct`."""
     kept = distinct(logs)
     if len(kept) < len(logs):
-        reporter.note(
+        runtime.reporter.note(
             f"{len(logs):,} utterances in the logs, {len(kept):,} distinct ones: each is learned once, and counts as "
             "often as it was said."
         )
@@ -276,7 +281,7 @@ def _distinct_sample(logs: Corpus, n_distinct: int | None, options: InputOptions
         sample.add_all(kept.texts, kept.origins)
         kept, n_distinct = sample.corpus(), n_distinct or sample.n_distinct
     if n_distinct is not None:
-        reporter.note(
+        runtime.reporter.note(
             f"The logs have about {n_distinct:,} distinct utterances. Intents are looked for in a random sample of "
             f"{len(kept):,} of them, which bounds time and memory (max_logs); predictions assign the others."
         )
@@ -287,17 +292,10 @@ def _name_of(source: KnownSource) -> str:
     return str(source) if isinstance(source, str | Path) else "known"
 
 
-def _mask(corpus: Corpus, reporter: Reporter) -> Corpus:
+def _mask(corpus: Corpus, runtime: Runtime) -> Corpus:
     """Return the corpus with masks for what identifies a person, and say how many utterances have one."""
     if not len(corpus):
         return corpus
     masked, changed = redact_corpus(corpus)
-    reporter.note(f"Masked something in {changed:,} of {len(corpus):,} utterances.")
+    runtime.reporter.note(f"Masked something in {changed:,} of {len(corpus):,} utterances.")
     return masked
-
-
-def tell(report: ReadReport, reporter: Reporter) -> None:
-    for note in report.notes:
-        reporter.note(note)
-    for warning in report.warnings():
-        reporter.warn(warning)

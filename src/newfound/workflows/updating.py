@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -17,26 +17,31 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
-from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
-from newfound.workflows.fitting import check_fit_options, fit, save_once, settings_of_effort, tell_engine
-from newfound.workflows.language_model import language_model, with_asked_names
-from newfound.workflows.models import ModelSource, open_model
-from newfound.workflows.runtime import Runtime
-from newfound.workflows.sources import InputOptions, LogSource, check_n_new, read_inputs
+from newfound.workflows.fitting import (
+    TrainingOptions,
+    fit,
+    language_model,
+    name_intents,
+    prepare,
+    save_once,
+    settings_of_effort,
+)
+from newfound.workflows.runtime import ModelSource, Runtime
+from newfound.workflows.sources import LogOptions, LogSource, check_n_new, read_newer_logs
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
-    from newfound.llm.asking import LanguageModel
+    from newfound.methods.consensus import Consensus
     from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateRequest(InputOptions):
-    """Which model to go on from, and the newer logs; `InputOptions` has how they are read.
+class UpdateRequest(LogOptions, TrainingOptions):
+    """Which model to go on from, and the newer logs; `LogOptions` and `TrainingOptions` have how they are learned.
 
     Attributes:
         model: A model folder whose intents were reviewed, or a loaded model.
@@ -46,26 +51,19 @@ class UpdateRequest(InputOptions):
         no_intent: Utterances of the logs that are to belong to no intent: "auto", a share of the logs, or "none".
         accept_all: Take all intents of the model for known, reviewed or not.
         encoder: Where the model's encoder lies, if it cannot be found.
-        effort: quick, standard, best, or auto by device.
-        tune: What trains; auto leaves it to the effort.
-        device: auto, cpu or cuda.
         llm: A language model that may be asked about doubtful utterances and for names; None asks nobody.
-        overwrite: Replace an earlier model at `out`.
         precision: fp32, or int8: a frozen encoder encodes faster on a CPU, and its vectors differ a little.
     """
 
     model: ModelSource
     logs: LogSource
     out: str | Path | None = None
+    _: KW_ONLY
     n_new: int | Literal["auto"] = "auto"
     no_intent: NoIntent = defaults.NO_INTENT
     accept_all: bool = False
     encoder: str | Encoder | None = None
-    effort: str = defaults.EFFORT
-    tune: str = defaults.TUNE
-    device: str = defaults.DEVICE
     llm: LanguageModelSettings | None = None
-    overwrite: bool = False
     precision: Precision = defaults.PRECISION
 
 
@@ -76,56 +74,45 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         request: Which model to go on from, and the newer logs.
         reporter: Is told the progress; by default nobody is.
     """
-    out = None if request.out is None else Path(request.out)
-    if out is not None:
-        check_replaceable(out, request.overwrite)
-    check_fit_options(request.effort, request.tune, request.device, request.seed, request.n_new)
-    runtime = Runtime.of(request, reporter)
-    with language_model(request.llm, runtime.reporter) as llm:
-        return _update(request, out, runtime, llm)
+    out, runtime = prepare(request, request.out, reporter)
+    with language_model(request.llm, runtime) as llm:
+        logs = read_newer_logs(request.logs, request, runtime)
+        from newfound.training.run import Run
+
+        reviewed = runtime.on_cpu().open_model(request.model)
+        decided = _next_known_intents(reviewed, accept_all=request.accept_all)
+        given = _names_given(reviewed, decided, runtime)
+        earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
+        check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
+        method = _method(request, replace(runtime, encoder=reviewed.encoder))
+        run = Run(reporter=runtime.reporter)
+        fit(method, earlier + fresh, run, llm=llm)
+        model = name_intents(method.model_, llm, runtime).with_accepted(reviewed.discovered & decided)
+        model = with_names_given(model, given, runtime)
+        save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
+    return DiscoverResult(model, out, logs)
 
 
-def _update(request: UpdateRequest, out: Path | None, runtime: Runtime, llm: LanguageModel | None) -> DiscoverResult:
-    reporter = runtime.reporter
-    logs = read_inputs(None, request.logs, request, reporter).logs
+def _method(request: UpdateRequest, runtime: Runtime) -> Consensus:
     from newfound.methods.consensus import Consensus
-    from newfound.training.run import Run
 
-    reviewed = open_model(request.model, request.encoder, "cpu")
-    decided = _next_known_intents(reviewed, accept_all=request.accept_all)
-    given = _names_given(reviewed, decided, reporter)
-    earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
-    check_n_new(request.n_new, (earlier + fresh).unlabelled(), reporter)
-    settings = settings_of_effort(Consensus, request.effort, request.tune, runtime.device, reporter)
-    method = Consensus(
-        encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(str(settings.get("tune", "auto"))),
+    settings = settings_of_effort(Consensus, request, runtime)
+    return Consensus(
+        encoder=runtime.encoder_to_fit(str(settings.get("tune", "auto"))),
         n_new=request.n_new,
         no_intent=request.no_intent,
         device=runtime.device,
         seed=request.seed,
         **settings,
     )
-    run = Run(reporter=reporter)
-    fit(method, earlier + fresh, run, llm=llm)
-    tell_engine(method.model_, reporter)
-    model = with_asked_names(method.model_, llm).with_accepted(reviewed.discovered & decided)
-    model = with_names_given(model, given, reporter)
-    save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
-    return DiscoverResult(model, out, sum(not intent.known for intent in model.intents), logs)
 
 
-def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter) -> dict[str, str | None]:
-    """Return the undecided utterances with the name that a person gave to their intent, if any did; say what follows.
-
-    Args:
-        reviewed: The reviewed model.
-        decided: The intents that are known in the next round.
-        reporter: Is told which names were given without accepting the intent.
-    """
+def _names_given(reviewed: ReviewedModel, decided: set[str], runtime: Runtime) -> dict[str, str | None]:
+    """Return the undecided utterances with the name that a person gave to their intent; say what becomes of it."""
     names_of_model = {intent.name for intent in reviewed.model.intents}
     given = [name for name in reviewed.names if name not in decided and name not in names_of_model]
     if given:
-        reporter.note(
+        runtime.reporter.note(
             f"{_join_names(given)}: renamed, split or merged, but not accepted, so that the utterances go back into "
             "the logs; an intent that is found in them again keeps its name. Accept them first to keep them as they are"
         )
@@ -133,16 +120,12 @@ def _names_given(reviewed: ReviewedModel, decided: set[str], reporter: Reporter)
     return {u.text: u.intent if u.intent in given else None for u in undecided}
 
 
-def with_names_given(model: IntentModel, given: Mapping[str, str | None], reporter: Reporter) -> IntentModel:
+def with_names_given(model: IntentModel, given: Mapping[str, str | None], runtime: Runtime) -> IntentModel:
     """Return the model in which new intents that a person has named before have these names again.
 
     A new intent is the same as an earlier one if it has most utterances of the earlier one, and most of its own that
-    were undecided before are of that one.
-
-    Args:
-        model: The model of the new round.
-        given: The undecided utterances, each with the name that a person gave to its intent; None if nobody did.
-        reporter: Is told which names are lost.
+    were undecided before are of that one. `given` has the undecided utterances, each with the name that a person gave
+    to its intent; None if nobody did.
     """
     sizes = Counter(name for name in given.values() if name is not None)
     earlier: dict[int, Counter[str | None]] = defaultdict(Counter)
@@ -156,7 +139,7 @@ def with_names_given(model: IntentModel, given: Mapping[str, str | None], report
             names[position] = name
     lost = [name for name in sizes if name not in names]
     if lost:
-        reporter.warn(
+        runtime.reporter.warn(
             f"{_join_names(lost)}: not found again in the logs, so that the name is lost; accept intents first"
         )
     return model.with_names(names)
@@ -172,10 +155,10 @@ def _earlier_corpus(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
     What the model found to be of no intent may become one together with newer logs.
     """
     corpus = reviewed.corpus()
-    keep = [label in decided for label in corpus.labels]
-    labels = [label if kept else None for label, kept in zip(corpus.labels, keep, strict=True)]
+    labels = [label if label in decided else None for label in corpus.labels]
     origins = [
-        origin if kept else replace(origin, labelled=False) for origin, kept in zip(corpus.origins, keep, strict=True)
+        replace(origin, labelled=origin.labelled and label is not None)
+        for origin, label in zip(corpus.origins, labels, strict=True)
     ]
     moved = reviewed.review.moved
     left_out = [u for u in reviewed.model.utterances if u.intent is None and u.text not in moved]

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
@@ -18,18 +18,16 @@ from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
 from newfound.data.rows import ReadOptions
 from newfound.defaults import Engine
-from newfound.encoders.precision import check_precision
 from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult, collect_files, kept_names, plan_parts
 from newfound.engines.predictor import model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
 from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, writer_of
-from newfound.files import file_atomically, folder_atomically, to_json
-from newfound.training.devices import check_device
-from newfound.training.progress import LoggingReporter, Reporter
+from newfound.files import file_atomically, folder_atomically, to_json, write_atomically
+from newfound.training.progress import Reporter
 from newfound.version import __version__
-from newfound.workflows.models import name_of, open_model
-from newfound.workflows.prediction import PredictRequest, stream_predictions
+from newfound.workflows.prediction import PredictRequest, rows_to_classify, stream_predictions
+from newfound.workflows.runtime import Runtime, name_of
 
 MANIFEST = "_manifest.json"
 MANIFEST_FORMAT = "newfound-predictions"
@@ -63,13 +61,7 @@ class WritePredictionsRequest(PredictRequest):
 
 @dataclass(frozen=True, slots=True)
 class PredictionsWritten:
-    """What was written.
-
-    Attributes:
-        path: The file or folder.
-        rows: The number of predictions.
-        files: The number of files.
-    """
+    """The file or folder that was written, and how many predictions and files it holds."""
 
     path: Path
     rows: int
@@ -88,10 +80,8 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
         OutputError: The predictions cannot be written. What was at `out` before is still there.
         EngineError: The cluster cannot be reached, or its workers die again and again.
     """
-    reporter = reporter or LoggingReporter()
     request.predictor_settings.check()
-    check_device(request.device)
-    check_precision(request.precision, request.device)
+    runtime = Runtime.of(request, reporter)
     if request.engine not in get_args(Engine):
         raise SettingsError(f"engine={request.engine!r} is not one of {', '.join(get_args(Engine))}")
     if request.engine == "ray":
@@ -100,8 +90,14 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
         raise SettingsError("there is no place for the predictions", "written")
     path = Path(request.out)
     if _is_folder(request):
-        return _write_folder(request, path, reporter)
-    format = _format_of_file(request, path)
+        return _write_folder(request, path, runtime)
+    format = request.format or FORMAT_OF_ENDING.get(path.suffix.lower())
+    if format is None:
+        raise SettingsError(
+            f"{path}: cannot tell the format from its ending; use one of {', '.join(FORMAT_OF_ENDING)}, or end "
+            "the name of a folder with a slash"
+        )
+    check_writer(format)
     if path.is_file() and not request.overwrite:
         raise TargetExists(path)
     _check_is_not_input(request, path)
@@ -109,23 +105,19 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
 
 
 def write_as_they_arrive(
-    request: PredictRequest, format: str, target: AbstractContextManager[BinaryIO], *, reporter: Reporter
+    request: PredictRequest, format: str, target: AbstractContextManager[BinaryIO], *, reporter: Reporter | None
 ) -> int:
     """Classify utterances, write each batch of predictions as it is made, and return their number.
 
-    Args:
-        request: What to classify, and with which model.
-        format: jsonl, csv or parquet.
-        target: Opens the stream, once the input and the model were looked at.
-        reporter: Is told what was odd in a file.
+    The target is opened once the input and the model were looked at.
     """
     batches = stream_predictions(request, reporter=reporter)
     first = next(batches, None)
-    top = min(request.top, len(first[0].prediction.top)) if first else request.top
+    top = min(request.top, len(first[0][1].top)) if first else request.top
     rows = 0
     with target as stream, writer_of(format, stream, top) as writer:
         for batch in chain([] if first is None else [first], batches):
-            writer.write((answer.line, answer.prediction) for answer in batch)
+            writer.write(batch)
             rows += len(batch)
     return rows
 
@@ -156,18 +148,7 @@ def _is_folder(request: WritePredictionsRequest) -> bool:
     return is_folder or request.engine == "ray"
 
 
-def _format_of_file(request: WritePredictionsRequest, path: Path) -> str:
-    format = request.format or FORMAT_OF_ENDING.get(path.suffix.lower())
-    if format is None:
-        raise SettingsError(
-            f"{path}: cannot tell the format from its ending; use one of {', '.join(FORMAT_OF_ENDING)}, or end "
-            "the name of a folder with a slash"
-        )
-    check_writer(format)
-    return format
-
-
-def _write_folder(request: WritePredictionsRequest, path: Path, reporter: Reporter) -> PredictionsWritten:
+def _write_folder(request: WritePredictionsRequest, path: Path, runtime: Runtime) -> PredictionsWritten:
     format = request.format or "parquet"
     check_writer(format)
     check_pyarrow()
@@ -179,12 +160,12 @@ def _write_folder(request: WritePredictionsRequest, path: Path, reporter: Report
     fingerprint = model_fingerprint(request.model) if isinstance(request.model, str | Path) else None
     with writing_to(path), folder_atomically(path) as folder:
         folder.chmod(0o755)  # workers may have another user
-        with _table(request, folder, reporter) as (dataset, identify):
-            results, files = _run(request, dataset, folder, format, reporter, identify=identify)
+        with _table(request, folder, runtime) as dataset:
+            results, files = _write_parts(request, dataset, folder, format, runtime)
         rows = sum(file["rows"] for file in files)
         empty = sum(result.empty for result in results)
         if empty:
-            reporter.warn(f"{source}: {empty:,} rows without text, which have no intent")
+            runtime.reporter.warn(f"{source}: {empty:,} rows without text, which have no intent")
         manifest = {
             "format": MANIFEST_FORMAT,
             "version": 1,
@@ -196,8 +177,7 @@ def _write_folder(request: WritePredictionsRequest, path: Path, reporter: Report
             "empty": empty,
             "files": files,
         }
-        with file_atomically(folder / MANIFEST) as stream:
-            stream.write(to_json(manifest))
+        write_atomically(folder / MANIFEST, to_json(manifest))
     return PredictionsWritten(path, rows, len(files))
 
 
@@ -234,22 +214,22 @@ def _check_is_not_input(request: WritePredictionsRequest, path: Path) -> None:
 
 
 @contextmanager
-def _table(request: WritePredictionsRequest, folder: Path, reporter: Reporter) -> Iterator[tuple[ParquetDataset, bool]]:
-    """Yield the input as Parquet, and whether its rows need a name for where they came from.
+def _table(request: WritePredictionsRequest, folder: Path, runtime: Runtime) -> Iterator[ParquetDataset]:
+    """Yield the input as Parquet.
 
     What is not Parquet is read here and put down as Parquet first, in the folder that the workers can see.
     """
     if _is_parquet(request):
         dataset = open_dataset(Path(str(request.texts)).resolve(), request.read, same_columns=True)
         for note in dataset.notes:
-            reporter.note(note)
-        yield dataset, True
+            runtime.reporter.note(note)
+        yield dataset
         return
     with tempfile.TemporaryDirectory(prefix=".input-", dir=folder) as staging:
         Path(staging).chmod(0o755)
         staged = Path(staging).resolve() / "input.parquet"
-        _stage(request, staged, reporter)
-        yield open_dataset(staged, ReadOptions("text")), False
+        _stage(request, staged, runtime)
+        yield open_dataset(staged, ReadOptions("text"))
 
 
 def _is_parquet(request: WritePredictionsRequest) -> bool:
@@ -259,53 +239,41 @@ def _is_parquet(request: WritePredictionsRequest) -> bool:
     return Path(texts).is_dir() or format_of(str(texts), request.read.format) == "parquet"
 
 
-def _stage(request: WritePredictionsRequest, path: Path, reporter: Reporter) -> None:
+def _stage(request: WritePredictionsRequest, path: Path, runtime: Runtime) -> None:
     """Write the usable rows of any input to a Parquet file, with their lines."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from newfound.workflows.prediction import rows_to_classify
-
     schema = pa.schema([("line", pa.int64()), ("text", pa.string())])
     rows, report = rows_to_classify(request)
     with path.open("wb") as stream, pq.ParquetWriter(stream, schema) as writer:
-        group: list[dict[str, Any]] = []
-        for row in rows:
-            group.append({"line": row.line, "text": row.text})
-            if len(group) == STAGED_ROWS_PER_GROUP:
-                writer.write_table(pa.Table.from_pylist(group, schema=schema))
-                group = []
-        writer.write_table(pa.Table.from_pylist(group, schema=schema))
-    for note in report.notes:
-        reporter.note(note)
-    for warning in report.warnings():
-        reporter.warn(warning)
+        while group := list(islice(rows, STAGED_ROWS_PER_GROUP)):
+            columns = {"line": [row.line for row in group], "text": [row.text for row in group]}
+            writer.write_table(pa.table(columns, schema=schema))
+    runtime.tell(report)
 
 
-def _run(
-    request: WritePredictionsRequest,
-    dataset: ParquetDataset,
-    folder: Path,
-    format: str,
-    reporter: Reporter,
-    *,
-    identify: bool,
+def _write_parts(
+    request: WritePredictionsRequest, dataset: ParquetDataset, folder: Path, format: str, runtime: Runtime
 ) -> tuple[list[PartResult], list[dict[str, Any]]]:
     """Write all parts, and return them after their rows were counted."""
     parts = plan_parts(dataset)
     if not parts:
         raise DataError(f"{request.texts}: no utterance in it; it needs one text a row")
-    names = tuple(dataset.schema.names)
-    if identify:
-        _tell_of_new_names(names, reporter)
+    names, identify = tuple(dataset.schema.names), _is_parquet(request)  # other rows have their line already
+    for old, new in zip(names, kept_names(names, identify=identify), strict=True):
+        if identify and old != new:
+            runtime.reporter.note(
+                f"the input's column {old!r} is written as {new!r}, since the predictions have one of its name"
+            )
     settings = request.predictor_settings
     if settings.encoder is not None and Path(settings.encoder).is_dir():
         settings = replace(settings, encoder=str(Path(settings.encoder).resolve()))  # workers have another folder
     job = PartJob(folder.resolve(), format, str(dataset.text), names, settings, identify=identify)
     results = []
     with (
-        reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task,
-        closing(_results(request, job, parts)) as arriving,  # workers end before the folder is tidied up
+        runtime.reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task,
+        closing(_results(request, job, parts, runtime)) as arriving,  # workers end before the folder is tidied up
     ):
         for result in arriving:
             result.check()
@@ -314,23 +282,16 @@ def _run(
     return results, collect_files(results, parts, folder)
 
 
-def _results(request: WritePredictionsRequest, job: PartJob, parts: list[Part]) -> Generator[PartResult, None, None]:
+def _results(
+    request: WritePredictionsRequest, job: PartJob, parts: list[Part], runtime: Runtime
+) -> Generator[PartResult, None, None]:
     if request.engine == "ray":
         yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
     else:
-        model = open_model(request.model, request.encoder, request.device, request.precision)
-        yield from map(PartPredictor(model, job), parts)
+        yield from map(PartPredictor(runtime.open_model(request.model), job), parts)
 
 
 def _folder_of(request: WritePredictionsRequest) -> str | Path:
     if isinstance(request.model, str | Path) and (request.encoder is None or isinstance(request.encoder, str)):
         return request.model
     raise SettingsError("the engine ray needs a model folder and the encoder's name, not loaded ones")
-
-
-def _tell_of_new_names(names: tuple[str, ...], reporter: Reporter) -> None:
-    for old, new in zip(names, kept_names(names, identify=True), strict=True):
-        if old != new:
-            reporter.note(
-                f"the input's column {old!r} is written as {new!r}, since the predictions have one of its name"
-            )

@@ -67,7 +67,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             return answers.ExportSummary(**asdict(kinds), intents=len(corpus.intents), utterances=len(corpus))
 
         formats = [answers.ExportFormat(name, f.title, f.about, f.suffix) for name, f in EXPORTS.items()]
-        choices = ExportChoice(), ExportChoice("accepted"), ExportChoice(with_guesses=True)
+        choices = ExportChoice(), ExportChoice(only="accepted"), ExportChoice(with_guesses=True)
         default, accepted, every = await run_in_threadpool(lambda: [counts(choice) for choice in choices])
         return answers.Exports(formats, default, accepted, every)
 
@@ -91,7 +91,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Return what people labelled or accepted in the format of a bot platform."""
         chosen, name = export_format(format.value), service.session.folder.name
-        choice = ExportChoice(only, min_probability, with_guesses)
+        choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed
