@@ -17,7 +17,8 @@ from newfound.errors import EncoderError, MissingExtra, SettingsError
 pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
 
-from newfound.encoders.onnx import engine, quantize
+from newfound.encoders import precision
+from newfound.encoders.onnx import engine
 from newfound.encoders.onnx.session import GraphSession, runs_by_length, tokens_per_run
 from newfound.encoders.onnx.store import GRAPH_FILE, find_graph
 
@@ -197,17 +198,18 @@ def test_processors_without_vnni_get_weights_of_seven_bits(tiny_encoder, tmp_pat
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     for flags, expected in (("avx2 avx512_vnni", True), ("avx2 avx_vnni", True), ("avx2 avx512f", False)):
         cpu.write_text(f"processor : 0\nflags\t\t: fpu {flags}\n")
-        quantize.has_wide_products.cache_clear()
-        assert quantize.has_wide_products(cpu) is expected
-    assert quantize.has_wide_products(tmp_path / "none") is False
+        precision.has_wide_products.cache_clear()
+        assert precision.has_wide_products(cpu) is expected
+    assert precision.has_wide_products(tmp_path / "none") is False
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert quantize.has_wide_products(tmp_path / "neither") is True
-    monkeypatch.setattr(engine, "has_wide_products", lambda: False)
+    assert precision.has_wide_products(tmp_path / "neither") is True
+    monkeypatch.setattr(precision, "has_wide_products", lambda: False)
     narrow = engine.key_of(tiny_encoder.with_precision("int8"))
-    monkeypatch.setattr(engine, "has_wide_products", lambda: True)
+    monkeypatch.setattr(precision, "has_wide_products", lambda: True)
     wide = engine.key_of(tiny_encoder.with_precision("int8"))
     assert narrow.folder != wide.folder
-    quantize.has_wide_products.cache_clear()
+    monkeypatch.undo()
+    precision.has_wide_products.cache_clear()
 
 
 def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):

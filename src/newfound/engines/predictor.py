@@ -19,7 +19,7 @@ from newfound.model.types import Prediction
 from newfound.text import is_blank
 
 if TYPE_CHECKING:
-    from newfound.model.estimator import FittedClassifier
+    from newfound.model.arrays import FittedClassifier
 
 MAX_REMEMBERED = 10_000  # predictions of earlier batches, so that texts that come again are not encoded again
 MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and the memory is to stay small

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from newfound.encoders.function_words import FUNCTION_WORDS
-from newfound.encoders.identification import UNKNOWN, likely_language
+from newfound.encoders.languages import UNKNOWN, likely_language
 from newfound.intents.segmentation import Segmenter, says_something
 from newfound.text import carries_meaning
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from functools import cache, cached_property
-from importlib.util import find_spec
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,19 +28,10 @@ class GraphSession:
 
     Many texts are computed in several runs at once, each with one thread: threads that share a run wait for each other
     after every product. A few texts that fill only one run are computed with all threads if the graph is large.
-
-    Attributes:
-        width: The length of a vector.
-        pad_id: The id of the token that pads.
     """
 
     def __init__(self, graph: Path | bytes, *, pad_id: int) -> None:
-        """Load a graph.
-
-        Args:
-            graph: Its file, or its content.
-            pad_id: The id of the token that pads.
-        """
+        """Load a graph from its file, or from the content of one."""
         self._session = _create_session(graph, 1)
         self._threads = inference_threads()
         size = len(graph) if isinstance(graph, bytes) else graph.stat().st_size
@@ -50,7 +39,7 @@ class GraphSession:
         self._graph = graph if self._divides_runs else b""
         (output,) = self._session.get_outputs()
         self._output = output.name
-        self.width = int(output.shape[1])
+        self.width = int(output.shape[1])  # of a vector
         self.pad_id = pad_id
 
     @cached_property
@@ -78,7 +67,7 @@ class GraphSession:
         lengths = np.array([len(row) for row in distinct], dtype=np.int64)
         seen = {number: i for i, number in reversed(list(enumerate(wanted)))}  # a row with these ids
         attended = lengths if unpadded is None else np.array([unpadded[seen[i]] for i in range(len(distinct))])
-        vectors = np.empty((len(distinct), self.width), dtype=np.float32)
+        vectors: Vectors = np.empty((len(distinct), self.width), dtype=np.float32)
         runs = runs_by_length(lengths, tokens_per_run(int(lengths.sum()), self._threads))
         session = self._divided_session if len(runs) == 1 and self._divides_runs else self._session
 
@@ -122,12 +111,7 @@ def _create_session(graph: Path | bytes, threads: int) -> Any:
 
 
 def tokens_per_run(tokens: int, threads: int) -> int:
-    """Return how many tokens a run should hold, so that all threads have some.
-
-    Args:
-        tokens: Of all texts together.
-        threads: That compute at the same time.
-    """
+    """Return how many of the `tokens` of all texts a run should hold, so that all threads have some."""
     return min(max(-(-tokens // threads), MIN_TOKENS_PER_RUN), MAX_TOKENS_PER_RUN)
 
 
@@ -136,10 +120,7 @@ def runs_by_length(
 ) -> list[Run]:
     """Return row numbers in runs of similar length, the shortest first.
 
-    Args:
-        lengths: The number of tokens of each row.
-        tokens: The largest number of tokens of a run, padding included; a longer row is a run of its own.
-        padding: The largest number of tokens of a run that are only padding.
+    A run has at most `tokens`, padding included, unless a single row is longer; at most `padding` of them are padding.
     """
     order = np.argsort(lengths, kind="stable")
     runs: list[Run] = []
@@ -151,18 +132,3 @@ def runs_by_length(
             start, unpadded = end, 0
         unpadded += length
     return [*runs, order[start:]] if len(order) else []
-
-
-def is_available() -> bool:
-    """Return whether ONNX Runtime is installed and not switched off (`NEWFOUND_ONNX=0`)."""
-    return os.environ.get("NEWFOUND_ONNX", "1") != "0" and _is_installed("onnxruntime")
-
-
-def can_build() -> bool:
-    """Return whether graphs can be made here, and not only run."""
-    return is_available() and _is_installed("onnx")
-
-
-@cache
-def _is_installed(package: str) -> bool:
-    return find_spec(package) is not None

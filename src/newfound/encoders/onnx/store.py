@@ -28,23 +28,13 @@ GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.
 
 @dataclass(frozen=True, slots=True)
 class GraphKey:
-    """Everything that a graph depends on.
+    """Everything that a graph depends on."""
 
-    Attributes:
-        weights: The hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`).
-        max_length: The largest number of tokens of a text.
-        precision: fp32 or int8.
-        seven_bits: Whether int8 weights have seven bits, for processors that need it.
-        trained: A hash of what was trained of the encoder; empty if nothing was.
-        opset: The version of the operators.
-        builder: The version of the code that builds graphs.
-    """
-
-    weights: str
-    max_length: int
+    weights: str  # the hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`)
+    max_length: int  # in tokens, of a text
     precision: Precision = "fp32"
-    seven_bits: bool = False
-    trained: str = ""
+    seven_bits: bool = False  # whether int8 weights have seven bits, for processors that need it
+    trained: str = ""  # a hash of what was trained of the encoder; empty if nothing was
     opset: int = OPSET
     builder: int = BUILDER_VERSION
 
@@ -57,24 +47,14 @@ class GraphKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredGraph:
-    """A graph on disk.
-
-    Attributes:
-        folder: Where the graph and its tokenizer lie.
-        pad_token: The token that pads.
-        pad_id: The id of that token.
-        has_tokenizer: Whether its tokenizer lies beside it.
-        padded: Whether texts are padded to the largest length.
-        features: The name of the folder in the feature cache that has vectors of the same encoder; empty if there is
-            none, since vectors of a trained encoder are not kept there.
-    """
+    """A graph on disk."""
 
     folder: Path
+    has_tokenizer: bool  # whether its tokenizer lies beside it
     pad_token: str
     pad_id: int
-    has_tokenizer: bool
-    padded: bool
-    features: str = ""
+    padded: bool  # whether texts are padded to the largest length
+    features: str = ""  # the folder of the same vectors in the feature cache; empty for a trained encoder
 
     @property
     def graph(self) -> Path:
@@ -100,9 +80,9 @@ def find_graph(key: GraphKey) -> StoredGraph | None:
                     return None
         return StoredGraph(
             folder,
+            TOKENIZER_FILE in about["sha256"],
             str(about["pad_token"]),
             int(about["pad_id"]),
-            TOKENIZER_FILE in about["sha256"],
             bool(about["padded"]),
             str(about.get("features", "")),
         )
@@ -110,38 +90,21 @@ def find_graph(key: GraphKey) -> StoredGraph | None:
         return None
 
 
-def save_graph(
-    key: GraphKey,
-    graph: bytes,
-    tokenizer: str | None,
-    *,
-    pad_token: str,
-    pad_id: int,
-    padded: bool,
-    features: str,
-) -> None:
-    """Store a graph: all of it, or nothing.
+def save_graph(key: GraphKey, graph: bytes, tokenizer: str | None, **facts: str | int | bool) -> None:
+    """Store the content of a graph's file: all of it, or nothing.
 
     Args:
         key: What it depends on.
         graph: The content of its file.
         tokenizer: The content of tokenizer.json; None if the encoder's tokenizer has none.
-        pad_token: The token that pads.
-        pad_id: The id of that token.
-        padded: Whether texts are padded to the largest length.
-        features: The folder of the same vectors in the feature cache; see `StoredGraph`.
-
-    Raises:
-        OSError: It cannot be written.
+        **facts: `pad_token`, `pad_id`, `padded` and `features` of the `StoredGraph`.
     """
     files = {GRAPH_FILE: graph, **({} if tokenizer is None else {TOKENIZER_FILE: tokenizer.encode()})}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    padding = {"pad_token": pad_token, "pad_id": pad_id, "padded": padded}
-    about = {**asdict(key), "sha256": sums, **padding, "features": features}
     with folder_atomically(key.folder) as target:
         for name, content in files.items():
             (target / name).write_bytes(content)
-        (target / ABOUT_FILE).write_bytes(to_json(about))
+        (target / ABOUT_FILE).write_bytes(to_json({**asdict(key), "sha256": sums, **facts}))
 
 
 def hash_of_arrays(arrays: Mapping[str, npt.NDArray[np.float32]]) -> str:
