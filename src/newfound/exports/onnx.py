@@ -84,7 +84,7 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
 
 def _add_has_content(builder: GraphBuilder, n_special: int) -> str:
     """Add whether a text has more tokens than those that mark its ends, [texts, 1]; if not, it has no intent."""
-    from newfound.encoders.onnx.store import MASK
+    from newfound.encoders.onnx.session import MASK
 
     tokens = builder.add("ReduceSum", MASK, builder.weight("axis 1", [1]), keepdims=1)
     return builder.add("Greater", tokens, builder.weight("tokens without content", np.int64(n_special)))
@@ -92,7 +92,7 @@ def _add_has_content(builder: GraphBuilder, n_special: int) -> str:
 
 def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -> list[str]:
     """Add what lies between the vectors and the probabilities; return the names of its products."""
-    from newfound.encoders.onnx.store import VECTORS
+    from newfound.encoders.onnx.session import VECTORS
     from newfound.review.columns import was_split_again
 
     classifier = columns.classifier
@@ -174,7 +174,7 @@ def _tokenizer(reviewed: ReviewedModel) -> bytes:
 
 
 def _about(reviewed: ReviewedModel, precision: Precision) -> dict[str, Any]:
-    from newfound.encoders.onnx.store import IDS, MASK
+    from newfound.encoders.onnx.session import IDS, MASK
 
     encoder, typical = reviewed.encoder, reviewed.model.calibration.typical
     shares = [0.0, *np.linspace(0.5 / max(len(typical), 1), 1.0, len(typical))]

@@ -73,7 +73,7 @@ def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, tem
     ]
     calibration = Calibration(temperature, reliability, tuple(_typical(context, network, x)))
     stamped = stamp_provenance(provenance)
-    return IntentModel(context.encoder, context.tune, network, intents, calibration, stamped, utterances)
+    return IntentModel(context.encoder, context.tune, network, tuple(intents), calibration, stamped, utterances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
@@ -47,42 +46,35 @@ if TYPE_CHECKING:
 MANY_TEXTS = 20_000  # at once, of training utterances: they are mostly in the cache, so that larger batches pay off
 
 
+@dataclass(eq=False, repr=False)
 class IntentModel(FittedClassifier):
-    """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one."""
+    """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one.
 
-    columns: Classifier
+    Attributes:
+        encoder: The pretrained encoder.
+        tune: How much of the encoder was trained.
+        network: The trained network.
+        intents: One description for each column of its classifier, known intents first.
+        calibration: How the classifier's cosines become probabilities and outlier scores.
+        provenance: What the model was made from, and how.
+        utterance_source: The training utterances, or a function that reads them when they are needed.
+        columns: What makes predictions of the vectors of texts.
+    """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        tune: Tune,
-        network: IntentNetwork,
-        intents: Sequence[Intent],
-        calibration: Calibration,
-        provenance: dict[str, Any],
-        utterances: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = (),
-    ) -> None:
-        """Put a model together from its parts.
+    encoder: Encoder
+    tune: Tune
+    network: IntentNetwork
+    intents: tuple[Intent, ...]
+    calibration: Calibration
+    provenance: dict[str, Any]
+    utterance_source: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = ()
+    columns: Classifier = field(init=False)
 
-        Args:
-            encoder: The pretrained encoder.
-            tune: How much of the encoder was trained.
-            network: The trained network.
-            intents: One description for each column of its classifier, known intents first.
-            calibration: How the classifier's cosines become probabilities and outlier scores.
-            provenance: What the model was made from, and how.
-            utterances: The training utterances, or a function that reads them when they are needed.
-        """
-        self.encoder = encoder
-        self.tune = tune
-        self.network = network.eval()
-        self.intents = tuple(intents)
-        self.calibration = calibration
-        self.provenance = provenance
-        self._utterances = utterances
+    def __post_init__(self) -> None:
+        self.network.eval()
         self._cache: FeatureCache | None = None
-        weight = network.classifier.weight.detach().float().cpu().numpy()
-        super().__init__(Classifier(weight, self.intents, calibration), self._embed)
+        weight = self.network.classifier.weight.detach().float().cpu().numpy()
+        super().__init__(Classifier(weight, self.intents, self.calibration), self._embed)
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -91,7 +83,7 @@ class IntentModel(FittedClassifier):
     @cached_property
     def utterances(self) -> tuple[Utterance, ...]:
         """The training utterances."""
-        return tuple(self._utterances() if callable(self._utterances) else self._utterances)
+        return tuple(self.utterance_source() if callable(self.utterance_source) else self.utterance_source)
 
     @cached_property
     def utterance_vectors(self) -> Tensor:
@@ -141,19 +133,15 @@ class IntentModel(FittedClassifier):
     def with_names(self, names: Sequence[str]) -> IntentModel:
         """Return the same model with other names of its intents, one for each, in order."""
         new_name = dict(zip((intent.name for intent in self.intents), names, strict=True))
-        renamed = [
-            replace(
-                intent,
-                name=new_name[intent.name],
-                overlaps=tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps),
-            )
-            for intent in self.intents
-        ]
-        return self._with(intents=renamed)
+        renamed = []
+        for intent in self.intents:
+            overlaps = tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps)
+            renamed.append(replace(intent, name=new_name[intent.name], overlaps=overlaps))
+        return replace(self, intents=tuple(renamed))
 
     def similar_intents(self, count: int) -> list[list[int]]:
         """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
-        prototypes = F.normalize(self.network.classifier.weight.detach().float(), dim=-1).cpu()
+        prototypes = torch.from_numpy(self.columns.prototypes)
         similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
         order: list[list[int]] = rank_descending(similarity)[:, :count].tolist()
         return [[j for j in row if j != i] for i, row in enumerate(order)]
@@ -162,15 +150,16 @@ class IntentModel(FittedClassifier):
         """Return the same model in which the intents of these names are known, and come first; all others are new."""
         order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
         new_position: dict[int | None, int | None] = {old: new for new, old in enumerate(order)} | {None: None}
-        return self._with(
+        return replace(
+            self,
             network=self.network.with_columns(order),
-            intents=[replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order],
-            utterances=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
+            intents=tuple(replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order),
+            utterance_source=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
 
     def with_accepted(self, names: Collection[str]) -> IntentModel:
         """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
-        return self._with(intents=[replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
+        return replace(self, intents=tuple(replace(i, accepted=i.accepted or i.name in names) for i in self.intents))
 
     def with_limits(self, others: Sequence[Intent]) -> IntentModel:
         """Return the same model, in which a text must be as similar to an intent as to other intents of the same name.
@@ -184,14 +173,14 @@ class IntentModel(FittedClassifier):
         for intent in self.intents:
             least, wordless = limits.get(intent.name, usual)
             intents.append(replace(intent, min_similarity=round(least, 6), takes_wordless=wordless))
-        return self._with(intents=intents)
+        return replace(self, intents=tuple(intents))
 
     def with_reliability(self, reliability: float) -> IntentModel:
         """Return the same model with another share of the probability of new intents that stays with them.
 
         The stored probabilities of its utterances and the certainty of its intents follow.
         """
-        changed = self._with(calibration=replace(self.calibration, reliability=reliability))
+        changed = replace(self, calibration=replace(self.calibration, reliability=reliability))
         if reliability == self.calibration.reliability or not self.utterances:
             return changed
         texts = [u.text for u in self.utterances]
@@ -199,20 +188,7 @@ class IntentModel(FittedClassifier):
         utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
         certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
         intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
-        return changed._with(intents=intents, utterances=utterances)
-
-    def _with(self, **changes: Any) -> IntentModel:
-        """Return a model of the same parts with some changed, by the names of the constructor's parameters."""
-        parts: dict[str, Any] = {
-            "encoder": self.encoder,
-            "tune": self.tune,
-            "network": self.network,
-            "intents": self.intents,
-            "calibration": self.calibration,
-            "provenance": self.provenance,
-            "utterances": self._utterances,
-        }
-        return IntentModel(**(parts | changes))
+        return replace(changed, intents=tuple(intents), utterance_source=utterances)
 
     def _embed(self, texts: Sequence[str]) -> Array:
         size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU
@@ -259,11 +235,11 @@ class IntentModel(FittedClassifier):
     def with_precision(self, precision: Precision) -> IntentModel:
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
         encoder = self.encoder.with_precision(precision)
-        return self if encoder is self.encoder else self._with(encoder=encoder)
+        return self if encoder is self.encoder else replace(self, encoder=encoder)
 
     def with_cache(self, cache: FeatureCache | None) -> IntentModel:
         """Return the same model, which keeps what the frozen layers compute of texts; by default nothing is kept."""
-        changed = self._with()
+        changed = replace(self)
         changed._cache = cache
         return changed
 
@@ -299,10 +275,6 @@ def stamp_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of newfound, Python and the libraries that results depend on."""
-    by_name = {"newfound": __version__, "python": platform.python_version()}
-    for package in ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn"):
-        try:
-            by_name[package] = version(package)
-        except PackageNotFoundError:  # pragma: no cover - they are dependencies
-            by_name[package] = "absent"
-    return by_name
+    packages = ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn")
+    own = {"newfound": __version__, "python": platform.python_version()}
+    return own | {package: version(package) for package in packages}

@@ -112,7 +112,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     network = IntentNetwork(pretrained.tail(tune), pretrained.width, len(intents), dense=dense)
     _copy_weights(network, _read_weights(folder))
     utterances = partial(read_utterances, folder, len(intents))
-    return IntentModel(pretrained, tune, network, intents, calibration, provenance, utterances)
+    return IntentModel(pretrained, tune, network, tuple(intents), calibration, provenance, utterances)
 
 
 def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:

@@ -13,8 +13,7 @@ import numpy as np
 
 from newfound.defaults import Precision
 from newfound.encoders.cache import StoredVectors
-from newfound.encoders.onnx.session import GraphSession
-from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
+from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph, hash_of_arrays
 from newfound.encoders.precision import is_available, needs_seven_bits
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_calibration, read_intents
 from newfound.model.arrays import Array, Classifier, FittedClassifier, in_batches

@@ -13,8 +13,15 @@ import torch
 from torch import nn
 
 from newfound.encoders.layers import Stack
-from newfound.encoders.onnx.session import GraphSession, Vectors
-from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays, save_graph
+from newfound.encoders.onnx.session import (
+    GraphKey,
+    GraphSession,
+    StoredGraph,
+    Vectors,
+    find_graph,
+    hash_of_arrays,
+    save_graph,
+)
 from newfound.encoders.precision import needs_seven_bits
 from newfound.encoders.ragged import Batch, pack
 from newfound.encoders.tail import Features, Tail, attention_keys, pool_hidden_states

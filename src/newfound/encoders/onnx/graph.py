@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from newfound.encoders.families import LayerParts
 from newfound.encoders.layers import MASKED_SCORE, Stack
-from newfound.encoders.onnx.store import IDS, MASK, OPSET, VECTORS
+from newfound.encoders.onnx.session import IDS, MASK, OPSET, VECTORS
 from newfound.encoders.tail import Pooling
 
 IR_VERSION = 9  # of the file format, for readers from 2023 on
