@@ -102,55 +102,39 @@ def plan_parts(dataset: ParquetDataset) -> list[Part]:
     return [Part(i, file, start, min(size, file.rows - start)) for i, (file, start) in enumerate(ranges)]
 
 
-class PartPredictor:
-    """Writes the predictions of parts. It loads the model with its first part and keeps it."""
+def predict_part(predictor: Predictor, job: PartJob, part: Part) -> PartResult:
+    """Write the predictions of one part. Errors of the user are part of the result: Ray does not keep their type."""
+    try:
+        if job.version != __version__:
+            raise EngineError(f"a worker has newfound {__version__}, not {job.version}; install the same one")
+        return _write_part(predictor, job, part)
+    except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
+        return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
+    except NewfoundError as error:
+        return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
+    except OSError as error:
+        reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
+        return PartResult(part.number, error=reason, cause="output")
 
-    def __init__(self, model: str | Path | ReviewedModel, job: PartJob) -> None:
-        """Use a model for a job; nothing is loaded yet."""
-        self._model, self._job = model, job
-        self._predictor: Predictor | None = None
 
-    def __call__(self, part: Part) -> PartResult:
-        """Write one part. Errors of the user are returned in the result: Ray does not keep their type."""
-        try:
-            if self._job.version != __version__:
-                raise EngineError(f"a worker has newfound {__version__}, not {self._job.version}; install the same one")
-            if self._predictor is None:
-                self._predictor = Predictor(self._model, self._job.settings)
-            return self._write_part(part, self._predictor)
-        except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
-            return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
-        except NewfoundError as error:
-            return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
-        except OSError as error:
-            reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
-            return PartResult(part.number, error=reason, cause="output")
+def _write_part(predictor: Predictor, job: PartJob, part: Part) -> PartResult:
+    import pyarrow as pa
 
-    def _write_part(self, part: Part, predictor: Predictor) -> PartResult:
-        job = self._job
-        path = job.folder / f"part-{part.number:05}.{job.format}"
-        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
-        rows = empty = 0
-        with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
-            for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
-                answers = predictor(batch.column(job.text_column).to_pylist())
-                writer.write_table(self._table(batch, part, part.start + rows, answers, names, predictor.top))
-                rows += len(batch)
-                empty += answers["probability"].count(None)
-        return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
-
-    def _table(
-        self, batch: Any, part: Part, start: int, answers: dict[str, list[Any]], names: list[str], top: int
-    ) -> Any:
-        """Return a table (`pyarrow.Table`) of the columns of the input, of where the rows came from, and of answers."""
-        import pyarrow as pa
-
-        columns = list(batch.columns)
-        if self._job.identify:
-            columns += [pa.array([part.file.name] * len(batch)), pa.array(range(start + 1, start + 1 + len(batch)))]
-        fields = arrow_fields(top)
-        columns += [pa.array(answers[name], type) for name, type in fields]
-        return pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)])
+    path = job.folder / f"part-{part.number:05}.{job.format}"
+    names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
+    fields = arrow_fields(predictor.top)
+    rows = empty = 0
+    with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
+        for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
+            answers = predictor(batch.column(job.text_column).to_pylist())
+            columns, first = list(batch.columns), part.start + rows + 1
+            if job.identify:
+                columns += [pa.array([part.file.name] * len(batch)), pa.array(range(first, first + len(batch)))]
+            columns += [pa.array(answers[name], type) for name, type in fields]
+            writer.write_table(pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)]))
+            rows += len(batch)
+            empty += answers["probability"].count(None)
+    return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
 
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
@@ -167,9 +151,9 @@ def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
 
 def run_here(model: str | Path | ReviewedModel, job: PartJob, parts: Sequence[Part]) -> Iterator[PartResult]:
     """Yield the results of parts that are computed in this process, one after another."""
-    predict = PartPredictor(model, job)
+    predictor = Predictor(model, job.settings)
     for part in parts:
-        yield predict(part)
+        yield predict_part(predictor, job, part)
 
 
 def collect_files(results: Sequence[PartResult], parts: Sequence[Part], folder: Path) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,27 +89,28 @@ class Predictor:
     """
 
     def __init__(self, model: str | Path | FittedClassifier, settings: PredictorSettings | None = None) -> None:
-        """Use a model.
+        """Use a loaded model, or a model folder, which is loaded when the first texts are classified.
 
         Args:
-            model: The model folder, which is loaded, or a loaded model.
+            model: The model folder, or a loaded model.
             settings: How texts are classified.
-
-        Raises:
-            ModelError: The folder is missing, damaged, or of another version.
         """
         self.settings = settings or PredictorSettings()
         self.settings.check()
-        if isinstance(model, str | Path):
-            from newfound.review.reviewed import load
-            from newfound.training.devices import pick_device
-
-            device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
-            with loading(model):
-                loaded = load(model, encoder=self.settings.encoder)
-                model = loaded.with_precision(self.settings.precision).to(device)
-        self.model = model
+        self._source = model
         self._cache: OrderedDict[str, Prediction] = OrderedDict()
+
+    @cached_property
+    def model(self) -> FittedClassifier:
+        """The loaded model."""
+        if not isinstance(self._source, str | Path):
+            return self._source
+        from newfound.review.reviewed import load
+        from newfound.training.devices import pick_device
+
+        device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
+        with loading(self._source):
+            return load(self._source, encoder=self.settings.encoder).with_precision(self.settings.precision).to(device)
 
     @property
     def top(self) -> int:
