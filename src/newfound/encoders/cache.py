@@ -84,8 +84,7 @@ class FeatureCache:
         Args:
             key: Everything besides the text that the features depend on, for instance weights and layer.
             texts: The texts to look up; equal ones are stored once.
-            compute: Function that computes the features of texts that are not in the cache. It is called at most once,
-                with their positions in `texts`.
+            compute: Computes features that are missing. It is called at most once, with positions in `texts`.
         """
         folder = self.root / folder_name(key)
         hashes = [_hash_of_text(text) for text in texts]

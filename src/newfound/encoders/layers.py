@@ -62,10 +62,7 @@ class Stack(nn.Module):
     def forward(self, x: Tensor, packing: Packing, keys: Tensor) -> Tensor:
         """Return the hidden states after the last layer; several views of one batch run in one pass.
 
-        Args:
-            x: Token ids [views x T], or hidden states [views x T, d].
-            packing: What each of the T slots of the batch holds.
-            keys: Which slots attention may look at, [T].
+        `x` is token ids [views x T] or hidden states [views x T, d]; attention may look at the slots `keys`, [T].
         """
         views = len(x) // len(keys)
         if self.embeddings is not None:

@@ -28,12 +28,8 @@ WEIGHTS_FILE, TOKENIZER_FILE = "model.safetensors", "tokenizer.json"
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
 # Settings that change what the layers compute, with the only values that are supported.
 REQUIRED_SETTINGS = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
-DEFAULT_SETTINGS = {
-    "hidden_dropout_prob": 0.1,
-    "attention_probs_dropout_prob": 0.1,
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-}
+DROPOUT_SETTINGS = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+DEFAULT_SETTINGS = {**DROPOUT_SETTINGS, "layer_norm_eps": 1e-12, "pad_token_id": 0}
 TRANSFORMER_SETTINGS = {
     "do_lower_case": False,
     "transformer_task": "feature-extraction",

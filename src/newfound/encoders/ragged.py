@@ -125,12 +125,8 @@ class RaggedBatches:
 def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
     """Lay out batches in windows: longest rows first, each into the last window while it fits there.
 
-    A window is as wide as the longest row, rounded up. A row that does not fit into the last window begins another.
-
-    Args:
-        lengths: Token counts of all rows of the corpus, on the CPU.
-        batches: Row numbers of each batch, [steps, B], on the CPU.
-        device: Where the batches go.
+    A window is as wide as the longest row, rounded up. A row that does not fit into the last window begins another. The
+    token counts of all rows of the corpus and the row numbers of each batch, [steps, B], are on the CPU.
     """
     sorted_lengths, order = lengths[batches].sort(dim=1, descending=True, stable=True)
     row_lengths = sorted_lengths.numpy()  # [steps, B], descending

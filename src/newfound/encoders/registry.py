@@ -55,10 +55,9 @@ WEIGHTS_FILE = "model.safetensors"
 
 
 def locate(name: str) -> Path:
-    """Return the folder of an encoder; it is fetched if necessary, and an official release is verified.
+    """Return the folder of an encoder, which is a short name (one of `RELEASES`), a folder, or owner/name on the hub.
 
-    Args:
-        name: A short name (one of `RELEASES`), a folder, or owner/name on the hub.
+    It is fetched if necessary, and an official release is verified.
 
     Raises:
         EncoderError: There is no such encoder, it could not be fetched, or its weights are not those of the release.

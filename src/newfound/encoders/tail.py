@@ -150,13 +150,13 @@ def run_trunk(
     *,
     keep_on_device: bool = False,
 ) -> Ragged:
-    """Return the hidden states of some rows of a corpus, or their pooled vectors. Rows of similar length run together.
+    """Return the hidden states of some rows of a corpus of token ids (CPU). Rows of similar length run together.
 
     Args:
         trunk: The layers, with the embeddings.
-        tokens: The token ids of the corpus, on the CPU.
+        tokens: The token ids of the corpus.
         rows: Positions in the corpus of the rows to encode.
-        pool: Makes one vector of the hidden states of each row (`pool_hidden_states`); None returns the states.
+        pool: Makes one vector of the hidden states of each row, which is returned instead (`pool_hidden_states`).
         keep_on_device: Return them in bfloat16 precision on the device of the layers, and not on the CPU.
     """
     weight = next(trunk.parameters())

@@ -113,9 +113,7 @@ def add_prompt(tokenizer: Any, prompt: str) -> TokenizerPrompt | None:
 def prompt_of(folder: Path, name: str) -> str:
     """Return the prompt that an encoder needs; an empty text if it needs none.
 
-    Args:
-        folder: The encoder's folder; its default prompt is the one that sentence-transformers would use.
-        name: What the encoder is called; a folder need not name the prompt of a known family.
+    It is the default that its folder states, as for sentence-transformers; of known families the name is enough.
 
     Raises:
         EncoderError: The folder's settings are damaged.

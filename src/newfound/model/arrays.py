@@ -51,19 +51,11 @@ class Columns:
 
 
 class Classifier(Columns):
-    """The classifier of a model over the vectors of texts.
-
-    Attributes:
-        prototypes: One unit vector for each intent, [intents, d].
-        calibration: How cosines become probabilities and outlier scores.
-        is_new: Which intents are new, and not accepted, [intents].
-        min_similarity: The least cosine of a text of each intent, [intents]; below it the text belongs to no intent.
-        takes_wordless: Which intents a text without words may belong to, [intents].
-    """
+    """The classifier of a model over the vectors of texts; its arrays have one entry per intent (see `Intent`)."""
 
     def __init__(self, weight: Array, intents: Sequence[Intent], calibration: Calibration) -> None:
         """Take the weights, [intents, d], and the description of each intent."""
-        self.prototypes = unit(weight.astype(np.float32))
+        self.prototypes = unit(weight.astype(np.float32))  # [intents, d]
         self.calibration = calibration
         self._statuses = {intent.name: intent.status for intent in intents}
         self.is_new = np.array([intent.status == "new" for intent in intents], dtype=np.bool_)
@@ -114,12 +106,7 @@ class Classifier(Columns):
 
 
 class FittedClassifier:
-    """A classifier over texts that is fitted already, with what scikit-learn expects of one.
-
-    Attributes:
-        columns: What lies between vectors and predictions.
-        stored_vectors: Vectors of texts that were encoded before, which are not encoded again; None if none are.
-    """
+    """A classifier over texts that is fitted already, with what scikit-learn expects of one."""
 
     _estimator_type = "classifier"  # scikit-learn before version 1.6
     columns: Columns
@@ -127,7 +114,7 @@ class FittedClassifier:
     def __init__(
         self, columns: Columns, encode: Callable[[Sequence[str]], Array], stored_vectors: StoredVectors | None = None
     ) -> None:
-        """Take the columns, and a function that returns the embeddings [n, d] of texts."""
+        """Take the columns, and a function that returns the embeddings [n, d] of texts that were not encoded before."""
         self.columns, self.stored_vectors, self._encode = columns, stored_vectors, encode
 
     def transform(self, texts: Sequence[str]) -> Array:
@@ -270,10 +257,8 @@ def reliability_of(
 def temperature_of(cosines: Tensor, accuracy: float, temperature: float) -> float:
     """Return a temperature of the softmax at which rows are as confident on average as they are right.
 
-    Args:
-        cosines: Of rows to the intents, [n, intents].
-        accuracy: The share of the rows whose most similar intent is estimated to be theirs.
-        temperature: The temperature that the classifier was taught with; the result is not below it.
+    The accuracy is the share of the rows whose most similar intent, by their cosines [n, intents], is estimated to be
+    theirs. The result is not below the temperature that the classifier was taught with.
     """
     low, high = temperature, MAX_TEMPERATURE
     if not len(cosines) or float((cosines / low).softmax(1).amax(1).mean()) <= accuracy:

@@ -86,11 +86,7 @@ def save(
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
     """Load a saved model as it was fitted. `newfound.load` applies the review decisions as well.
 
-    Nothing in the folder is executed.
-
-    Args:
-        folder: The model folder.
-        encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
+    Nothing in the folder is executed. The encoder or its path is given if it is neither a short name nor in the folder.
 
     Raises:
         ModelError: The folder is missing, damaged, or of another version.

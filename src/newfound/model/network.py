@@ -45,15 +45,10 @@ class IntentNetwork(nn.Module):
         dropout: float = 0.0,
         classifier: CosineClassifier | None = None,
     ) -> None:
-        """Put a network together.
+        """Put a network together on the trainable end of an encoder with vectors of this width.
 
-        Args:
-            tail: The trainable end of the encoder.
-            width: The length of its vectors.
-            n_intents: The number of intents.
-            dense: Add a linear layer with tanh after the pooling, as in the released code.
-            dropout: Dropout rate of the vectors in training, which makes two passes over one utterance differ.
-            classifier: The classifier; a new one by default.
+        `dense` adds a linear layer with tanh after the pooling, as in the released code. The dropout of the vectors in
+        training makes two passes over one utterance differ. The classifier is a new one by default.
         """
         super().__init__()
         self.tail = tail

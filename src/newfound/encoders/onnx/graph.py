@@ -213,12 +213,9 @@ def _add_pooling(builder: GraphBuilder, pooling: Pooling, hidden: str, mask: str
 
 
 def quantize(model: onnx.ModelProto, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
-    """Return an int8 graph, as the content of its file.
+    """Return an int8 graph, as the content of its file; the products with the names in `leave_out` stay as they are.
 
-    Args:
-        model: The graph.
-        seven_bits: Whether weights have seven bits (`newfound.encoders.precision.needs_seven_bits`).
-        leave_out: Names of products that stay as they are.
+    Weights may have seven bits (`newfound.encoders.precision.needs_seven_bits`).
 
     Raises:
         OSError: There is no room for temporary files.

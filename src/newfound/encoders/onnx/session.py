@@ -102,13 +102,9 @@ def find_graph(key: GraphKey) -> StoredGraph | None:
 
 
 def save_graph(key: GraphKey, graph: bytes, tokenizer: str | None, **facts: str | int | bool) -> None:
-    """Store the content of a graph's file: all of it, or nothing.
+    """Store the content of a graph's file, and that of tokenizer.json if there is one: all of it, or nothing.
 
-    Args:
-        key: What it depends on.
-        graph: The content of its file.
-        tokenizer: The content of tokenizer.json; None if the encoder's tokenizer has none.
-        **facts: `pad_token`, `pad_id`, `padded` and `features` of the `StoredGraph`.
+    The facts are `pad_token`, `pad_id`, `padded` and `features` of the `StoredGraph`.
     """
     files = {GRAPH_FILE: graph, **({} if tokenizer is None else {TOKENIZER_FILE: tokenizer.encode()})}
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -163,9 +159,7 @@ class GraphSession:
     def vectors(self, rows: Sequence[Sequence[int]], unpadded: Sequence[int] | None = None) -> Vectors:
         """Return the vectors of texts, [n, d]; texts of similar length run together, and equal ones once.
 
-        Args:
-            rows: The token ids of each text.
-            unpadded: How many of them are no padding, where padding is part of the texts; None if it is not.
+        The rows are the token ids of each text. Where padding is part of them, `unpadded` counts those that are none.
         """
         place: dict[tuple[int, ...], int] = {}
         wanted = [place.setdefault(tuple(row), len(place)) for row in rows]
