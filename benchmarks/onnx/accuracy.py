@@ -20,7 +20,7 @@ from newfound.bench.provenance import hardware
 from newfound.bench.studies import study_encoder, whole_numbers
 from newfound.data.benchmarks import load_benchmark
 from newfound.data.task import DiscoveryTask
-from newfound.encoders.onnx import engine
+from newfound.encoders import precision as precisions
 from newfound.files import to_json, write_atomically
 from newfound.methods.consensus import Consensus
 from newfound.model.classifier import IntentModel
@@ -34,7 +34,7 @@ def probabilities(model: IntentModel, texts: tuple[str, ...], precision: str) ->
     """Return the probabilities of texts, [n, intents]."""
     if precision == "fp32":
         return model.with_precision("fp32").predict_proba(texts)
-    with patch.object(engine, "has_wide_products", lambda: precision == "int8"):
+    with patch.object(precisions, "has_wide_products", lambda: precision == "int8"):
         return model.with_precision("int8").predict_proba(texts)
 
 

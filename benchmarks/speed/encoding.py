@@ -63,7 +63,7 @@ def by_onnx(encoder: Encoder) -> Encode:
     """Return the function that encodes with ONNX Runtime, as `predict` does."""
     session = encoder.session()
     assert session is not None
-    return lambda texts: vectors_of(encoder, session, texts)
+    return lambda texts: vectors_of(session, encoder.tokenize(texts))
 
 
 def utterances_per_second(encode: Encode, texts: Sequence[str], batch: int, seconds: float) -> float:

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from newfound.encoders.identification import likely_language
-from newfound.encoders.languages import MAX_VOCABULARY, likely_languages
+from newfound.encoders.languages import MAX_VOCABULARY, likely_language, likely_languages
 
 MULTILINGUAL = SimpleNamespace(tokenizer=range(MAX_VOCABULARY + 1))
 ENGLISH = ["where is my card", "how do i pay the bill", "card lost"] * 20

@@ -59,7 +59,7 @@ def test_a_hostile_modules_file_is_refused(tmp_path, tiny_folder, module, messag
 
 
 def test_wrong_weights_of_a_release_are_refused(tmp_path, monkeypatch, tiny_folder):
-    monkeypatch.setattr(registry, "_locate_release", lambda name, release: tiny_folder)
+    monkeypatch.setattr(registry, "_locate_release", lambda release: tiny_folder)
     with pytest.raises(EncoderError, match="is not the official release's"):
         load_encoder("mpnet")
 

@@ -17,9 +17,9 @@ from newfound.errors import EncoderError, MissingExtra, SettingsError
 pytest.importorskip("onnxruntime", reason="extra `onnx` not installed")
 pytest.importorskip("onnx", reason="extra `onnx` not installed")
 
-from newfound.encoders.onnx import engine, quantize
-from newfound.encoders.onnx.session import GraphSession, runs_by_length, tokens_per_run
-from newfound.encoders.onnx.store import GRAPH_FILE, find_graph
+from newfound.encoders import precision
+from newfound.encoders.onnx import engine
+from newfound.encoders.onnx.session import GRAPH_FILE, GraphSession, find_graph, runs_by_length, tokens_per_run
 
 RNG = np.random.default_rng(0)
 TEXTS = [" ".join(RNG.choice(WORDS, size=int(n))) for n in RNG.integers(1, 60, size=40)]
@@ -67,7 +67,7 @@ def test_equal_texts_are_encoded_once_and_in_small_runs(tiny_encoder, cache):
     session = engine._load(find_graph(_key(tiny_encoder)))
     session._session = counting = Counting(session._session)
     texts = ["pay my bill", "leak"] * 100 + TEXTS
-    found = engine.vectors_of(tiny_encoder, session, texts)
+    found = engine.vectors_of(session, tiny_encoder.tokenize(texts))
     assert sum(rows for rows, _ in counting.shapes) == 2 + len(set(TEXTS))
     assert all(rows * width <= 512 for rows, width in counting.shapes)
     assert np.array_equal(found[0], found[198])
@@ -100,8 +100,8 @@ def test_vectors_do_not_depend_on_threads(threads, min_divided_mb, tiny_encoder,
     stored = find_graph(_key(tiny_encoder))
     session = GraphSession(stored.graph, pad_id=stored.pad_id)
     expected = by_torch(tiny_encoder, texts, monkeypatch).numpy()
-    assert np.abs(engine.vectors_of(tiny_encoder, session, texts) - expected).max() < 1e-6
-    assert np.abs(engine.vectors_of(tiny_encoder, session, texts[:1]) - expected[:1]).max() < 1e-6
+    assert np.abs(engine.vectors_of(session, tiny_encoder.tokenize(texts)) - expected).max() < 1e-6
+    assert np.abs(engine.vectors_of(session, tiny_encoder.tokenize(texts[:1])) - expected[:1]).max() < 1e-6
 
 
 def test_a_few_texts_are_answered_when_the_file_is_gone(tiny_encoder, cache, monkeypatch):
@@ -110,7 +110,7 @@ def test_a_few_texts_are_answered_when_the_file_is_gone(tiny_encoder, cache, mon
     stored = find_graph(_key(tiny_encoder))
     session = GraphSession(stored.graph, pad_id=stored.pad_id)
     stored.graph.unlink()
-    assert engine.vectors_of(tiny_encoder, session, ["leak"]).shape == (1, session.width)
+    assert engine.vectors_of(session, tiny_encoder.tokenize(["leak"])).shape == (1, session.width)
 
 
 def test_a_damaged_graph_is_made_anew(tiny_encoder, cache, monkeypatch):
@@ -133,7 +133,7 @@ def test_a_full_disk_costs_nothing_but_the_cache(tiny_encoder, cache, monkeypatc
     monkeypatch.setattr(engine, "save_graph", full)
     assert tiny_encoder.session() is not None
     assert not list(cache.rglob("*.onnx"))
-    monkeypatch.setattr(engine, "quantize", full)
+    monkeypatch.setattr("newfound.encoders.onnx.graph.quantize", full)
     with pytest.raises(EncoderError, match="int8 graph cannot be made: No space left on device"):
         tiny_encoder.with_precision("int8").session()
 
@@ -175,7 +175,7 @@ def test_a_graph_that_cannot_be_made_or_opened_is_left_to_torch(tiny_folder, cac
 
 def test_a_graph_with_other_vectors_is_not_used(tiny_folder, cache, monkeypatch):
     encoder = load_encoder(str(tiny_folder))
-    monkeypatch.setattr(engine, "_torch_vectors", lambda encoder, source: np.zeros((2, encoder.width), np.float32))
+    monkeypatch.setattr(engine, "_torch_vectors", lambda tokens, source: np.zeros((2, source.width), np.float32))
     assert encoder.session() is None
     assert "its vectors differ by" in encoder.graph_problem
 
@@ -197,17 +197,18 @@ def test_processors_without_vnni_get_weights_of_seven_bits(tiny_encoder, tmp_pat
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     for flags, expected in (("avx2 avx512_vnni", True), ("avx2 avx_vnni", True), ("avx2 avx512f", False)):
         cpu.write_text(f"processor : 0\nflags\t\t: fpu {flags}\n")
-        quantize.has_wide_products.cache_clear()
-        assert quantize.has_wide_products(cpu) is expected
-    assert quantize.has_wide_products(tmp_path / "none") is False
+        precision.has_wide_products.cache_clear()
+        assert precision.has_wide_products(cpu) is expected
+    assert precision.has_wide_products(tmp_path / "none") is False
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert quantize.has_wide_products(tmp_path / "neither") is True
-    monkeypatch.setattr(engine, "has_wide_products", lambda: False)
+    assert precision.has_wide_products(tmp_path / "neither") is True
+    monkeypatch.setattr(precision, "has_wide_products", lambda: False)
     narrow = engine.key_of(tiny_encoder.with_precision("int8"))
-    monkeypatch.setattr(engine, "has_wide_products", lambda: True)
+    monkeypatch.setattr(precision, "has_wide_products", lambda: True)
     wide = engine.key_of(tiny_encoder.with_precision("int8"))
     assert narrow.folder != wide.folder
-    quantize.has_wide_products.cache_clear()
+    monkeypatch.undo()
+    precision.has_wide_products.cache_clear()
 
 
 def test_int8_without_the_extra_says_what_to_install(tiny_encoder, monkeypatch):
@@ -249,12 +250,12 @@ def test_a_call_with_few_texts_does_not_wait_for_all_runs_of_another(tiny_encode
     texts = [f"{first} {second} " * 20 for first in words for second in words]
     few, many = texts[:16], texts[16:]  # the few are those that begin with "card"
     card = tiny_encoder.tokenize(["card"]).data.flat[1].item()
-    large = threading.Thread(target=engine.vectors_of, args=(tiny_encoder, session, many))
+    large = threading.Thread(target=engine.vectors_of, args=(session, tiny_encoder.tokenize(many)))
 
     def ask():
         submit = session._pool.submit
         session._pool.submit = lambda *task: (submit(*task), may_go_on.set())[0]
-        engine.vectors_of(tiny_encoder, session, few)
+        engine.vectors_of(session, tiny_encoder.tokenize(few))
 
     large.start()
     assert has_begun.wait(60)

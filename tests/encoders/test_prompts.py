@@ -14,7 +14,7 @@ from newfound import Consensus, load
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import load_encoder
 from newfound.encoders.languages import language_warning
-from newfound.encoders.prompts import prompt_of
+from newfound.encoders.tokenizer import prompt_of
 from newfound.errors import EncoderError
 
 PROMPT = "help card: "  # words of the tiny encoder's vocabulary

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from conftest import tiny_backbone, write_tiny_encoder
 from newfound.encoders.encoder import Features, load_encoder
-from newfound.encoders.families import FAMILIES
-from newfound.encoders.families.mpnet import relative_bias
+from newfound.encoders.families import FAMILIES, relative_bias
 from newfound.encoders.ragged import Batch, Ragged, batches_by_length, lay_out, pack
 from newfound.errors import EncoderError, SettingsError
 

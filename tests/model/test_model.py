@@ -114,7 +114,7 @@ def _edit(folder, change):
         (lambda m: _edit(m, lambda a: a["intents"][0].update(size="1")), "damaged"),
         (lambda m: _edit(m, lambda a: a["encoder"].update(max_length=-5)), "damaged"),
         (lambda m: _edit(m, lambda a: a["encoder"].update(pooling=["x"])), "damaged"),
-        (lambda m: _edit(m, lambda a: a.update(temperature=0)), "do not fit together"),
+        (lambda m: _edit(m, lambda a: a.update(temperature=0)), "its temperature"),
         (lambda m: _edit(m, lambda a: a["tune"].update(layers=99)), "do not fit together"),
         (lambda m: _edit(m, lambda a: a["tune"].update(layers=1)), "does not belong to this model.json"),
         (lambda m: _edit(m, lambda a: a["encoder"].update(name="evil/repo")), "say where its encoder is"),

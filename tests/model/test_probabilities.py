@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import newfound
 from newfound.algorithms.label_accuracy import expected_accuracy
-from newfound.model.arrays import with_reliability
+from newfound.model.arrays import TRUST_IN_LABELS, reliability_of, with_reliability
 from newfound.model.folder import load as load_unreviewed
-from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of
 
 
 def test_by_hand():
@@ -69,18 +68,18 @@ def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):
     assert (doubting.max(1) < plain.max(1) - 0.01).any()
     doubted.save(tmp_path / "m")
     again = load_unreviewed(tmp_path / "m", encoder=model.encoder)
-    assert again.reliability == 0.5
+    assert again.calibration.reliability == 0.5
     assert np.array_equal(again.predict_proba(texts), doubting)
     about = json.loads((tmp_path / "m" / "model.json").read_text())
     del about["reliability"]
     (tmp_path / "m" / "model.json").write_text(json.dumps(about))
-    assert load_unreviewed(tmp_path / "m", encoder=model.encoder).reliability == 1.0
+    assert load_unreviewed(tmp_path / "m", encoder=model.encoder).calibration.reliability == 1.0
 
 
 def test_consensus_estimates_it(tiny_encoder, themed):
     settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 3, "device": "cpu", "tune": "heads", "logs": "novel"}
     model = newfound.Consensus(**settings).fit(themed.texts, themed.labels).model_
-    assert 0.05 <= model.reliability <= 1
+    assert 0.05 <= model.calibration.reliability <= 1
     logs = [u for u in model.utterances if not u.labelled]
     predicted = model.predict_proba([u.text for u in logs]).max(1)
     assert np.allclose(predicted, [u.probability for u in logs], atol=1e-3)

@@ -9,11 +9,10 @@ import pytest
 import torch
 
 import newfound
-from newfound.encoders.cache import FeatureCache
+from newfound.encoders.cache import FeatureCache, StoredVectors, folder_name
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.onnx.session import GraphSession
 from newfound.encoders.ragged import Ragged
-from newfound.encoders.shards import StoredVectors, folder_name
 
 ENGINES = [
     pytest.param("1", marks=pytest.mark.skipif(find_spec("onnx") is None, reason="extra `onnx` not installed")),

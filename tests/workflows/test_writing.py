@@ -382,7 +382,8 @@ def test_a_model_that_cannot_be_read_is_not_called_an_output(saved, table, tmp_p
     assert names_in(tmp_path) == ["logs.parquet"]
     job = parts.PartJob(tmp_path, "csv", "text", ("text",), PredictorSettings())
     (planned,) = parts.plan_parts(open_dataset(table, ReadOptions("text")))
-    assert parts.PartPredictor(saved, job)(planned).error == message  # as a worker of a cluster says it
+    predictor = parts.Predictor(saved, job.settings)
+    assert parts.predict_part(predictor, job, planned).error == message  # as a worker of a cluster says it
 
 
 def test_errors_name_what_is_wrong(saved, table, tmp_path):

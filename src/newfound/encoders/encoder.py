@@ -12,7 +12,7 @@ which is quicker (`newfound.encoders.light`). The setting `tune` says what train
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from functools import partial
@@ -23,28 +23,21 @@ import torch
 
 from newfound import defaults
 from newfound.defaults import Precision
-from newfound.encoders.cache import FeatureCache, compute_distinct
+from newfound.encoders.cache import FeatureCache, folder_name
 from newfound.encoders.families import family_of
-from newfound.encoders.hashing import hash_of, state_of_tokenizer
 from newfound.encoders.layers import Stack
-from newfound.encoders.light import LightEncoder, NotSupported
-from newfound.encoders.onnx.quantize import name_of_int8
-from newfound.encoders.precision import check_precision
-from newfound.encoders.prompts import TokenizerPrompt, add_prompt, prompt_of, write_prompt
+from newfound.encoders.light import LightEncoder, NotSupported, load_sentence_transformer
+from newfound.encoders.precision import can_build, check_precision, name_of_precision
 from newfound.encoders.ragged import Ragged
-from newfound.encoders.registry import RELEASES, check_modules, locate
-from newfound.encoders.shards import folder_name
-from newfound.encoders.tail import Features as Features
-from newfound.encoders.tail import Pooling as Pooling
-from newfound.encoders.tail import Tail as Tail
-from newfound.encoders.tail import Tune as Tune
-from newfound.encoders.tail import pool_hidden_states, pooling_of
-from newfound.encoders.trunk import run_trunk
+from newfound.encoders.registry import RELEASES, check_modules, hash_of, locate
+from newfound.encoders.tail import Features, Pooling, Tail, Tune, pool_hidden_states, pooling_of, run_trunk
+from newfound.encoders.tokenizer import TokenizerPrompt, add_prompt, prompt_of, state_of_tokenizer, write_prompt
 from newfound.errors import EncoderError, NotSplittable, OtherWeights
-from newfound.text import first_line
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
+
+__all__ = ["MAX_LENGTH", "Encoder", "Features", "Pooling", "Tail", "Tune", "load_encoder"]
 
 MAX_LENGTH = 128  # tokens of one text; the rest is cut off
 
@@ -61,15 +54,7 @@ class Encoder:
         max_length: int = MAX_LENGTH,
         cache: FeatureCache | None = None,
     ) -> None:
-        """Wrap a loaded model; `load_encoder` does this by name.
-
-        Args:
-            name: What the encoder is called in results and saved models.
-            sentence_transformer: The loaded SentenceTransformer or `LightEncoder`.
-            pooling: Overrides the model's own pooling.
-            max_length: Maximum number of tokens of a text; the model may have a lower maximum of its own.
-            cache: Where features of the frozen trunk are stored.
-        """
+        """Wrap a loaded SentenceTransformer or `LightEncoder`; `load_encoder` does so by name (see there)."""
         self.name = name
         self.precision: Precision = defaults.PRECISION
         self._prompt: TokenizerPrompt | None = None
@@ -124,20 +109,14 @@ class Encoder:
         return other
 
     def session(self, tail: Tail | None = None, dense: torch.nn.Linear | None = None) -> GraphSession | None:
-        """Return what computes vectors with ONNX Runtime; None if torch is to do it.
+        """Return what computes vectors with ONNX Runtime, which is chosen on a CPU; None if torch is to do it.
 
-        It is chosen on a CPU if it is installed. An encoder that has no graph is run by torch, and `graph_problem` says
-        why.
-
-        Args:
-            tail: The trained end of the encoder; None if nothing was trained.
-            dense: The trained layer after the pooling; None if there is none.
+        An encoder that has no graph is run by torch, and `graph_problem` says why. The trained end of the encoder and
+        the trained layer after the pooling, if there are any, become part of the graph.
 
         Raises:
             EncoderError: The precision is int8, and there is no graph.
         """
-        from newfound.encoders.onnx.session import can_build
-
         check_precision(self.precision, self.device.type)
         if self.device.type != "cpu" or self.graph_problem is not None or not can_build():
             return None
@@ -203,12 +182,7 @@ class Encoder:
         return tune
 
     def tail(self, tune: Tune, *, trunk_dropout: bool = False) -> Tail:
-        """Return a trainable copy of the end of the encoder.
-
-        Args:
-            tune: How much of the encoder trains.
-            trunk_dropout: Whether the tail also runs the frozen layers, with their dropout.
-        """
+        """Return a trainable copy of the end of the encoder; with `trunk_dropout` it runs the frozen layers as well."""
         if not tune.layers:
             return Tail(None, self.pooling, self.normalize)
         cut = self.depth - tune.layers
@@ -226,11 +200,7 @@ class Encoder:
         """Return the token ids of texts, with the special tokens, cut at `max_length`."""
         padding = "max_length" if self.pooling == "padded-mean" else False
         batch = self.tokenizer(
-            list(texts),
-            truncation=True,
-            max_length=self.max_length,
-            padding=padding,
-            return_attention_mask=True,
+            list(texts), truncation=True, max_length=self.max_length, padding=padding, return_attention_mask=True
         )
         lengths = torch.tensor([sum(mask) for mask in batch["attention_mask"]]) if padding else None
         return Features(Ragged.of(batch["input_ids"]), lengths)
@@ -238,10 +208,7 @@ class Encoder:
     def features(self, texts: Sequence[str], tune: Tune, *, trunk_dropout: bool = False) -> Features:
         """Return the input of the tail, on the CPU; what the frozen trunk computes is read from the cache or stored.
 
-        Args:
-            texts: The utterances.
-            tune: How much of the encoder trains.
-            trunk_dropout: Whether the tail runs the frozen layers itself, so that its input is token ids.
+        With `trunk_dropout` the tail runs the frozen layers itself, so that its input is token ids.
         """
         tokens = self.tokenize(texts) if tune.layers or self.is_splittable() else None
         if tokens is not None and (tune.everything or (trunk_dropout and tune.layers)):
@@ -253,11 +220,10 @@ class Encoder:
                 return Ragged(vectors, torch.arange(len(rows) + 1))
             session = None if tune.layers else self.session()
             if session is not None:
-                lengths = tokens.unpadded_lengths
-                vectors = session.vectors(
-                    [tokens.data.row(i).tolist() for i in rows], None if lengths is None else lengths[rows].tolist()
-                )
-                return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
+                from newfound.encoders.onnx.engine import vectors_of
+
+                vectors = torch.from_numpy(vectors_of(session, tokens, rows))
+                return Ragged(vectors, torch.arange(len(rows) + 1))
             trunk = self._trunk(tune)
             assert trunk is not None
             pool = None if tune.layers else partial(pool_hidden_states, pooling=self.pooling, normalize=self.normalize)
@@ -268,7 +234,7 @@ class Encoder:
         elif tune.layers:
             data = compute(list(range(len(texts))))
         else:
-            data = compute_distinct(texts, compute)
+            data = _compute_distinct(texts, compute)
         return Features(data, tokens.unpadded_lengths if tokens is not None and tune.layers else None)
 
     def with_noise(self, features: Features, texts: Sequence[str], tune: Tune, *, seeds: Sequence[int]) -> Features:
@@ -276,12 +242,6 @@ class Encoder:
 
         Dropout in the frozen layers is part of what makes two views of an utterance differ. Training draws from these
         stored runs, which costs nothing in a step.
-
-        Args:
-            features: The features without dropout.
-            texts: The utterances they belong to.
-            tune: How much of the encoder trains.
-            seeds: The seed of each run.
         """
         trunk = self._trunk(tune)
         if trunk is None or not tune.layers or tune.everything or not seeds:
@@ -321,7 +281,7 @@ class Encoder:
             "padding": str(self.pooling == "padded-mean"),
             "pooling": pooling,
             "max_length": self.max_length,
-            "dtype": "float32" if self.precision == "fp32" or tune.layers else name_of_int8(),
+            "dtype": name_of_precision("fp32" if tune.layers else self.precision),
         }
 
     def vectors_folder(self) -> str:
@@ -364,16 +324,7 @@ def load_encoder(
             light = make(LightEncoder.load(folder))
             if _is_the_one(light, prompt, weights_hash):
                 return light
-    from newfound.encoders.quiet import quietly
-
-    with quietly():
-        from sentence_transformers import SentenceTransformer
-
-        try:
-            st = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        except Exception as error:  # A damaged folder raises different types, depending on the file.
-            raise EncoderError(f"{folder}: cannot be loaded as an encoder ({first_line(error)})") from None
-    encoder = make(st.float())
+    encoder = make(load_sentence_transformer(folder))
     if not _is_the_one(encoder, prompt, weights_hash):
         raise OtherWeights(name)
     return encoder
@@ -391,3 +342,15 @@ def _is_the_one(encoder: Encoder, prompt: str, weights_hash: str | None) -> bool
         encoder.add_prompt(prompt)
         return weights_hash is None or encoder.weights_hash() == weights_hash
     return weights_hash is None
+
+
+def _compute_distinct(texts: Sequence[str], compute: Callable[[list[int]], Ragged]) -> Ragged:
+    """Return the vectors of texts without any cache; equal texts are computed once."""
+    first: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        first.setdefault(text, i)
+    if len(first) == len(texts):
+        return compute(list(range(len(texts))))
+    place = {text: i for i, text in enumerate(first)}
+    vectors = compute(list(first.values())).flat
+    return Ragged(vectors[[place[text] for text in texts]], torch.arange(len(texts) + 1))

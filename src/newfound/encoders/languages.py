@@ -1,4 +1,7 @@
-"""Notices utterances in a language that an encoder was not made for, and utterances in several languages.
+"""Which language a short text is likely in, and which utterances are in a language that an encoder was not made for.
+
+Languages in Latin letters are told apart by their function words. Of other scripts the script stands for the language,
+so that Russian and Ukrainian are one; Chinese and Japanese are told apart by kana.
 
 The language of an encoder is the one whose function words its tokenizer knows best, and its scripts are those of its
 vocabulary. An utterance is in another language if it is written in another script, or has more function words of
@@ -9,20 +12,25 @@ vocabularies are large.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
 from newfound.encoders.function_words import FUNCTION_WORDS
-from newfound.encoders.identification import UNKNOWN, likely_language, plain_words, script_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from newfound.encoders.encoder import Encoder
 
+UNKNOWN = ""
+JAPANESE_SCRIPTS = frozenset({"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+MIN_SHARE_OF_OTHER_LETTERS = 0.2  # of a text in another script; a name in Latin letters has more of them than Chinese
+LETTERS_OF_A_CHINESE_CHARACTER = 3  # one of them says as much as a few letters
 MULTILINGUAL_ENCODER = "multilingual"
 MIN_VOCABULARY, MAX_VOCABULARY = 5_000, 100_000  # of a tokenizer that is made for one language
 MAX_TEXTS_LOOKED_AT = 1_000
@@ -30,28 +38,49 @@ MIN_JUDGED_TEXTS = 10
 MIN_SHARE_OF_KNOWN_FUNCTION_WORDS = 0.8  # of a language, in the vocabulary of an encoder that is made for it
 MIN_SHARE_OF_SCRIPT = 0.05  # of the tokens, for a script that an encoder is made for
 TOKENS_PER_TOKEN_LOOKED_AT = 10
-MIN_SHARE_OF_OTHER_LETTERS = 0.2  # in a text; a name in Latin letters has more of them than Chinese
 MIN_SHARE_OF_WHOLE_WORDS = 0.7  # of the words of a text that the tokenizer knows whole, if no function word tells
 # Fewer texts of a language do not tell its mean. On 20 English corpora, at most 0.7 % count as any one other language.
 MIN_TEXTS_OF_A_LANGUAGE, MIN_SHARE_OF_A_LANGUAGE = 20, 0.02
 MAX_SHARE_OF_FOREIGN_TEXTS = 0.05  # in another language; more are worth a warning: docs/howto/other-languages.md
 
 
+def likely_language(text: str) -> str:
+    """Return the language of a text, such as `German`, `ARABIC` or `CJK` (Chinese); empty if nothing tells it."""
+    letters = Counter(script for character in text if (script := script_of(character)))
+    latin = letters.pop("LATIN", 0)
+    letters["CJK"] *= LETTERS_OF_A_CHINESE_CHARACTER
+    if letters.total() > 0 and letters.total() >= MIN_SHARE_OF_OTHER_LETTERS * (latin + letters.total()):
+        return "Japanese" if JAPANESE_SCRIPTS & set(letters) else letters.most_common(1)[0][0]
+    words = plain_words(text)
+    counts = {language: sum(word in own for word in words) for language, own in FUNCTION_WORDS.items()}
+    best, second = sorted(counts, key=lambda language: -counts[language])[:2]
+    return best if counts[best] > counts[second] else UNKNOWN
+
+
+@lru_cache(maxsize=10_000)
+def script_of(character: str) -> str:
+    """Return the script of a letter, such as LATIN or CJK; an empty text for what is no letter."""
+    return unicodedata.name(character, "").split(" ")[0] if character.isalpha() else ""
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without punctuation around them.
+
+    What has a digit, an underscore or the like within it is no word but a code, of which no part is a word.
+    """
+    plain = unicodedata.normalize("NFKC", text).lower().replace("'", "").replace("’", "")
+    words = [re.sub(r"^[\W_]+|[\W_]+$", "", part) for part in re.split(r"[\s,;:!?/…。、，]+", plain)]
+    return [word for word in words if len(word) > 1 and not re.search(r"[\d_.:]", word)]
+
+
 @dataclass(frozen=True, slots=True)
 class _EncoderLanguage:
-    """What an encoder is made for.
+    """What an encoder is made for."""
 
-    Attributes:
-        scripts: The scripts that it reads.
-        own: The function words of its language; none if that is not known.
-        others: The function words of each other language.
-        whole: The words that its tokenizer knows whole.
-    """
-
-    scripts: frozenset[str]
-    own: frozenset[str]
-    others: tuple[frozenset[str], ...]
-    whole: frozenset[str]
+    scripts: frozenset[str]  # that it reads
+    own: frozenset[str]  # the function words of its language; none if that is not known
+    others: tuple[frozenset[str], ...]  # the function words of each other language
+    whole: frozenset[str]  # the words that its tokenizer knows whole
 
     def is_foreign(self, text: str) -> bool | None:
         """Return whether a text is in another language; None if that cannot be told."""
@@ -73,14 +102,8 @@ class _EncoderLanguage:
 def foreign_share(tokenizer: Any, texts: Sequence[str]) -> float | None:
     """Return the share of texts that are likely in another language than that of a tokenizer.
 
-    Texts that cannot be judged, such as a list of product codes, are left out.
-
-    Args:
-        tokenizer: A tokenizer of transformers.
-        texts: The utterances; an evenly spread part of them is looked at if they are many.
-
-    Returns:
-        The share, or None if too few texts can be judged, or the tokenizer is made for many languages.
+    Texts that cannot be judged, such as a list of product codes, are left out, and of many texts an evenly spread part
+    is looked at. The result is None if too few texts can be judged, or the tokenizer is made for many languages.
     """
     if not MIN_VOCABULARY <= len(tokenizer) <= MAX_VOCABULARY:
         return None
@@ -117,13 +140,11 @@ def _scripts_of(tokenizer: Any) -> frozenset[str]:
 def likely_languages(encoder: Encoder, texts: Sequence[str]) -> Tensor | None:
     """Return the number of the language that each text is likely in, [n], -1 where its words do not tell.
 
-    Args:
-        encoder: The encoder; one that is made for a single language does not tell intents of others.
-        texts: The utterances.
-
-    Returns:
-        The numbers, or None if the texts are in one language, or the encoder is made for one.
+    The result is None if the texts are in one language, or if the encoder is made for a single one: it does not tell
+    intents of others.
     """
+    import torch
+
     if len(encoder.tokenizer) <= MAX_VOCABULARY:
         return None
     languages = [likely_language(text) for text in texts]
@@ -137,13 +158,7 @@ def likely_languages(encoder: Encoder, texts: Sequence[str]) -> Tensor | None:
 
 
 def language_warning(encoder: Encoder, known_texts: Sequence[str], log_texts: Sequence[str] = ()) -> str | None:
-    """Return what to say about utterances that are not in an encoder's language; None if there is nothing to say.
-
-    Args:
-        encoder: The encoder that the utterances will be encoded with.
-        known_texts: The utterances of the known intents.
-        log_texts: The utterances of the logs.
-    """
+    """Return what to say about utterances that are not in an encoder's language; None if there is nothing to say."""
     name = encoder.name
     with encoder.without_prompt():
         known, logs = (foreign_share(encoder.tokenizer, texts) or 0.0 for texts in (known_texts, log_texts))

@@ -14,25 +14,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.encoders.families import family_of
-from newfound.encoders.families.base import LayerParts
+from newfound.encoders.families import LayerParts, family_of, relative_bias
 from newfound.encoders.ragged import Packing
 
 MASKED_SCORE = -1e4  # far below any attention score, and far from overflow in half precision
 
 
 def layer_forward(parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, training: bool) -> Tensor:
-    """Compute one post-norm layer.
+    """Return the hidden states [W x L, d] after one post-norm layer with H attention heads.
 
-    Args:
-        parts: The modules of the layer.
-        h: Hidden states, [W x L, d].
-        mask: Additive attention mask, [W, 1 or H, L, L].
-        heads: Number of attention heads H.
-        training: Whether dropout is applied.
-
-    Returns:
-        Hidden states, [W x L, d].
+    The hidden states `h` are [W x L, d], the additive attention mask [W, 1 or H, L, L].
     """
     projections = (parts.query, parts.key, parts.value)
     weight = torch.cat([p.weight for p in projections])
@@ -48,23 +39,13 @@ def layer_forward(parts: LayerParts, h: Tensor, mask: Tensor, *, heads: int, tra
     return out
 
 
-def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return an additive mask [W, 1, L, L]: zero where attention is allowed [W, L, L], very negative elsewhere."""
-    return torch.where(allowed, 0.0, MASKED_SCORE).to(dtype)[:, None]
-
-
 class Stack(nn.Module):
     """Consecutive layers of one model. With `embeddings` it starts from token ids, otherwise from hidden states."""
 
     def __init__(self, model: Any, first: int, last: int, *, embeddings: bool, copy_weights: bool) -> None:
-        """Take layers of a model.
+        """Take the layers of a model from number `first` to the one before number `last`.
 
-        Args:
-            model: The transformers model.
-            first: Number of the first layer.
-            last: Number after that of the last layer.
-            embeddings: Whether to include the embedding layer.
-            copy_weights: Copy the modules, so that training leaves the model unchanged.
+        With `copy_weights` the modules are copied, so that training leaves the model unchanged.
         """
         super().__init__()
         family = family_of(model)
@@ -74,24 +55,20 @@ class Stack(nn.Module):
         take: Callable[[Any], Any] = copy.deepcopy if copy_weights else lambda module: module
         self.layers = nn.ModuleList(take(layer) for layer in family.layers(model)[first:last])
         self.embeddings: nn.Module | None = take(model.embeddings) if embeddings else None
-        self._relative_bias = family.relative_bias
         self.relative_attention_bias: nn.Embedding | None = (
-            None if family.relative_bias is None else take(family.relative_bias.embedding(model))
+            None if family.distances is None else take(family.distances(model))
         )
 
     def forward(self, x: Tensor, packing: Packing, keys: Tensor) -> Tensor:
         """Return the hidden states after the last layer; several views of one batch run in one pass.
 
-        Args:
-            x: Token ids [views x T], or hidden states [views x T, d].
-            packing: What each of the T slots of the batch holds.
-            keys: Which slots attention may look at, [T].
+        `x` is token ids [views x T] or hidden states [views x T, d]; attention may look at the slots `keys`, [T].
         """
         views = len(x) // len(keys)
         if self.embeddings is not None:
             position = (packing.position + self.first_position).repeat(views)
             x = self.embeddings(input_ids=x[None], position_ids=position[None])[0]
-        mask = additive_mask(packing.allowed_pairs(keys), torch.float32)
+        mask = torch.where(packing.allowed_pairs(keys), 0.0, MASKED_SCORE)[:, None]  # [W, 1, L, L]
         bias = self.bias(mask.shape[-1])
         if bias is not None:
             mask = mask + bias
@@ -106,6 +83,5 @@ class Stack(nn.Module):
 
     def bias(self, length: int) -> Tensor | None:
         """Return the relative position bias [1, H, L, L] for sequences of this length; None if there is none."""
-        if self._relative_bias is None or self.relative_attention_bias is None:
-            return None
-        return self._relative_bias.bias(self.relative_attention_bias, length)
+        embedding = self.relative_attention_bias
+        return None if embedding is None else relative_bias(embedding, length)

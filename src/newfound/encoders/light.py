@@ -8,7 +8,10 @@ hashes and vectors are equal. An encoder that differs in any way from what is wr
 from __future__ import annotations
 
 import json
+import logging
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -18,62 +21,52 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from newfound.encoders.tokenizer import LightTokenizer
+from newfound.errors import EncoderError
+from newfound.text import first_line
 
 WEIGHTS_FILE, TOKENIZER_FILE = "model.safetensors", "tokenizer.json"
 MODEL_TYPES = ("bert", "roberta", "xlm-roberta")
 # Settings that change what the layers compute, with the only values that are supported.
 REQUIRED_SETTINGS = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
-DEFAULT_SETTINGS = {
-    "hidden_dropout_prob": 0.1,
-    "attention_probs_dropout_prob": 0.1,
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-}
+DROPOUT_SETTINGS = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+DEFAULT_SETTINGS = {**DROPOUT_SETTINGS, "layer_norm_eps": 1e-12, "pad_token_id": 0}
 TRANSFORMER_SETTINGS = {
     "do_lower_case": False,
     "transformer_task": "feature-extraction",
     "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}},
     "module_output_name": "token_embeddings",
 }
-COUNT_SETTINGS = (
-    "vocab_size",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "max_position_embeddings",
-    "type_vocab_size",
-)
+COUNT_SETTINGS = """
+vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size max_position_embeddings type_vocab_size
+pad_token_id
+""".split()
 
 
 class NotSupported(Exception):
     """The encoder is not one that this module can load."""
 
 
-class Linear(nn.Linear):
+class _Linear(nn.Linear):
     """A linear layer without initial weights, since they are loaded; initialising them takes longer than loading."""
 
-    def reset_parameters(self) -> None:
-        """Leave the weights as they are."""
+    def reset_parameters(self) -> None: ...
 
 
-class Embedding(nn.Embedding):
+class _Embedding(nn.Embedding):
     """An embedding without initial weights."""
 
-    def reset_parameters(self) -> None:
-        """Leave the weights as they are."""
+    def reset_parameters(self) -> None: ...
 
 
 class BertEmbeddings(nn.Module):
     """The sum of word, position and token type embeddings, normalised."""
 
     def __init__(self, config: SimpleNamespace) -> None:
-        """Create the embeddings that a config describes."""
         super().__init__()
         width = config.hidden_size
-        self.word_embeddings = Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
-        self.position_embeddings = Embedding(config.max_position_embeddings, width)
-        self.token_type_embeddings = Embedding(config.type_vocab_size, width)
+        self.word_embeddings = _Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)
+        self.position_embeddings = _Embedding(config.max_position_embeddings, width)
+        self.token_type_embeddings = _Embedding(config.type_vocab_size, width)
         self.LayerNorm = nn.LayerNorm(width, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
@@ -85,28 +78,33 @@ class BertEmbeddings(nn.Module):
         return embedded
 
 
+def _module(**parts: Any) -> nn.Module:
+    module = nn.Module()
+    for name, part in parts.items():
+        setattr(module, name, part)
+    return module
+
+
 def _layer(config: SimpleNamespace) -> nn.Module:
     """Return the modules of one layer; `newfound.encoders.layers` runs them."""
     width, inner = config.hidden_size, config.intermediate_size
-    attention, attention_output = nn.Module(), _projection(config, width, width)
-    attention.self = nn.Module()
-    attention.self.query, attention.self.key, attention.self.value = (Linear(width, width) for _ in range(3))
-    attention.self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
-    attention.output = attention_output
-    intermediate = nn.Module()
-    intermediate.dense = Linear(width, inner)
-    intermediate.intermediate_act_fn = F.gelu  # type: ignore[assignment]
-    layer = nn.Module()
-    layer.attention, layer.intermediate, layer.output = attention, intermediate, _projection(config, inner, width)
-    return layer
+    projections = {name: _Linear(width, width) for name in ("query", "key", "value")}
+    return _module(
+        attention=_module(
+            self=_module(**projections, dropout=nn.Dropout(config.attention_probs_dropout_prob)),
+            output=_projection(config, width, width),
+        ),
+        intermediate=_module(dense=_Linear(width, inner), intermediate_act_fn=F.gelu),
+        output=_projection(config, inner, width),
+    )
 
 
 def _projection(config: SimpleNamespace, inputs: int, outputs: int) -> nn.Module:
-    module = nn.Module()
-    module.dense = Linear(inputs, outputs)
-    module.LayerNorm = nn.LayerNorm(outputs, eps=config.layer_norm_eps)
-    module.dropout = nn.Dropout(config.hidden_dropout_prob)
-    return module
+    return _module(
+        dense=_Linear(inputs, outputs),
+        LayerNorm=nn.LayerNorm(outputs, eps=config.layer_norm_eps),
+        dropout=nn.Dropout(config.hidden_dropout_prob),
+    )
 
 
 class LightTransformer(nn.Module):
@@ -115,14 +113,10 @@ class LightTransformer(nn.Module):
     def __init__(self, config: SimpleNamespace, *, has_pooler: bool) -> None:
         """Create the modules that a config describes, without initial weights."""
         super().__init__()
-        self.model = nn.Module()
-        self.model.config = config  # type: ignore[assignment]
-        self.model.embeddings = BertEmbeddings(config)
-        self.model.encoder = nn.Module()
-        self.model.encoder.layer = nn.ModuleList(_layer(config) for _ in range(config.num_hidden_layers))
+        layers = nn.ModuleList(_layer(config) for _ in range(config.num_hidden_layers))
+        self.model = _module(config=config, embeddings=BertEmbeddings(config), encoder=_module(layer=layers))
         if has_pooler:  # it is not run, but its weights are part of the encoder's hash
-            self.model.pooler = nn.Module()
-            self.model.pooler.dense = Linear(config.hidden_size, config.hidden_size)
+            self.model.pooler = _module(dense=_Linear(config.hidden_size, config.hidden_size))
 
     @property
     def auto_model(self) -> nn.Module:
@@ -134,7 +128,6 @@ class Pooling(nn.Module):
     """Says how token vectors become one vector; `newfound.encoders.tail` does it."""
 
     def __init__(self, pooling_mode: str) -> None:
-        """Take the name of the pooling."""
         super().__init__()
         self.pooling_mode = pooling_mode
 
@@ -143,20 +136,43 @@ class Normalize(nn.Module):
     """Says that vectors have unit length."""
 
 
+def load_sentence_transformer(folder: Path) -> Any:
+    """Return the encoder in a folder, loaded by sentence-transformers, in fp32 on the CPU."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    with _quietly():
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            return SentenceTransformer(str(folder), device="cpu", local_files_only=True).float()
+        except Exception as error:  # A damaged folder raises different types, depending on the file.
+            raise EncoderError(f"{folder}: cannot be loaded as an encoder ({first_line(error)})") from None
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Show only errors of transformers and sentence-transformers, and no progress bars."""
+    import transformers
+    from transformers.utils import logging as transformers_logging
+
+    logger = logging.getLogger("sentence_transformers")
+    level, verbosity = logger.level, transformers.logging.get_verbosity()
+    logger.setLevel(logging.ERROR)
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        logger.setLevel(level)
+
+
 class LightEncoder(nn.Module):
     """Stands for a SentenceTransformer, of which it has the parts that newfound runs."""
 
     def __init__(
         self, folder: Path, modules: Sequence[nn.Module], tokenizer: LightTokenizer, max_seq_length: int
     ) -> None:
-        """Put an encoder together.
-
-        Args:
-            folder: Where it was loaded from.
-            modules: Transformer, pooling, and perhaps normalisation.
-            tokenizer: Cuts texts into tokens.
-            max_seq_length: The largest number of tokens of a text.
-        """
+        """Put an encoder from a folder together: transformer, pooling, and perhaps normalisation."""
         super().__init__()
         for number, module in enumerate(modules):
             self.add_module(str(number), module)
@@ -167,16 +183,7 @@ class LightEncoder(nn.Module):
 
     def save(self, folder: str, **options: Any) -> None:
         """Write the encoder as sentence-transformers does."""
-        self.whole().save(folder, **options)
-
-    def whole(self) -> Any:
-        """Return the same encoder, loaded by sentence-transformers."""
-        from newfound.encoders.quiet import quietly
-
-        with quietly():
-            from sentence_transformers import SentenceTransformer
-
-            return SentenceTransformer(str(self.folder), device="cpu", local_files_only=True).float()
+        load_sentence_transformer(self.folder).save(folder, **options)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -187,9 +194,7 @@ class LightEncoder(nn.Module):
         """
         try:
             return cls._load(folder)
-        except NotSupported:
-            raise
-        except Exception as error:  # a damaged file: sentence-transformers says what is wrong with it
+        except Exception as error:  # such as a damaged file: sentence-transformers says what is wrong with it
             raise NotSupported(str(error)) from None
 
     @classmethod
@@ -220,7 +225,7 @@ def _read_config(folder: Path) -> SimpleNamespace:
         raise NotSupported(f"model type {settings.get('model_type')!r}")
     if any(settings[name] != value for name, value in REQUIRED_SETTINGS.items()):
         raise NotSupported("its config has settings that change the layers")
-    if any(type(settings.get(name)) is not int for name in (*COUNT_SETTINGS, "pad_token_id")):
+    if any(type(settings.get(name)) is not int for name in COUNT_SETTINGS):
         raise NotSupported("its config does not state all sizes")
     return SimpleNamespace(**settings)
 

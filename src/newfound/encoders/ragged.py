@@ -21,15 +21,10 @@ WINDOW_MULTIPLE = {"cpu": 8, "cuda": 64}  # attention kernels on a GPU work in t
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows of different lengths in one flat tensor; row i is `flat[offsets[i]:offsets[i + 1]]`.
+    """Rows of different lengths in one flat tensor; row i is `flat[offsets[i]:offsets[i + 1]]`."""
 
-    Attributes:
-        flat: The tokens of all rows, [tokens, ...].
-        offsets: Where each row starts, [rows + 1], int64; on the CPU or on the device of `flat`.
-    """
-
-    flat: Tensor
-    offsets: Tensor
+    flat: Tensor  # [tokens, ...] the tokens of all rows
+    offsets: Tensor  # [rows + 1] where each row starts, int64; on the CPU or on the device of `flat`
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -55,43 +50,6 @@ class Ragged:
         return Ragged(flat, torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)]))
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Some rows of a corpus, and where each of them is in the windows.
-
-    The rows of a batch keep their order. A place is the position of a row in the windows, counted from the first slot
-    of the first window on.
-
-    Attributes:
-        rows: Row numbers of the corpus, [B].
-        order: Which row of the batch is at each place, [B].
-        start: First slot of each place, ascending, [B].
-        windows: Number of windows.
-        width: Number of slots of each window.
-        max_rows_per_window: Largest number of rows that share a window.
-        share: The part of the batch that this process encodes; None for the whole of it.
-    """
-
-    rows: Tensor
-    order: Tensor
-    start: Tensor
-    windows: int
-    width: int
-    max_rows_per_window: int
-    share: Share | None = None
-
-    @classmethod
-    def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
-        """Lay out one batch.
-
-        Args:
-            lengths: Token counts of all rows of the corpus, on the CPU.
-            rows: Row numbers of the batch, on the CPU.
-            device: Where the batch goes.
-        """
-        return lay_out(lengths, rows[None], device).batch(0)
-
-
 class Division(Protocol):
     """Divides batches among processes (`newfound.training.parallel.Processes`)."""
 
@@ -103,30 +61,33 @@ class Division(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The part of a batch that this process encodes, where several processes work on one batch.
+class Batch:
+    """Some rows of a corpus, and where each of them is in the windows.
 
-    Attributes:
-        part: Its rows, laid out.
-        division: Makes the whole batch out of the parts again.
+    The rows of a batch keep their order. A place is the position of a row in the windows, counted from the first slot
+    of the first window on.
     """
 
-    part: Batch
-    division: Division
+    rows: Tensor  # [B] row numbers of the corpus
+    order: Tensor  # [B] which row of the batch is at each place
+    start: Tensor  # [B] first slot of each place, ascending
+    windows: int
+    width: int  # of each window, in slots
+    max_rows_per_window: int
+    # Where several processes work on one batch: what this one encodes, and what makes the whole of the parts again.
+    share: tuple[Batch, Division] | None = None
+
+    @classmethod
+    def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
+        """Lay out one batch of row numbers, given the token counts of the whole corpus (both on the CPU)."""
+        return lay_out(lengths, rows[None], device).batch(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Batches of equal size with the same windows, so that a captured step can process one after another.
+    """Batches of equal size with the same windows, so that a captured step can process one after another."""
 
-    Attributes:
-        numbers: Rows, order and start of each batch, [steps, 3, B].
-        windows: Number of windows.
-        width: Number of slots of each window.
-        max_rows_per_window: Largest number of rows that share a window.
-    """
-
-    numbers: Tensor
+    numbers: Tensor  # [steps, 3, B] rows, order and start of each batch
     windows: int
     width: int
     max_rows_per_window: int
@@ -142,17 +103,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class RaggedBatches:
-    """Makes the batches of one corpus. The training loop gets this object, and need not know what a batch is.
+    """Makes the batches of one corpus. The training loop gets this object, and need not know what a batch is."""
 
-    Attributes:
-        lengths: Token counts of all rows of the corpus, on the CPU.
-        device: Where the batches go.
-        division: Divides each batch among several processes; None if this process encodes all of it.
-    """
-
-    lengths: Tensor
-    device: torch.device
-    division: Division | None = None
+    lengths: Tensor  # token counts of all rows of the corpus, on the CPU
+    device: torch.device  # where the batches go
+    division: Division | None = None  # divides each batch among several processes
 
     def batch(self, rows: Tensor) -> Batch:
         """Lay out one batch of these row numbers (CPU)."""
@@ -160,7 +115,7 @@ class RaggedBatches:
         if self.division is None:
             return whole
         part = Batch.of(self.lengths, self.division.share(rows), self.device)
-        return replace(whole, share=Share(part, self.division))
+        return replace(whole, share=(part, self.division))
 
     def layout(self, batches: Tensor) -> Layout:
         """Lay out many batches [steps, B] with the same windows."""
@@ -170,12 +125,8 @@ class RaggedBatches:
 def lay_out(lengths: Tensor, batches: Tensor, device: torch.device) -> Layout:
     """Lay out batches in windows: longest rows first, each into the last window while it fits there.
 
-    A window is as wide as the longest row, rounded up. A row that does not fit into the last window begins another.
-
-    Args:
-        lengths: Token counts of all rows of the corpus, on the CPU.
-        batches: Row numbers of each batch, [steps, B], on the CPU.
-        device: Where the batches go.
+    A window is as wide as the longest row, rounded up. A row that does not fit into the last window begins another. The
+    token counts of all rows of the corpus and the row numbers of each batch, [steps, B], are on the CPU.
     """
     sorted_lengths, order = lengths[batches].sort(dim=1, descending=True, stable=True)
     row_lengths = sorted_lengths.numpy()  # [steps, B], descending
@@ -209,30 +160,19 @@ class Packing:
 
     A slot behind the last row of its window is unused: it repeats another token, but attention never looks at it and
     pooling never reads it, so no gradient comes from it.
-
-    Attributes:
-        token: Index of the slot's token in `Ragged.flat`, [T].
-        position: Position of the token in its row, [T].
-        used: Whether the slot holds a token, [T].
-        place: Place of the row that the slot belongs to, [T].
-        length: Token count of the row at each place, [B].
-        batch: The batch whose rows the slots hold.
     """
 
-    token: Tensor
-    position: Tensor
-    used: Tensor
-    place: Tensor
-    length: Tensor
+    token: Tensor  # [T] index of the slot's token in `Ragged.flat`
+    position: Tensor  # [T] position of the token in its row
+    used: Tensor  # [T] whether the slot holds a token
+    place: Tensor  # [T] place of the row that the slot belongs to
+    length: Tensor  # [B] token count of the row at each place
     batch: Batch
 
     def allowed_pairs(self, keys: Tensor) -> Tensor:
-        """Return which slot may look at which, [W, L, L]: at the slots of its own row that are among the keys.
+        """Return which slot may look at which, [W, L, L]: at the slots of its own row that are among the keys [T].
 
         An unused slot looks at itself, because some kernels return NaN for a slot that may look nowhere.
-
-        Args:
-            keys: Which slots attention may look at, [T].
         """
         shape = (self.batch.windows, self.batch.width)
         place = self.place.view(shape)
@@ -242,11 +182,8 @@ class Packing:
     def combine(self, h: Tensor, weight: Tensor) -> Tensor:
         """Return weighted sums over the tokens of each row, [views x B, d], in the order of the batch.
 
-        This is a small matrix product per window. A scatter would be slow or not deterministic on a GPU.
-
-        Args:
-            h: Hidden states of the slots, [views x T, d].
-            weight: Weight of each slot, [T].
+        The hidden states `h` are [views x T, d], and each slot has a weight, [T]. This is a small matrix product per
+        window. A scatter would be slow or not deterministic on a GPU.
         """
         batch, device = self.batch, h.device
         edges = torch.arange(batch.windows, device=device) * batch.width
@@ -263,12 +200,7 @@ class Packing:
 
 
 def pack(offsets: Tensor, batch: Batch) -> Packing:
-    """Return what each slot of a batch holds. Nothing here waits for the device.
-
-    Args:
-        offsets: Offsets of the corpus (`Ragged.offsets`), on the device of the batch.
-        batch: The rows to lay out, as indices into the corpus.
-    """
+    """Return what each slot of a batch holds, given `Ragged.offsets` on its device. Nothing waits for the device."""
     rows = batch.rows[batch.order]  # [B], by place
     begin = offsets[rows]
     length = offsets[rows + 1] - begin

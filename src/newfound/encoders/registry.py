@@ -1,4 +1,4 @@
-"""Short names for encoders: where each comes from, at which revision, with which checksum."""
+"""Which encoders there are: short names with revision and checksum, folders, and the hash of weights."""
 
 from __future__ import annotations
 
@@ -7,28 +7,24 @@ import importlib.util
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from newfound.errors import EncoderError
 from newfound.text import first_line
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One official release of weights.
+    """One official release of weights."""
 
-    Attributes:
-        repo: owner/name on the Hugging Face hub.
-        revision: The commit to fetch.
-        sha256: Checksum of the weights file.
-        wheel_module: A Python package that contains the same files, for machines without access to the hub.
-        is_light: Whether the tests compare `newfound.encoders.light` with sentence-transformers on this release.
-    """
-
-    repo: str
-    revision: str
-    sha256: str
-    wheel_module: str | None = None
-    is_light: bool = False
+    repo: str  # owner/name on the Hugging Face hub
+    revision: str  # the commit to fetch
+    sha256: str  # of the weights file
+    wheel_module: str | None = None  # a Python package with the same files, for machines without access to the hub
+    is_light: bool = False  # whether tests compare `newfound.encoders.light` with sentence-transformers on it
 
 
 RELEASES = {
@@ -59,16 +55,15 @@ WEIGHTS_FILE = "model.safetensors"
 
 
 def locate(name: str) -> Path:
-    """Return the folder of an encoder; it is fetched if necessary, and an official release is verified.
+    """Return the folder of an encoder, which is a short name (one of `RELEASES`), a folder, or owner/name on the hub.
 
-    Args:
-        name: A short name (one of `RELEASES`), a folder, or owner/name on the hub.
+    It is fetched if necessary, and an official release is verified.
 
     Raises:
         EncoderError: There is no such encoder, it could not be fetched, or its weights are not those of the release.
     """
     if name in RELEASES:
-        folder = _locate_release(name, RELEASES[name])
+        folder = _locate_release(RELEASES[name])
         _verify(folder / WEIGHTS_FILE, RELEASES[name].sha256)
         return folder
     folder = Path(name).expanduser()
@@ -83,7 +78,7 @@ def locate(name: str) -> Path:
     return _download(name, None)
 
 
-def _locate_release(name: str, release: Release) -> Path:
+def _locate_release(release: Release) -> Path:
     if release.wheel_module is not None:
         spec = importlib.util.find_spec(release.wheel_module)
         if spec is not None and spec.origin is not None:
@@ -110,7 +105,9 @@ def _download(repo: str, revision: str | None) -> Path:
 def _verify(weights: Path, expected: str) -> None:
     if not weights.is_file():
         raise EncoderError(f"{weights}: missing; reinstall or fetch the encoder again")
-    if sha256_of_file(weights) != expected:
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != expected:
         raise EncoderError(f"{weights}: its SHA-256 is not the official release's; delete it and fetch it again")
 
 
@@ -120,20 +117,25 @@ def check_modules(folder: Path) -> None:
     if not path.is_file():
         return
     try:
-        modules = json.loads(path.read_text("utf-8"))
-        class_names = [str(module["type"]) for module in modules]
-        module_paths = [str(module["path"]) for module in modules]
+        modules = [(str(module["type"]), str(module["path"])) for module in json.loads(path.read_text("utf-8"))]
     except (ValueError, KeyError, TypeError):
         raise EncoderError(f"{path}: damaged; fetch the encoder again") from None
-    for name in class_names:
-        if not name.startswith("sentence_transformers."):
-            raise EncoderError(f"{path}: asks for {name!r}, which is not part of sentence-transformers; refused")
-    for module_path in module_paths:
+    for class_name, module_path in modules:
+        if not class_name.startswith("sentence_transformers."):
+            raise EncoderError(f"{path}: asks for {class_name!r}, which is not part of sentence-transformers; refused")
         if Path(module_path).is_absolute() or ".." in Path(module_path).parts:
             raise EncoderError(f"{path}: the path {module_path!r} leads out of the encoder folder; refused")
 
 
-def sha256_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def hash_of(state: dict[str, Tensor], *extra: str) -> str:
+    """Return a SHA-256 of tensors by name, and of further texts."""
+    import torch
+
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        tensor = state[name].detach().cpu().contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.view(torch.uint8).numpy().data if tensor.ndim else bytes(str(tensor.item()), "ascii"))
+    for text in extra:
+        digest.update(text.encode())
+    return digest.hexdigest()

@@ -1,7 +1,8 @@
-"""The trainable end of an encoder: what trains, what it reads of a corpus, and its pooling."""
+"""The two parts of an encoder: the frozen trunk, run over a corpus once, and the trainable tail with its pooling."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -10,25 +11,20 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from newfound.encoders.layers import Stack
-from newfound.encoders.ragged import Batch, Packing, Ragged, pack
+from newfound.encoders.ragged import Batch, Packing, Ragged, batches_by_length, pack
 from newfound.errors import EncoderError, SettingsError
 
 Pooling = Literal["mean", "cls", "padded-mean"]
+TOKENS_PER_BATCH = {"cpu": 4_096, "cuda": 131_072}
 
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """How much of an encoder trains.
+    """How much of an encoder trains."""
 
-    Attributes:
-        layers: The number of layers that train, counted from the last.
-        everything: Whether the whole encoder runs in every step, from the token ids on.
-        embeddings: Whether the word embeddings train too, if `everything` is set.
-    """
-
-    layers: int
-    everything: bool = False
-    embeddings: bool = True
+    layers: int  # how many, counted from the last
+    everything: bool = False  # whether the whole encoder runs in every step, from the token ids on
+    embeddings: bool = True  # whether the word embeddings train too, if `everything` is set
 
     @classmethod
     def parse(cls, text: str, depth: int) -> Tune:
@@ -49,17 +45,11 @@ class Tune:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The input of a tail for a whole corpus, one row per utterance.
+    """The input of a tail for a whole corpus, one row per utterance."""
 
-    Attributes:
-        data: Pooled vectors, hidden states or token ids.
-        unpadded_lengths: Number of tokens of each row before its padding, [rows]; None if no padding is stored.
-        noisy: Hidden states from several runs of the trunk with dropout, [runs, tokens, d], for training.
-    """
-
-    data: Ragged
-    unpadded_lengths: Tensor | None = None
-    noisy: Tensor | None = None
+    data: Ragged  # pooled vectors, hidden states or token ids
+    unpadded_lengths: Tensor | None = None  # [rows] tokens of each row before its padding, where padding is stored
+    noisy: Tensor | None = None  # [runs, tokens, d] hidden states of the trunk with dropout, for training
 
     def __len__(self) -> int:
         return len(self.data)
@@ -74,10 +64,7 @@ class Features:
     def tokens(self, packing: Packing, *, views: int, training: bool) -> Tensor:
         """Return the tokens of a batch, [views x T] or [views x T, d].
 
-        Args:
-            packing: What each of the T slots of the batch holds.
-            views: How often the batch is repeated.
-            training: Whether each view of a row comes from a random noisy run, where there are any.
+        In training, each view of a row comes from a random noisy run, where there are any.
         """
         if not training or self.noisy is None:
             return self.data.flat[packing.token].repeat(views, *[1] * (self.data.flat.ndim - 1))
@@ -93,20 +80,13 @@ class Tail(nn.Module):
     """
 
     def __init__(self, stack: Stack | None, pooling: Pooling, normalize: bool, trunk: Stack | None = None) -> None:
-        """Put a tail together.
+        """Take the trainable layers (None if only heads train), and what makes one vector of the tokens of a text.
 
-        Args:
-            stack: The trainable layers; None if only heads train.
-            pooling: How the tokens of a text become one vector.
-            normalize: Whether pooled vectors are scaled to unit length.
-            trunk: The frozen layers, if they run in every step with their dropout, as in the released code. The
-                features are then token ids, and nothing is cached.
+        The frozen layers are the `trunk`, if they run in every step with their dropout, as in the released code. The
+        features are then token ids, and nothing is cached.
         """
         super().__init__()
-        self.stack = stack
-        self.trunk = trunk
-        self.pooling = pooling
-        self.normalize = normalize
+        self.stack, self.trunk, self.pooling, self.normalize = stack, trunk, pooling, normalize
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
         """Return pooled vectors [views x B, d] of a batch; in training, dropout makes the views differ."""
@@ -134,14 +114,10 @@ def attention_keys(features: Features, packing: Packing) -> Tensor:
 
 
 def pool_hidden_states(h: Tensor, packing: Packing, pooling: Pooling, normalize: bool) -> Tensor:
-    """Return one vector per row, [views x B, d].
+    """Return one vector per row, [views x B, d], of the hidden states of the slots, [views x T, d].
 
-    Args:
-        h: Hidden states of the slots, [views x T, d].
-        packing: What each of the T slots holds.
-        pooling: `cls` takes the first token, `mean` the mean over all tokens. `padded-mean` is a mean as well: there
-            the padding is part of the row.
-        normalize: Whether the vectors are scaled to unit length.
+    `cls` takes the first token, `mean` the mean over all tokens. `padded-mean` is a mean as well: there the padding is
+    part of the row.
     """
     weight = (packing.position == 0).float() if pooling == "cls" else 1 / packing.length[packing.place]
     z = packing.combine(h, weight)
@@ -158,3 +134,48 @@ def pooling_of(sentence_transformer: Any) -> Pooling:
                 raise EncoderError(f"this encoder pools by {mode!r}; newfound knows mean and cls")
             return cast(Pooling, mode)
     return "mean"
+
+
+def whole_corpus(lengths: Tensor, device: torch.device) -> list[Batch]:
+    """Return batches of similar length that cover a corpus with these token counts (CPU)."""
+    return [Batch.of(lengths, rows, device) for rows in batches_by_length(lengths, TOKENS_PER_BATCH[device.type])]
+
+
+@torch.no_grad()
+def run_trunk(
+    trunk: Stack,
+    tokens: Features,
+    rows: list[int],
+    pool: Callable[[Tensor, Packing], Tensor] | None = None,
+    *,
+    keep_on_device: bool = False,
+) -> Ragged:
+    """Return the hidden states of some rows of a corpus of token ids (CPU). Rows of similar length run together.
+
+    Args:
+        trunk: The layers, with the embeddings.
+        tokens: The token ids of the corpus.
+        rows: Positions in the corpus of the rows to encode.
+        pool: Makes one vector of the hidden states of each row, which is returned instead (`pool_hidden_states`).
+        keep_on_device: Return them in bfloat16 precision on the device of the layers, and not on the CPU.
+    """
+    weight = next(trunk.parameters())
+    run_on, device = weight.device, weight.device if keep_on_device else torch.device("cpu")
+    lengths = tokens.data.lengths[rows]
+    counts = lengths if pool is None else torch.ones_like(lengths)
+    ends = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
+    out = Ragged(torch.empty(int(ends[-1]), weight.shape[-1], device=device), ends.to(device))
+    on_device = tokens.to(run_on)
+    for batch in batches_by_length(lengths, TOKENS_PER_BATCH[run_on.type]):
+        laid_out = Batch.of(tokens.data.lengths, torch.tensor(rows)[batch], run_on)
+        packing = pack(on_device.data.offsets, laid_out)
+        with torch.autocast(run_on.type, dtype=torch.bfloat16, enabled=keep_on_device and run_on.type == "cuda"):
+            h = trunk(on_device.data.flat[packing.token], packing, attention_keys(on_device, packing))
+        if pool is not None:
+            out.flat[batch.to(device)] = pool(h, packing).to(device)
+        else:
+            row_start = out.offsets[batch.to(device)][laid_out.order.to(device)]  # [B], by place
+            target = row_start[packing.place.to(device)] + packing.position.to(device)
+            used = packing.used.to(device)
+            out.flat[target[used]] = h.to(device, out.flat.dtype)[used]
+    return out

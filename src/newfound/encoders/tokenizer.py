@@ -1,26 +1,34 @@
-"""A tokenizer on the package `tokenizers` alone: it needs neither transformers nor torch, which load slowly."""
+"""Tokenizers and the prompts in them. This module needs neither transformers nor torch, which load slowly.
+
+A prompt is words before every text, which an encoder was trained with (`query: ` of the e5 models). It is put into the
+tokenizer. So it holds wherever texts are tokenised: in a fit, in a prediction, in a graph's folder and in an exported
+one. It also is part of the encoder's hash, which names models, graphs and cached vectors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from newfound.errors import EncoderError
+
 TOKENIZER_LOCK = Lock()  # cutting and padding are settings of a tokenizer, which threads share
+SETTINGS_FILE = "config_sentence_transformers.json"
+# Encoders that need a prompt although their folders name none, by their names.
+PROMPTS_OF_FAMILIES = ((re.compile(r"(^|[-_/])e5-(small|base|large)(-v2|-unsupervised)?$"), "query: "),)
 
 
 class LightTokenizer:
     """The part of the interface of transformers' tokenizers that newfound uses, on the package `tokenizers`."""
 
     def __init__(self, backend: Any, pad_token: str, pad_token_id: int, unk_token_id: int | None) -> None:
-        """Wrap a `tokenizers.Tokenizer`.
-
-        Args:
-            backend: The `tokenizers.Tokenizer`.
-            pad_token: The token that pads.
-            pad_token_id: The id of that token.
-            unk_token_id: The id of the token that stands for unknown pieces; None if there is none.
-        """
+        """Wrap a `tokenizers.Tokenizer`; `unk_token_id` stands for unknown pieces, and is None if nothing does."""
         self.backend_tokenizer = backend
         self.pad_token, self.pad_token_id, self.unk_token_id = pad_token, pad_token_id, unk_token_id
 
@@ -37,26 +45,114 @@ class LightTokenizer:
         """Return token ids and attention masks; with `truncation` they are cut at `max_length`."""
         if truncation != (max_length is not None) or padding not in (False, "max_length"):
             raise ValueError("the light tokenizer cuts at max_length, and pads to max_length or not at all")
+        backend = self.backend_tokenizer
         with TOKENIZER_LOCK:
             if truncation:
-                self.backend_tokenizer.enable_truncation(max_length)
+                backend.enable_truncation(max_length)
             else:
-                self.backend_tokenizer.no_truncation()
+                backend.no_truncation()
             if padding:
-                self.backend_tokenizer.enable_padding(
-                    length=max_length, pad_id=self.pad_token_id, pad_token=self.pad_token
-                )
+                backend.enable_padding(length=max_length, pad_id=self.pad_token_id, pad_token=self.pad_token)
             else:
-                self.backend_tokenizer.no_padding()
-            encoded = self.backend_tokenizer.encode_batch(list(texts), add_special_tokens=add_special_tokens)
+                backend.no_padding()
+            encoded = backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)
         return {"input_ids": [e.ids for e in encoded], "attention_mask": [e.attention_mask for e in encoded]}
 
     def __len__(self) -> int:
         """Return the size of the vocabulary."""
-        size: int = self.backend_tokenizer.get_vocab_size()
-        return size
+        return int(self.backend_tokenizer.get_vocab_size())
 
     def get_vocab(self) -> dict[str, int]:
         """Return the id of each token."""
-        vocabulary: dict[str, int] = self.backend_tokenizer.get_vocab()
-        return vocabulary
+        return dict(self.backend_tokenizer.get_vocab())
+
+
+def state_of_tokenizer(tokenizer: Any) -> str:
+    """Return all that a tokenizer does, as text: its vocabulary, its rules and a prompt that was added to it."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return json.dumps(sorted(tokenizer.get_vocab().items()))
+    # to_str() includes the padding and truncation of the last call, which are not part of the tokenizer.
+    state = json.loads(backend.to_str())
+    return json.dumps({k: v for k, v in state.items() if k not in ("padding", "truncation")}, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerPrompt:
+    """A prompt in a tokenizer."""
+
+    text: str  # what is put before every text
+    tokenizer: Any  # a fast tokenizer of transformers, which adds the prompt
+    own_normalizer: Any  # what the tokenizer does to texts without the prompt; None for nothing
+
+    @contextmanager
+    def leave_out(self) -> Iterator[None]:
+        """Tokenise without the prompt for a while."""
+        backend = self.tokenizer.backend_tokenizer
+        with_prompt = backend.normalizer
+        backend.normalizer = self.own_normalizer
+        try:
+            yield
+        finally:
+            backend.normalizer = with_prompt
+
+
+def add_prompt(tokenizer: Any, prompt: str) -> TokenizerPrompt | None:
+    """Let a tokenizer put a prompt before every text that is not empty; None if it is not a fast one, which cannot."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return None
+    from tokenizers import normalizers
+
+    own = backend.normalizer
+    first = normalizers.Prepend(prompt)
+    backend.normalizer = first if own is None else normalizers.Sequence([first, own])
+    return TokenizerPrompt(prompt, tokenizer, own)
+
+
+def prompt_of(folder: Path, name: str) -> str:
+    """Return the prompt that an encoder needs; an empty text if it needs none.
+
+    It is the default that its folder states, as for sentence-transformers; of known families the name is enough.
+
+    Raises:
+        EncoderError: The folder's settings are damaged.
+    """
+    path = folder / SETTINGS_FILE
+    settings = _read_json(path)
+    chosen, prompts = settings.get("default_prompt_name"), settings.get("prompts") or {}
+    if chosen is not None:
+        prompt = prompts.get(chosen) if isinstance(prompts, dict) else None
+        if not isinstance(prompt, str):
+            raise EncoderError(f"{path}: there is no prompt {chosen!r}, which is to be the default; correct the file")
+        return prompt
+    # The name under which the weights were loaded before they were saved in this folder.
+    original = str(_read_json(folder / "config.json").get("_name_or_path") or "")
+    for pattern, prompt in PROMPTS_OF_FAMILIES:
+        if any(pattern.search(known_as) for known_as in (name.rstrip("/"), folder.name, original)):
+            return prompt
+    return ""
+
+
+def write_prompt(folder: Path, prompt: str) -> None:
+    """Make a prompt the default of an encoder's folder, as sentence-transformers reads it; an empty one is none."""
+    path = folder / SETTINGS_FILE
+    settings = _read_json(path)
+    prompts = dict(settings.get("prompts") or {})
+    name = next((name for name, text in prompts.items() if text == prompt), "query") if prompt else None
+    if name is not None:
+        prompts[name] = prompt
+    path.write_text(json.dumps({**settings, "prompts": prompts, "default_prompt_name": name}, indent=2), "utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """Return the settings in a file; none if there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+    except ValueError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise EncoderError(f"{path}: damaged; fetch the encoder again")
+    return settings

@@ -19,7 +19,7 @@ from newfound.files import file_atomically
 from newfound.version import __version__
 
 if TYPE_CHECKING:
-    from newfound.review.reviewed import ReviewedModel
+    pass
 
 MIN_ROWS_PER_PART = 10_000
 MAX_PARTS_PER_TABLE = 2_000  # a very large table gets larger parts rather than more of them
@@ -74,48 +74,39 @@ def plan_parts(dataset: ParquetDataset) -> list[Part]:
     return [Part(i, file, start, min(size, file.rows - start)) for i, (file, start) in enumerate(ranges)]
 
 
-class PartPredictor:
-    """Writes the predictions of parts. It loads the model with its first part and keeps it."""
+def predict_part(predictor: Predictor, job: PartJob, part: Part) -> PartResult:
+    """Write the predictions of one part. Errors of the user are part of the result: Ray does not keep their type."""
+    try:
+        if job.version != __version__:
+            raise EngineError(f"a worker has newfound {__version__}, not {job.version}; install the same one")
+        return _write_part(predictor, job, part)
+    except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
+        return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
+    except NewfoundError as error:
+        return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
+    except OSError as error:
+        reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
+        return PartResult(part.number, error=reason, cause="output")
 
-    def __init__(self, model: str | Path | ReviewedModel, job: PartJob) -> None:
-        self._model, self._job = model, job
-        self._predictor: Predictor | None = None
 
-    def __call__(self, part: Part) -> PartResult:
-        """Write one part. Errors of the user are returned in the result: Ray does not keep their type."""
-        try:
-            if self._job.version != __version__:
-                raise EngineError(f"a worker has newfound {__version__}, not {self._job.version}; install the same one")
-            if self._predictor is None:
-                self._predictor = Predictor(self._model, self._job.settings)
-            return self._write_part(part, self._predictor)
-        except UnicodeDecodeError:  # where strings are taken out of a batch, so that pyarrow's reader has not seen it
-            return PartResult(part.number, error=str(not_utf8(str(part.file.path))), cause="data")
-        except NewfoundError as error:
-            return PartResult(part.number, error=str(error), cause="data" if isinstance(error, DataError) else "engine")
-        except OSError as error:
-            reason = f"a part cannot be written ({error.strerror or error}); nothing was kept"
-            return PartResult(part.number, error=reason, cause="output")
+def _write_part(predictor: Predictor, job: PartJob, part: Part) -> PartResult:
+    import pyarrow as pa
 
-    def _write_part(self, part: Part, predictor: Predictor) -> PartResult:
-        import pyarrow as pa
-
-        job, fields = self._job, arrow_fields(predictor.top)
-        path = job.folder / f"part-{part.number:05}.{job.format}"
-        names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
-        rows = empty = 0
-        with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
-            for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
-                answers = predictor(batch.column(job.text_column).to_pylist())
-                columns = list(batch.columns)
-                if job.identify:
-                    line = part.start + rows + 1
-                    columns += [pa.array([part.file.name] * len(batch)), pa.array(range(line, line + len(batch)))]
-                columns += [pa.array(answers[name], type) for name, type in fields]
-                writer.write_table(pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)]))
-                rows += len(batch)
-                empty += answers["probability"].count(None)
-        return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
+    path = job.folder / f"part-{part.number:05}.{job.format}"
+    names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
+    fields = arrow_fields(predictor.top)
+    rows = empty = 0
+    with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
+        for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
+            answers = predictor(batch.column(job.text_column).to_pylist())
+            columns, first = list(batch.columns), part.start + rows + 1
+            if job.identify:
+                columns += [pa.array([part.file.name] * len(batch)), pa.array(range(first, first + len(batch)))]
+            columns += [pa.array(answers[name], type) for name, type in fields]
+            writer.write_table(pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in fields)]))
+            rows += len(batch)
+            empty += answers["probability"].count(None)
+    return PartResult(part.number, path.name, rows, path.stat().st_size, empty)
 
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:

@@ -6,6 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from newfound.model.types import Prediction
 from newfound.text import is_blank
 
 if TYPE_CHECKING:
-    from newfound.model.estimator import FittedClassifier
+    from newfound.model.arrays import FittedClassifier
 
 MAX_REMEMBERED = 10_000  # predictions of earlier batches, so that texts that come again are not encoded again
 MAX_REMEMBERED_LENGTH = 200  # characters; longer texts seldom come again, and the memory is to stay small
@@ -71,19 +72,23 @@ class Predictor:
     """
 
     def __init__(self, model: str | Path | FittedClassifier, settings: PredictorSettings | None = None) -> None:
-        """Use a loaded model, or load one from its folder."""
+        """Use a loaded model, or a model folder, which is loaded when the first texts are classified."""
         self.settings = settings or PredictorSettings()
         self.settings.check()
-        if isinstance(model, str | Path):
-            from newfound.review.reviewed import load
-            from newfound.training.devices import pick_device
-
-            device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
-            with loading(model):
-                loaded = load(model, encoder=self.settings.encoder)
-                model = loaded.with_precision(self.settings.precision).to(device)
-        self.model = model
+        self._source = model
         self._cache: OrderedDict[str, Prediction] = OrderedDict()
+
+    @cached_property
+    def model(self) -> FittedClassifier:
+        """The loaded model."""
+        if not isinstance(self._source, str | Path):
+            return self._source
+        from newfound.review.reviewed import load
+        from newfound.training.devices import pick_device
+
+        device = pick_device("cpu" if self.settings.precision == "int8" else self.settings.device)
+        with loading(self._source):
+            return load(self._source, encoder=self.settings.encoder).with_precision(self.settings.precision).to(device)
 
     @property
     def top(self) -> int:

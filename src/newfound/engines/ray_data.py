@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult
+from newfound.engines.parts import Part, PartJob, PartResult, predict_part
+from newfound.engines.predictor import Predictor
 from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
 from newfound.text import first_line
 
@@ -88,10 +89,10 @@ class PartWorker:
     """Writes the predictions of parts; Ray calls it with the number of one part."""
 
     def __init__(self, model: str, job: PartJob, parts: Sequence[Part]) -> None:
-        self._predict, self._parts = PartPredictor(model, job), parts
+        self._predictor, self._job, self._parts = Predictor(model, job.settings), job, parts
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        result = self._predict(self._parts[int(batch["number"][0])])
+        result = predict_part(self._predictor, self._job, self._parts[int(batch["number"][0])])
         return {name: [value] for name, value in asdict(result).items()}
 
 

@@ -31,7 +31,7 @@ OUTLIER_SHARE = 0.05  # of the labelled utterances that would be taken for outli
 
 def check_can_export() -> None:
     """Refuse the export where a package for it is missing."""
-    from newfound.encoders.onnx.session import can_build
+    from newfound.encoders.precision import can_build
 
     if not can_build():
         raise MissingExtra("the export to ONNX", "onnx and onnxruntime", "onnx")
@@ -43,10 +43,10 @@ def write_onnx(reviewed: ReviewedModel, folder: Path, precision: Precision) -> N
     Raises:
         ModelError: The encoder has no graph, or its tokenizer no tokenizer.json.
     """
-    from newfound.encoders.onnx.quantize import quantize
+    from newfound.encoders.onnx.graph import quantize
 
     model, products = graph_of(reviewed)
-    # The graph may run on any processor, so that int8 weights have seven bits (see `quantize`).
+    # The graph may run on any processor, so that int8 weights have seven bits (see `needs_seven_bits`).
     graph = quantize(model, seven_bits=True, leave_out=products) if precision == "int8" else model.SerializeToString()
     (folder / GRAPH_FILE).write_bytes(graph)
     (folder / TOKENIZER_FILE).write_bytes(_tokenizer(reviewed))
@@ -74,12 +74,12 @@ def graph_of(reviewed: ReviewedModel) -> tuple[Any, list[str]]:
 
 def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -> list[str]:
     """Add what lies between the vectors and the probabilities; return the names of its products."""
-    from newfound.encoders.onnx.store import MASK, VECTORS
+    from newfound.encoders.onnx.session import MASK, VECTORS
     from newfound.review.columns import was_split_again
 
     classifier = columns.classifier
     direction = builder.unit(VECTORS)
-    temperature = builder.weight("temperature", np.float32(classifier.temperature))
+    temperature = builder.weight("temperature", np.float32(classifier.calibration.temperature))
     axis = builder.weight("axis 1", [1])
     cosines = builder.add("MatMul", direction, builder.weight("intents", classifier.prototypes.T), name=COSINES)
     # A text without more tokens than those that mark its ends has no intent.
@@ -89,7 +89,7 @@ def _add_head(builder: GraphBuilder, columns: ReviewedColumns, n_special: int) -
     similarity = builder.add("Where", has_content, closest, builder.weight("least cosine", np.float32(-1)))
     builder.add("Squeeze", similarity, axis, name=SIMILARITY)
     p = builder.add("Softmax", builder.add("Div", cosines, temperature), axis=-1)
-    p = add_reliability(builder, p, classifier.is_new, classifier.reliability)
+    p = add_reliability(builder, p, classifier.is_new, classifier.calibration.reliability)
     named = builder.add("MatMul", p, builder.weight("names of intents", columns.names_of_columns), name=NAMED)
     products = [COSINES, NAMED]
     for column, prototypes in columns.prototypes.items():
@@ -150,9 +150,9 @@ def _tokenizer(reviewed: ReviewedModel) -> bytes:
 
 
 def _about(reviewed: ReviewedModel, precision: Precision) -> dict[str, Any]:
-    from newfound.encoders.onnx.store import IDS, MASK
+    from newfound.encoders.onnx.session import IDS, MASK
 
-    encoder, typical = reviewed.encoder, reviewed.model.typical
+    encoder, typical = reviewed.encoder, reviewed.model.calibration.typical
     shares = [0.0, *np.linspace(0.5 / max(len(typical), 1), 1.0, len(typical))]
     least = float(np.interp(OUTLIER_SHARE, shares, [-1.0, *typical])) if typical else None
     statuses = [reviewed.review.status(name) for name in reviewed.names]

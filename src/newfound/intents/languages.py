@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from newfound.encoders.function_words import FUNCTION_WORDS
-from newfound.encoders.identification import UNKNOWN, likely_language
+from newfound.encoders.languages import UNKNOWN, likely_language
 from newfound.text import carries_meaning, words_of
 
 MAX_TEXTS_LOOKED_AT = 1_000  # of all texts, to tell how many languages there are

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from newfound.encoders.identification import UNKNOWN
+from newfound.encoders.languages import UNKNOWN
 from newfound.intents.languages import LanguageWords, in_one_language, languages_of
 from newfound.intents.phrases import Likeness, PhraseNames, UnitSplitter
 from newfound.text import words_of

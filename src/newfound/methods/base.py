@@ -30,8 +30,8 @@ from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
+from newfound.model.arrays import Names, text_classifier_tags
 from newfound.model.classifier import IntentModel
-from newfound.model.estimator import Names, text_classifier_tags
 from newfound.model.network import IntentNetwork
 from newfound.model.types import Intent
 from newfound.questions.annotators import Annotator, Labeller

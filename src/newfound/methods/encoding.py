@@ -12,7 +12,7 @@ from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Features, Pooling, Tune, load_encoder
 from newfound.encoders.ragged import Batch
-from newfound.encoders.trunk import whole_corpus
+from newfound.encoders.tail import whole_corpus
 from newfound.methods.context import EncodedCorpus
 from newfound.paths import feature_cache_dir
 from newfound.training.run import Run

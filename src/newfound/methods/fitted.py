@@ -13,16 +13,15 @@ from torch import Tensor
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
-from newfound.encoders.identification import UNKNOWN
+from newfound.encoders.languages import UNKNOWN
 from newfound.intents.description import IntentDescriber
 from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import FitContext
-from newfound.model.arrays import best_of, with_reliability
+from newfound.model.arrays import TRUST_IN_LABELS, best_of, reliability_of, temperature_of, with_reliability
 from newfound.model.classifier import IntentModel, stamp_provenance
 from newfound.model.network import CosineClassifier, IntentNetwork
-from newfound.model.probabilities import TRUST_IN_LABELS, reliability_of, temperature_of
-from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
+from newfound.model.types import AssignedUtterance, Calibration, Intent, Status, Utterance
 from newfound.text import is_wordless
 
 MAX_QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
@@ -66,24 +65,15 @@ def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, tem
         **({"choices": context.choices} if context.choices else {}),
     }
     utterances = _utterances(corpus, context.y, probabilities)
-    embed = IntentModel(context.encoder, context.tune, network, (), temperature, {}).transform
+    embed = IntentModel(context.encoder, context.tune, network, (), Calibration(temperature), {}).transform
     described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
     intents = [
         replace(intent, min_similarity=least, takes_wordless=wordless)
         for intent, least, wordless in zip(described, limits.min_similarity, limits.takes_wordless, strict=True)
     ]
-    typical = _typical(context, network, x)
-    return IntentModel(
-        context.encoder,
-        context.tune,
-        network,
-        intents,
-        temperature,
-        stamp_provenance(provenance),
-        utterances,
-        typical,
-        reliability,
-    )
+    calibration = Calibration(temperature, reliability, tuple(_typical(context, network, x)))
+    stamped = stamp_provenance(provenance)
+    return IntentModel(context.encoder, context.tune, network, tuple(intents), calibration, stamped, utterances)
 
 
 @dataclass(frozen=True, slots=True)

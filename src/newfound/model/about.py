@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import math
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from newfound.errors import ModelError, ModelMissing
 from newfound.files import MODEL_FORMAT
-from newfound.model.types import Intent, Overlap, Utterance
+from newfound.model.types import Calibration, Intent, Overlap, Utterance
 from newfound.text import first_line, has_half_character
 
 FORMAT_VERSION = 1
@@ -31,9 +31,6 @@ MAX_COUNT = 2**53  # integers up to this one are exact as floats
 
 def describe(folder: str | Path) -> dict[str, Any]:
     """Return the checked content of `model.json`, without loading weights or encoder.
-
-    Args:
-        folder: The model folder.
 
     Raises:
         ModelError: The folder is missing, damaged, or of another version.
@@ -72,67 +69,47 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
-    """Return the intents that `model.json` describes.
-
-    Args:
-        folder: The model folder, for error messages.
-        about: The content of `model.json`.
-    """
+    """Return the intents that `model.json` describes; the folder is for error messages."""
     entries = about.get("intents")
-    if not isinstance(entries, list) or len(entries) < 2:
+    intents = [_intent(entry) for entry in entries] if isinstance(entries, list) else []
+    valid = [intent for intent in intents if intent is not None]
+    if len(valid) < max(2, len(intents)) or len({intent.name for intent in valid}) < len(valid):
         raise damaged(folder / ABOUT_FILE, "its intents")
-    intents = [_intent(entry) for entry in entries]
-    if None in intents or len({intent.name for intent in intents if intent}) < len(intents):
-        raise damaged(folder / ABOUT_FILE, "its intents")
-    return [intent for intent in intents if intent is not None]
+    return valid
+
+
+def read_calibration(folder: Path, about: dict[str, Any]) -> Calibration:
+    """Return temperature, reliability and quantiles that `model.json` describes; the folder is for error messages."""
+    path = folder / ABOUT_FILE
+    try:
+        typical = sorted(float(value) for value in about.get("typical", ()))
+        calibration = Calibration(float(about["temperature"]), float(about.get("reliability", 1.0)), tuple(typical))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise damaged(path, f"{type(error).__name__}: {first_line(error)[:120]}") from None
+    if not MIN_TEMPERATURE <= calibration.temperature <= MAX_TEMPERATURE:
+        raise damaged(path, "its temperature")
+    if not 0 < calibration.reliability <= 1:
+        raise damaged(path, "its reliability")
+    if not all(map(math.isfinite, typical)) or len(typical) > MAX_QUANTILES:
+        raise damaged(path, "its quantiles")
+    return calibration
 
 
 def _intent(entry: Any) -> Intent | None:
     """Return the intent that a JSON value describes; None if the value is not valid."""
-    if not isinstance(entry, dict):
+    if not _is_valid(entry, INTENT_CHECKS, required=("name", "known", "size", "exemplars")):
         return None
-    lists = {key: entry.get(key, []) for key in ("exemplars", "keywords", "border")}
-    is_valid = (
-        _is_text(entry.get("name"), MAX_NAME_LENGTH)
-        and entry["name"] != ""
-        and isinstance(entry.get("known"), bool)
-        and _is_count(entry.get("size"))
-        and "exemplars" in entry
-        and all(isinstance(texts, list) and all(map(_is_text, texts)) for texts in lists.values())
-        and isinstance(entry.get("accepted", False), bool)
-        and _is_count(entry.get("labelled", 0))
-        and (entry.get("certainty") is None or _is_share(entry["certainty"]))
-        and isinstance(entry.get("overlaps", []), list)
-        and all(map(_is_overlap, entry.get("overlaps", [])))
-        and (entry.get("position") is None or _is_position(entry["position"]))
-        and _is_number(entry.get("min_similarity", -1.0))
-        and isinstance(entry.get("takes_wordless", True), bool)
-    )
-    if not is_valid:
-        return None
-    return Intent(
-        name=entry["name"],
-        known=entry["known"],
-        size=entry["size"],
-        exemplars=tuple(lists["exemplars"]),
-        keywords=tuple(lists["keywords"]),
-        border=tuple(lists["border"]),
-        accepted=entry.get("accepted", False),
-        labelled=entry.get("labelled", 0),
-        certainty=entry.get("certainty"),
-        overlaps=tuple(Overlap(o["name"], float(o["share"])) for o in entry.get("overlaps", [])),
-        position=None if entry.get("position") is None else (float(entry["position"][0]), float(entry["position"][1])),
-        min_similarity=float(entry.get("min_similarity", -1.0)),
-        takes_wordless=entry.get("takes_wordless", True),
-    )
+    values = {name: entry[name] for name in INTENT_CHECKS if name in entry}
+    values |= {name: tuple(texts) for name, texts in values.items() if isinstance(texts, list)}
+    values["overlaps"] = tuple(Overlap(o["name"], float(o["share"])) for o in values.get("overlaps", ()))
+    if values.get("position") is not None:
+        values["position"] = tuple(map(float, values["position"]))
+    values["min_similarity"] = float(values.get("min_similarity", -1.0))
+    return Intent(**values)
 
 
 def read_utterances(folder: str | Path, n_intents: int) -> tuple[Utterance, ...]:
-    """Return the training utterances of a model folder; an empty tuple if it was saved without them.
-
-    Args:
-        folder: The model folder.
-        n_intents: The number of the model's intents.
+    """Return the training utterances of a model folder with `n_intents`; none if it was saved without them.
 
     Raises:
         ModelError: A line is damaged.
@@ -156,35 +133,38 @@ def _utterance(line: bytes, n_intents: int) -> Utterance | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(entry, dict) or set(entry) - {"text", "intent", "labelled", "probability", "count", "source"}:
+    required = ("text", "intent", "labelled", "probability")
+    if not _is_valid(entry, UTTERANCE_CHECKS, required) or set(entry) - set(UTTERANCE_CHECKS):
         return None
-    is_valid = (
-        _is_text(entry.get("text"))
-        and "intent" in entry
-        and (entry["intent"] is None or _is_column(entry["intent"], n_intents))
-        and isinstance(entry.get("labelled"), bool)
-        and _is_share(entry.get("probability"))
-        and _is_count(entry.get("count", 1))
-        and entry.get("count", 1) >= 1
-        and _is_text(entry.get("source", ""), MAX_NAME_LENGTH)
+    return Utterance(**entry) if entry["intent"] is None or entry["intent"] < n_intents else None
+
+
+def _is_valid(entry: Any, checks: Mapping[str, Callable[[Any], bool]], required: tuple[str, ...]) -> bool:
+    return (
+        isinstance(entry, dict)
+        and all(name in entry for name in required)
+        and all(check(entry[name]) for name, check in checks.items() if name in entry)
     )
-    return Utterance(**entry) if is_valid else None
 
 
 def _is_text(value: Any, max_length: int = MAX_TEXT_LENGTH) -> bool:
     return isinstance(value, str) and len(value) <= max_length and not has_half_character(value)
 
 
+def _is_name(value: Any) -> bool:
+    return _is_text(value, MAX_NAME_LENGTH)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= MAX_COUNT
-
-
-def _is_column(value: Any, n_intents: int) -> bool:
-    return type(value) is int and 0 <= value < n_intents
-
-
-def _is_share(value: Any) -> bool:
-    return _is_number(value) and -1e-6 <= value <= 1 + 1e-6
 
 
 def _is_number(value: Any) -> bool:
@@ -193,20 +173,43 @@ def _is_number(value: Any) -> bool:
     return type(value) is float and math.isfinite(value)
 
 
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and -1e-6 <= value <= 1 + 1e-6
+
+
 def _is_overlap(value: Any) -> bool:
-    return isinstance(value, dict) and _is_text(value.get("name"), MAX_NAME_LENGTH) and _is_share(value.get("share"))
+    return isinstance(value, dict) and _is_name(value.get("name")) and _is_share(value.get("share"))
 
 
-def _is_position(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+INTENT_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: _is_name(value) and value != "",
+    "known": _is_flag,
+    "size": _is_count,
+    "exemplars": _are_texts,
+    "keywords": _are_texts,
+    "border": _are_texts,
+    "accepted": _is_flag,
+    "labelled": _is_count,
+    "certainty": lambda value: value is None or _is_share(value),
+    "overlaps": lambda value: isinstance(value, list) and all(map(_is_overlap, value)),
+    "position": lambda value: (
+        value is None or (isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)))
+    ),
+    "min_similarity": _is_number,
+    "takes_wordless": _is_flag,
+}
+UTTERANCE_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "text": _is_text,
+    "intent": lambda value: value is None or _is_count(value),
+    "labelled": _is_flag,
+    "probability": _is_share,
+    "count": lambda value: _is_count(value) and value >= 1,
+    "source": _is_name,
+}
 
 
 def inside(folder: Path, name: str) -> Path:
     """Return the path of a file or folder in a model folder. It must exist, and must not be a link to another place.
-
-    Args:
-        folder: The model folder.
-        name: The name of the file or folder. A folder is looked through.
 
     Raises:
         ModelError: It is missing, leads elsewhere, or is a pipe or the like, which may never end.
@@ -238,11 +241,7 @@ def damaged(path: Path, what: str = "") -> ModelError:
 
 @contextmanager
 def loading(folder: str | Path) -> Iterator[None]:
-    """Turn what the file system says while a model and its encoder are loaded into one error.
-
-    Args:
-        folder: The model folder.
-    """
+    """Turn what the file system says while a model and its encoder are loaded into one error."""
     try:
         yield
     except OSError as error:

@@ -1,41 +1,36 @@
-"""What lies between the vector of a text and its probabilities, in NumPy. This module does not need torch."""
+"""From the vectors of texts to probabilities and predictions, in NumPy. This module does not need torch.
+
+`FittedClassifier` is what all fitted classifiers are: something that makes vectors of texts, and the `Columns` that
+make predictions of the vectors.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from newfound.errors import SettingsError
-from newfound.model.types import Intent, Prediction, RankedIntent, Status
+from newfound.data.corpus import Corpus
+from newfound.errors import DataError, SettingsError
+from newfound.model.types import Calibration, Intent, Prediction, RankedIntent, Status
 from newfound.text import is_blank, is_wordless
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from newfound.encoders.cache import StoredVectors
+
 Array = npt.NDArray[np.float32]
+Names = npt.NDArray[np.object_]
 TEXTS_PER_BATCH, TEXTS_PER_BATCH_ON_GPU = 1_024, 8_192
 MIN_LEAD_OF_BEST = 1e-6  # by how much the most probable intent stays the most probable one
 SMALLEST_NORM = 1e-12  # as in torch's `normalize`
-
-
-def batches_of(texts: Sequence[str], size: int = TEXTS_PER_BATCH) -> list[Sequence[str]]:
-    """Return texts in batches; refuse what is not a list of texts."""
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise SettingsError("give a list of texts: strings, and not one string alone")
-    return [texts[i : i + size] for i in range(0, len(texts), size)]
-
-
-def unit(vectors: Array) -> Array:
-    """Return vectors [n, d] at unit length."""
-    scaled: Array = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), SMALLEST_NORM)
-    return scaled
-
-
-def softmax(logits: Array) -> Array:
-    """Return the softmax over the last axis."""
-    exponents = np.exp(logits - logits.max(-1, keepdims=True))
-    shares: Array = exponents / exponents.sum(-1, keepdims=True)
-    return shares
+MAX_TEMPERATURE = 0.5  # at which hardly any row is sure
+BISECTION_STEPS = 20
+TRUST_IN_LABELS = 0.75  # weight of the estimated accuracy of labels beside the classifier's own probabilities
 
 
 class Columns:
@@ -54,52 +49,14 @@ class Columns:
     def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each vector is, from 0 to 1, [n]."""
 
-    def classify(self, texts: Sequence[str], vectors: Array, *, top: int = 0) -> list[Prediction]:
-        """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
-
-        Args:
-            texts: The texts to classify.
-            vectors: Their embeddings, [n, d].
-            top: How many of the most probable intents each prediction holds.
-        """
-        probabilities, outliers, statuses = self.probabilities(texts, vectors), self.outliers(vectors), self.statuses
-        names = list(statuses)
-        value, best = best_of(probabilities)
-        ranked = ranked_intents(probabilities, names, top)
-        predictions = []
-        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
-            name = names[i] if i < len(names) else None
-            status = None if name is None else statuses[name]
-            outlier = 1.0 if is_blank(text) else o
-            predictions.append(Prediction(text, name, status == "known", round_probability(p), outlier, status, r))
-        return predictions
-
 
 class Classifier(Columns):
-    """The classifier of a model over the vectors of texts.
+    """The classifier of a model over the vectors of texts; its arrays have one entry per intent (see `Intent`)."""
 
-    Attributes:
-        prototypes: One unit vector for each intent, [intents, d].
-        temperature: Of the softmax over the cosines.
-        reliability: The share of the probability of new intents that stays with them.
-        typical: Quantiles of the cosine of labelled training utterances to their intent.
-        is_new: Which intents are new, and not accepted, [intents].
-        min_similarity: The least cosine of a text of each intent, [intents]; below it the text belongs to no intent.
-        takes_wordless: Which intents a text without words may belong to, [intents].
-    """
-
-    def __init__(
-        self,
-        weight: Array,
-        intents: Sequence[Intent],
-        *,
-        temperature: float,
-        reliability: float,
-        typical: Sequence[float],
-    ) -> None:
+    def __init__(self, weight: Array, intents: Sequence[Intent], calibration: Calibration) -> None:
         """Take the weights, [intents, d], and the description of each intent."""
-        self.prototypes = unit(weight.astype(np.float32))
-        self.temperature, self.reliability, self.typical = temperature, reliability, typical
+        self.prototypes = unit(weight.astype(np.float32))  # [intents, d]
+        self.calibration = calibration
         self._statuses = {intent.name: intent.status for intent in intents}
         self.is_new = np.array([intent.status == "new" for intent in intents], dtype=np.bool_)
         self.min_similarity = np.array([intent.min_similarity for intent in intents], dtype=np.float32)
@@ -116,15 +73,10 @@ class Classifier(Columns):
         return product
 
     def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
-        """Return the probabilities of texts, [n, intents]; zeros for a text that belongs to no intent.
-
-        Args:
-            texts: The texts to classify; a blank one belongs to no intent.
-            vectors: Their embeddings, [n, d].
-        """
+        """Return the probabilities of texts, [n, intents]; zeros for a text that belongs to no intent."""
         cosines = self.cosines(vectors)
-        uncorrected = softmax(cosines / np.float32(self.temperature))
-        probabilities = with_reliability(uncorrected, self.is_new, self.reliability)
+        uncorrected = softmax(cosines / np.float32(self.calibration.temperature))
+        probabilities = with_reliability(uncorrected, self.is_new, self.calibration.reliability)
         probabilities[self._has_no_intent(texts, cosines)] = 0
         return probabilities
 
@@ -143,25 +95,132 @@ class Classifier(Columns):
     def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each vector is, from 0 to 1, [n]."""
         closest = self.cosines(vectors).astype(np.float64).max(1)
-        if not self.typical:
+        typical = self.calibration.typical
+        if not typical:
             distances: npt.NDArray[np.float64] = np.clip(1 - closest, 0, 1)
             return distances
         # Below the lowest quantile the score still grows with the distance, so that outliers have different scores.
-        shares = [0.0, *np.linspace(0.5 / len(self.typical), 1.0, len(self.typical))]
-        scores: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *self.typical], shares)
+        shares = [0.0, *np.linspace(0.5 / len(typical), 1.0, len(typical))]
+        scores: npt.NDArray[np.float64] = 1 - np.interp(closest, [-1.0, *typical], shares)
         return np.round(scores, 6)
 
 
+class FittedClassifier:
+    """A classifier over texts that is fitted already, with what scikit-learn expects of one."""
+
+    _estimator_type = "classifier"  # scikit-learn before version 1.6
+    columns: Columns
+
+    def __init__(
+        self, columns: Columns, encode: Callable[[Sequence[str]], Array], stored_vectors: StoredVectors | None = None
+    ) -> None:
+        """Take the columns, and a function that returns the embeddings [n, d] of texts that were not encoded before."""
+        self.columns, self.stored_vectors, self._encode = columns, stored_vectors, encode
+
+    def transform(self, texts: Sequence[str]) -> Array:
+        """Return the embeddings [n, d] of texts."""
+        if self.stored_vectors is None:
+            return self._encode(texts)
+        vectors = self.stored_vectors.find(texts)
+        missing = [i for i, vector in enumerate(vectors) if vector is None]
+        if len(missing) == len(texts):
+            return self._encode(texts)
+        for i, vector in zip(missing, self._encode([texts[i] for i in missing]), strict=True):
+            vectors[i] = vector
+        return np.stack([vector for vector in vectors if vector is not None])
+
+    def predict_proba(self, texts: Sequence[str]) -> Array:
+        """Return probabilities [n, intents], in the order of `classes_`.
+
+        What a row lacks to 1 is the probability of no intent.
+        """
+        return self.columns.probabilities(texts, self.transform(texts))
+
+    def outlier_scores(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return how unlike all intents each text is, from 0 to 1 (see `Prediction.outlier`)."""
+        return self.columns.outliers(self.transform(texts))
+
+    def predict(self, texts: Sequence[str]) -> list[str | None]:
+        """Return the name of the most probable intent of each text; None for no intent."""
+        return [prediction.intent for prediction in self.classify(texts)]
+
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one prediction per text. All that classifies texts goes through here, so that answers agree.
+
+        Args:
+            texts: The texts to classify.
+            top: How many of the most probable intents each prediction holds.
+        """
+        vectors, statuses = self.transform(texts), self.columns.statuses
+        names = list(statuses)
+        probabilities, outliers = self.columns.probabilities(texts, vectors), self.columns.outliers(vectors)
+        value, best = best_of(probabilities)
+        ranked = _ranked_intents(probabilities, names, top)
+        predictions = []
+        for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
+            name = names[i] if i < len(names) else None
+            status = None if name is None else statuses[name]
+            outlier = 1.0 if is_blank(text) else o
+            predictions.append(Prediction(text, name, status == "known", round_probability(p), outlier, status, r))
+        return predictions
+
+    def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:
+        """Return the share of texts, from 0 to 1, whose label is predicted by name; texts without a label do not count.
+
+        `newfound.evaluate` says more, and compares new intents whatever they are called.
+        """
+        corpus = Corpus.of(texts, labels).labelled()
+        if not len(corpus):
+            raise DataError("no labelled utterance to compare with; give each text its label")
+        pairs = zip(self.predict(corpus.texts), corpus.labels, strict=True)
+        return sum(predicted == label for predicted, label in pairs) / len(corpus)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return text_classifier_tags(Tags(estimator_type=None, target_tags=TargetTags(required=True)))
+
+
+def text_classifier_tags(tags: Any) -> Any:
+    """Return scikit-learn's tags of an estimator, changed to those of a classifier of texts."""
+    from sklearn.utils import ClassifierTags
+
+    tags.estimator_type = "classifier"
+    tags.classifier_tags = ClassifierTags()
+    tags.input_tags.string = True
+    tags.input_tags.two_d_array = False
+    tags.input_tags.one_d_array = True
+    return tags
+
+
+def in_batches(
+    encode: Callable[[Sequence[str]], Array], texts: Sequence[str], width: int, size: int = TEXTS_PER_BATCH
+) -> Array:
+    """Return the vectors of texts, [n, width], which are encoded in batches; refuse what is not a list of texts."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise SettingsError("give a list of texts: strings, and not one string alone")
+    pieces = [encode(texts[i : i + size]) for i in range(0, len(texts), size)]
+    return np.concatenate(pieces) if pieces else np.empty((0, width), np.float32)
+
+
+def unit(vectors: Array) -> Array:
+    """Return vectors [n, d] at unit length."""
+    scaled: Array = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), SMALLEST_NORM)
+    return scaled
+
+
+def softmax(logits: Array) -> Array:
+    """Return the softmax over the last axis."""
+    exponents = np.exp(logits - logits.max(-1, keepdims=True))
+    shares: Array = exponents / exponents.sum(-1, keepdims=True)
+    return shares
+
+
 def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliability: float) -> Array:
-    """Return probabilities of which the new intents give up what their labels are not worth.
+    """Return probabilities [n, intents] of which the new intents [intents] give up what their labels are not worth.
 
     The labels of new intents come from clusters, of which only a part is right. A share of the probability of a new
     intent stays with it; the rest is divided among all new intents. The most probable intent stays the most probable.
-
-    Args:
-        probabilities: Of every intent, [n, intents]; they sum to one.
-        is_new: Which intents are new, [intents].
-        reliability: The share that stays.
     """
     count = int(is_new.sum())
     if reliability >= 1 or count < 2 or not len(probabilities):
@@ -177,21 +236,50 @@ def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliab
     return changed
 
 
-def ids_of(probabilities: Array) -> npt.NDArray[np.int64]:
-    """Return the number of the most probable intent, [n]; -1 for a text that belongs to no intent.
+def reliability_of(
+    probabilities: Tensor, is_new: Tensor, label_accuracy: float, *, trust: float = TRUST_IN_LABELS
+) -> float:
+    """Return the share of the probability of new intents that is to stay with them, so that its mean is right.
 
-    Args:
-        probabilities: Of the intents, [n, intents].
+    What a classifier says of itself (`probabilities`, [n, intents], as it was taught) and the estimated accuracy of the
+    labels of new intents are two opinions on how often it is right; a mean of both, in which the second has the weight
+    `trust`, is better than either (docs/logs.md).
     """
+    best, predicted = probabilities.max(1)
+    confidences = best[is_new[predicted]]
+    if not len(confidences):
+        return 1.0
+    confidence = float(confidences.mean())
+    expected = trust * label_accuracy + (1 - trust) * confidence
+    return min(1.0, expected / confidence)
+
+
+def temperature_of(cosines: Tensor, accuracy: float, temperature: float) -> float:
+    """Return a temperature of the softmax at which rows are as confident on average as they are right.
+
+    The accuracy is the share of the rows whose most similar intent, by their cosines [n, intents], is estimated to be
+    theirs. The result is not below the temperature that the classifier was taught with.
+    """
+    low, high = temperature, MAX_TEMPERATURE
+    if not len(cosines) or float((cosines / low).softmax(1).amax(1).mean()) <= accuracy:
+        return temperature
+    for _ in range(BISECTION_STEPS):
+        middle = (low * high) ** 0.5
+        is_too_sure = float((cosines / middle).softmax(1).amax(1).mean()) > accuracy
+        low, high = (middle, high) if is_too_sure else (low, middle)
+    return round(low, 6)
+
+
+def ids_of(probabilities: Array) -> npt.NDArray[np.int64]:
+    """Return the number of the most probable of the intents [n, intents], [n]; -1 for a text of no intent."""
     best: npt.NDArray[np.int64] = np.where(probabilities.any(1), probabilities.argmax(1), -1)
     return best
 
 
 def best_of(probabilities: Array) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return probability and number of the best intent, [n] each; the number after the last means no intent.
+    """Return probability and number of the best of the intents [n, intents], [n] each.
 
-    Args:
-        probabilities: Of the intents, [n, intents]. What a row lacks to 1 is the probability of no intent.
+    What a row lacks to 1 is the probability of no intent, whose number is the one after the last.
     """
     no_intent = 1 - probabilities.sum(1, keepdims=True)
     every = np.concatenate([probabilities, no_intent], axis=1)
@@ -199,14 +287,8 @@ def best_of(probabilities: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     return np.take_along_axis(every, best[:, None], axis=1)[:, 0], best
 
 
-def ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
-    """Return the most probable intents of each row, the best first.
-
-    Args:
-        probabilities: Of the intents, [n, intents].
-        names: The names of the intents, in the order of the columns.
-        top: How many to return at most.
-    """
+def _ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
+    """Return the most probable intents of each row, `top` at most, the best first."""
     count = min(top, len(names))
     if not count:
         return [()] * len(probabilities)

@@ -5,86 +5,76 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
 from newfound.defaults import Precision
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Tune
-from newfound.encoders.hashing import hash_of
 from newfound.encoders.ragged import Ragged
-from newfound.encoders.trunk import whole_corpus
+from newfound.encoders.registry import hash_of
+from newfound.encoders.tail import whole_corpus
 from newfound.model.arrays import (
     TEXTS_PER_BATCH,
     TEXTS_PER_BATCH_ON_GPU,
     Array,
     Classifier,
-    batches_of,
+    FittedClassifier,
+    Names,
     best_of,
     ids_of,
+    in_batches,
 )
-from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.network import IntentNetwork, embed
-from newfound.model.types import Intent, Utterance, certainty_of
+from newfound.model.types import Calibration, Intent, Utterance, certainty_of
 from newfound.paths import feature_cache_dir
 from newfound.version import __version__
 
 if TYPE_CHECKING:
     from newfound.encoders.onnx.session import GraphSession
 
-UTTERANCES_PER_BATCH = 20_000  # training utterances; their features are mostly in the cache, so larger batches pay off
+MANY_TEXTS = 20_000  # at once, of training utterances: they are mostly in the cache, so that larger batches pay off
 
 
+@dataclass(eq=False, repr=False)
 class IntentModel(FittedClassifier):
-    """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one."""
+    """Classifies utterances into known and new intents. A model never changes; `with_*` methods return another one.
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        tune: Tune,
-        network: IntentNetwork,
-        intents: Sequence[Intent],
-        temperature: float,
-        provenance: dict[str, Any],
-        utterances: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = (),
-        typical: Sequence[float] = (),
-        reliability: float = 1.0,
-    ) -> None:
-        """Put a model together from its parts.
+    Attributes:
+        encoder: The pretrained encoder.
+        tune: How much of the encoder was trained.
+        network: The trained network.
+        intents: One description for each column of its classifier, known intents first.
+        calibration: How the classifier's cosines become probabilities and outlier scores.
+        provenance: What the model was made from, and how.
+        utterance_source: The training utterances, or a function that reads them when they are needed.
+        columns: What makes predictions of the vectors of texts.
+    """
 
-        Args:
-            encoder: The pretrained encoder.
-            tune: How much of the encoder was trained.
-            network: The trained network.
-            intents: One description for each column of its classifier, known intents first.
-            temperature: The temperature of the softmax over the classifier's cosines.
-            provenance: What the model was made from, and how.
-            utterances: The training utterances, or a function that reads them when they are needed.
-            typical: Quantiles of the cosine of labelled training utterances to their intent, for `outlier_scores`.
-            reliability: The share of the probability of new intents that stays with them, since labels may be wrong.
-        """
-        self.encoder = encoder
-        self.tune = tune
-        self.network = network.eval()
-        self.intents = tuple(intents)
-        self.temperature = temperature
-        self.provenance = provenance
-        self._utterances = utterances
-        self.typical = tuple(typical)
-        self.reliability = reliability
-        self._graph_session: tuple[GraphSession | None] | None = None
+    encoder: Encoder
+    tune: Tune
+    network: IntentNetwork
+    intents: tuple[Intent, ...]
+    calibration: Calibration
+    provenance: dict[str, Any]
+    utterance_source: Sequence[Utterance] | Callable[[], Sequence[Utterance]] = ()
+    columns: Classifier = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.network.eval()
         self._cache: FeatureCache | None = None
+        weight = self.network.classifier.weight.detach().float().cpu().numpy()
+        super().__init__(Classifier(weight, self.intents, self.calibration), self._embed)
 
     def __repr__(self) -> str:
         new = len(self.intents) - self.n_known
@@ -93,7 +83,7 @@ class IntentModel(FittedClassifier):
     @cached_property
     def utterances(self) -> tuple[Utterance, ...]:
         """The training utterances."""
-        return tuple(self._utterances() if callable(self._utterances) else self._utterances)
+        return tuple(self.utterance_source() if callable(self.utterance_source) else self.utterance_source)
 
     @cached_property
     def utterance_vectors(self) -> Tensor:
@@ -102,28 +92,26 @@ class IntentModel(FittedClassifier):
         texts = [u.text for u in self.utterances]
 
         def compute(rows: Sequence[int]) -> Ragged:
-            batches = batches_of([texts[i] for i in rows], UTTERANCES_PER_BATCH)
-            pieces = [self._vectors(batch, cache).cpu() for batch in batches]
-            vectors = torch.cat(pieces) if pieces else torch.empty(0, self.encoder.width)
-            return Ragged(vectors, torch.arange(len(rows) + 1))
+            some = [texts[i] for i in rows]
+            vectors = in_batches(lambda batch: self._vectors(batch, cache), some, self.encoder.width, MANY_TEXTS)
+            return Ragged(torch.from_numpy(vectors), torch.arange(len(rows) + 1))
 
         if not self.tune.layers:  # what the frozen encoder computes is in the cache already
             return compute(range(len(texts))).flat
         state = {name: t for name, t in self.network.state_dict().items() if not name.startswith("classifier.")}
-        key = {
-            "vectors of a trained network": hash_of(state, self.encoder.weights_hash(), str(self.encoder.max_length))
-        }
-        return cache.fetch(key, texts, compute).flat
+        weights = hash_of(state, self.encoder.weights_hash(), str(self.encoder.max_length))
+        return cache.fetch({"vectors of a trained network": weights}, texts, compute).flat
 
     @property
     def classes_(self) -> Names:
         """The names of the intents in the order of the columns of `predict_proba`, [intents]."""
-        return array_of_names([intent.name for intent in self.intents])
+        return np.array([intent.name for intent in self.intents], dtype=object)
 
     @property
     def labels_(self) -> Names:
         """The intent of each training utterance, [n]: its label, or what was discovered; None for no intent."""
-        return array_of_names([None if u.intent is None else self.intents[u.intent].name for u in self.utterances])
+        names = [None if u.intent is None else self.intents[u.intent].name for u in self.utterances]
+        return np.array(names, dtype=object)
 
     @property
     def n_known(self) -> int:
@@ -139,60 +127,44 @@ class IntentModel(FittedClassifier):
         """Move the model to a device, in place, as torch does."""
         self.encoder.to(device)
         self.network.to(device)
-        self._graph_session = None
+        self.__dict__.pop("_session", None)  # another device may need another session
         return self
 
     def with_names(self, names: Sequence[str]) -> IntentModel:
-        """Return the same model with other names of its intents.
-
-        Args:
-            names: One name for each intent, in order.
-        """
+        """Return the same model with other names of its intents, one for each, in order."""
         new_name = dict(zip((intent.name for intent in self.intents), names, strict=True))
-        renamed = [
-            replace(
-                intent,
-                name=new_name[intent.name],
-                overlaps=tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps),
-            )
-            for intent in self.intents
-        ]
-        return self._with(intents=renamed)
+        renamed = []
+        for intent in self.intents:
+            overlaps = tuple(replace(o, name=new_name.get(o.name, o.name)) for o in intent.overlaps)
+            renamed.append(replace(intent, name=new_name[intent.name], overlaps=overlaps))
+        return replace(self, intents=tuple(renamed))
 
     def similar_intents(self, count: int) -> list[list[int]]:
-        """Return the positions of the intents whose prototypes are most similar to each intent's, the best first.
-
-        Args:
-            count: The number of similar intents at most.
-        """
-        prototypes = F.normalize(self.network.classifier.weight.detach().float(), dim=-1).cpu()
+        """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
+        prototypes = torch.from_numpy(self.columns.prototypes)
         similarity = (prototypes @ prototypes.T).fill_diagonal_(-torch.inf)
         order: list[list[int]] = rank_descending(similarity)[:, :count].tolist()
         return [[j for j in row if j != i] for i, row in enumerate(order)]
 
     def with_known(self, names: Collection[str]) -> IntentModel:
-        """Return the same model with other known intents; known intents come first.
-
-        Args:
-            names: The names of the known intents; all others are new.
-        """
+        """Return the same model in which the intents of these names are known, and come first; all others are new."""
         order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
         new_position: dict[int | None, int | None] = {old: new for new, old in enumerate(order)} | {None: None}
-        return self._with(
+        return replace(
+            self,
             network=self.network.with_columns(order),
-            intents=[replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order],
-            utterances=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
+            intents=tuple(replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order),
+            utterance_source=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
 
     def with_accepted(self, names: Collection[str]) -> IntentModel:
         """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
-        return self._with(intents=[replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
+        return replace(self, intents=tuple(replace(i, accepted=i.accepted or i.name in names) for i in self.intents))
 
     def with_limits(self, others: Sequence[Intent]) -> IntentModel:
         """Return the same model, in which a text must be as similar to an intent as to other intents of the same name.
 
-        Args:
-            others: The intents of the model that this one was trained from; intents that it lacks get the mean limit.
+        The others are the intents of the model that this one was trained from; what they lack gets the mean limit.
         """
         limits = {intent.name: (intent.min_similarity, intent.takes_wordless) for intent in others}
         mean = sum(least for least, _ in limits.values()) / max(1, len(limits))
@@ -201,85 +173,52 @@ class IntentModel(FittedClassifier):
         for intent in self.intents:
             least, wordless = limits.get(intent.name, usual)
             intents.append(replace(intent, min_similarity=round(least, 6), takes_wordless=wordless))
-        return self._with(intents=intents)
+        return replace(self, intents=tuple(intents))
 
     def with_reliability(self, reliability: float) -> IntentModel:
         """Return the same model with another share of the probability of new intents that stays with them.
 
         The stored probabilities of its utterances and the certainty of its intents follow.
         """
-        changed = self._with(reliability=reliability)
-        if reliability == self.reliability or not self.utterances:
+        changed = replace(self, calibration=replace(self.calibration, reliability=reliability))
+        if reliability == self.calibration.reliability or not self.utterances:
             return changed
         texts = [u.text for u in self.utterances]
         probability = best_of(changed.columns.probabilities(texts, self.utterance_vectors.numpy()))[0].round(4).tolist()
         utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
         certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
         intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
-        return changed._with(intents=intents, utterances=utterances)
+        return replace(changed, intents=tuple(intents), utterance_source=utterances)
 
-    def _with(
-        self,
-        *,
-        encoder: Encoder | None = None,
-        network: IntentNetwork | None = None,
-        intents: Sequence[Intent] | None = None,
-        utterances: Sequence[Utterance] | None = None,
-        reliability: float | None = None,
-    ) -> IntentModel:
-        return IntentModel(
-            encoder or self.encoder,
-            self.tune,
-            network or self.network,
-            self.intents if intents is None else intents,
-            self.temperature,
-            self.provenance,
-            self._utterances if utterances is None else utterances,
-            self.typical,
-            self.reliability if reliability is None else reliability,
-        )
-
-    def _encode(self, texts: Sequence[str]) -> Array:
+    def _embed(self, texts: Sequence[str]) -> Array:
         size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU
-        pieces = [self._vectors(batch, self._cache).cpu().numpy() for batch in batches_of(texts, size)]
-        return np.concatenate(pieces) if pieces else np.empty((0, self.encoder.width), np.float32)
+        return in_batches(lambda batch: self._vectors(batch, self._cache), texts, self.encoder.width, size)
 
     def predict_ids(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the position of the most probable intent in `intents` for each text, [n]; -1 for no intent."""
         return ids_of(self.predict_proba(texts))
 
-    @cached_property
-    def columns(self) -> Classifier:  # type: ignore[override]
-        """What lies between embeddings and probabilities."""
-        return Classifier(
-            self.network.classifier.weight.detach().float().cpu().numpy(),
-            self.intents,
-            temperature=self.temperature,
-            reliability=self.reliability,
-            typical=self.typical,
-        )
-
-    def _vectors(self, texts: Sequence[str], cache: FeatureCache | None = None) -> Tensor:
+    def _vectors(self, texts: Sequence[str], cache: FeatureCache | None) -> Array:
         """Return the embeddings of texts, [n, d].
 
         No cache is used unless one is given, so that nothing is stored of texts that are only classified.
         """
-        session = self._session() if cache is None else None
+        session = self._session if cache is None else None
         if session is not None:
             from newfound.encoders.onnx.engine import vectors_of
 
-            return torch.from_numpy(vectors_of(self.encoder, session, texts))
+            return vectors_of(session, self.encoder.tokenize(texts))
         encoder = copy(self.encoder)  # a shallow copy with the same weights, because other threads use the original
         encoder.cache = cache
         features = encoder.features(texts, self.tune)
-        return embed(self.network, features.to(self.device), whole_corpus(features.data.lengths, self.device))
+        batches = whole_corpus(features.data.lengths, self.device)
+        vectors: Array = embed(self.network, features.to(self.device), batches).cpu().numpy()
+        return vectors
 
+    @cached_property
     def _session(self) -> GraphSession | None:
-        """Return what computes embeddings with ONNX Runtime, the trained layers included; None if torch does it."""
-        if self._graph_session is None:
-            tail = self.network.tail if self.tune.layers else None
-            self._graph_session = (self.encoder.session(tail, self.network.dense),)
-        return self._graph_session[0]
+        """What computes embeddings with ONNX Runtime, the trained layers included; None if torch does it."""
+        return self.encoder.session(self.network.tail if self.tune.layers else None, self.network.dense)
 
     def has_graph(self) -> bool:
         """Return whether ONNX Runtime computes embeddings, which several threads may then do at the same time.
@@ -287,21 +226,20 @@ class IntentModel(FittedClassifier):
         Raises:
             EncoderError: The precision is int8, and there is no graph.
         """
-        return self._session() is not None
+        return self._session is not None
 
     def graph_problem(self) -> str | None:
         """Return why torch encodes on a CPU although ONNX Runtime is installed; None if it does not."""
-        self._session()
-        return self.encoder.graph_problem
+        return None if self.has_graph() else self.encoder.graph_problem
 
     def with_precision(self, precision: Precision) -> IntentModel:
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
         encoder = self.encoder.with_precision(precision)
-        return self if encoder is self.encoder else self._with(encoder=encoder)
+        return self if encoder is self.encoder else replace(self, encoder=encoder)
 
     def with_cache(self, cache: FeatureCache | None) -> IntentModel:
         """Return the same model, which keeps what the frozen layers compute of texts; by default nothing is kept."""
-        changed = self._with()
+        changed = replace(self)
         changed._cache = cache
         return changed
 
@@ -337,10 +275,6 @@ def stamp_provenance(provenance: dict[str, Any]) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of newfound, Python and the libraries that results depend on."""
-    by_name = {"newfound": __version__, "python": platform.python_version()}
-    for package in ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn"):
-        try:
-            by_name[package] = version(package)
-        except PackageNotFoundError:  # pragma: no cover - they are dependencies
-            by_name[package] = "absent"
-    return by_name
+    packages = ("torch", "transformers", "sentence-transformers", "numpy", "scikit-learn")
+    own = {"newfound": __version__, "python": platform.python_version()}
+    return own | {package: version(package) for package in packages}

@@ -6,8 +6,8 @@ The pretrained encoder is loaded by name and verified by its hash, or it is in t
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,24 +22,18 @@ from newfound.model.about import (
     ABOUT_FILE,
     ENCODER_FOLDER,
     FORMAT_VERSION,
-    MAX_QUANTILES,
-    MAX_TEMPERATURE,
-    MIN_TEMPERATURE,
     UTTERANCES_FILE,
     WEIGHTS_FILE,
     damaged,
-    describe,
     inside,
     read_about,
+    read_calibration,
     read_intents,
     read_utterances,
 )
 from newfound.model.classifier import IntentModel
 from newfound.model.network import IntentNetwork
-from newfound.model.types import Intent
 from newfound.text import first_line
-
-__all__ = ["describe", "load", "read_utterances", "save"]
 
 MIN_TOKENS, MAX_TOKENS = 3, 10_000  # of a text, for the encoder
 
@@ -52,23 +46,14 @@ def save(
     with_encoder: bool = False,
     with_utterances: bool = True,
 ) -> None:
-    """Write a model to a folder: all of it, or nothing.
-
-    Args:
-        model: A fitted model; review decisions are not part of it.
-        folder: Is created if it does not exist.
-        overwrite: Whether an earlier model in the folder may be replaced.
-        with_encoder: Include the pretrained encoder, so that the folder needs nothing else.
-        with_utterances: Include the training utterances, which review, export and update need. Without them, the
-            descriptions of the intents have no utterances either; names and keywords stay.
-
-    Raises:
-        TargetExists: There is something in the folder that may not be replaced.
-    """
+    """Write a model to a folder: all of it, or nothing (`IntentModel.save`). Review decisions are not part of it."""
     from safetensors.torch import save_file
 
     check_replaceable(folder, overwrite)
     tensors = {name: t.cpu().contiguous() for name, t in model.network.classifier_branch().items()}
+    intents = model.intents
+    if not with_utterances:
+        intents = tuple(replace(intent, exemplars=(), border=()) for intent in intents)
     about = {
         "format": MODEL_FORMAT,
         "version": FORMAT_VERSION,
@@ -79,16 +64,12 @@ def save(
             "max_length": model.encoder.max_length,
             "included": with_encoder,
         },
-        "tune": {
-            "layers": model.tune.layers,
-            "everything": model.tune.everything,
-            "embeddings": model.tune.embeddings,
-        },
+        "tune": asdict(model.tune),
         "dense": model.network.dense is not None,
-        "temperature": model.temperature,
-        "typical": list(model.typical),
-        "reliability": model.reliability,
-        "intents": [asdict(intent if with_utterances else _without_utterances(intent)) for intent in model.intents],
+        "temperature": model.calibration.temperature,
+        "typical": list(model.calibration.typical),
+        "reliability": model.calibration.reliability,
+        "intents": [asdict(intent) for intent in intents],
         "provenance": model.provenance,
     }
     with folder_atomically(folder) as target:
@@ -102,18 +83,10 @@ def save(
             model.encoder.save(target / ENCODER_FOLDER)
 
 
-def _without_utterances(intent: Intent) -> Intent:
-    return replace(intent, exemplars=(), border=())
-
-
 def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentModel:
     """Load a saved model as it was fitted. `newfound.load` applies the review decisions as well.
 
-    Nothing in the folder is executed.
-
-    Args:
-        folder: The model folder.
-        encoder: The pretrained encoder or its path, if it is neither a short name nor in the folder.
+    Nothing in the folder is executed. The encoder or its path is given if it is neither a short name nor in the folder.
 
     Raises:
         ModelError: The folder is missing, damaged, or of another version.
@@ -123,38 +96,19 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     about = read_about(folder)
     intents = read_intents(folder, about)
     pretrained = _find_encoder(folder, about, encoder)
+    calibration = read_calibration(folder, about)
     try:
-        tune = Tune(
-            int(about["tune"]["layers"]),
-            bool(about["tune"]["everything"]),
-            bool(about["tune"].get("embeddings", True)),
-        )
-        dense = bool(about["dense"])
-        temperature = float(about["temperature"])
-        provenance = dict(about["provenance"])
-        typical = sorted(float(value) for value in about.get("typical", ()))
-        reliability = float(about.get("reliability", 1.0))
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        trained = about["tune"]
+        tune = Tune(int(trained["layers"]), bool(trained["everything"]), bool(trained.get("embeddings", True)))
+        dense, provenance = bool(about["dense"]), dict(about["provenance"])
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {first_line(error)[:120]}") from None
-    if not 0 <= tune.layers <= pretrained.depth or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+    if not 0 <= tune.layers <= pretrained.depth:
         raise ModelError(f"{folder / ABOUT_FILE}: its values do not fit together; fit it again")
-    if not 0 < reliability <= 1:
-        raise damaged(folder / ABOUT_FILE, "its reliability")
-    if not all(map(math.isfinite, typical)) or len(typical) > MAX_QUANTILES:
-        raise damaged(folder / ABOUT_FILE, "its quantiles")
     network = IntentNetwork(pretrained.tail(tune), pretrained.width, len(intents), dense=dense)
     _copy_weights(network, _read_weights(folder))
-    return IntentModel(
-        pretrained,
-        tune,
-        network,
-        intents,
-        temperature,
-        provenance,
-        lambda: read_utterances(folder, len(intents)),
-        typical,
-        reliability,
-    )
+    utterances = partial(read_utterances, folder, len(intents))
+    return IntentModel(pretrained, tune, network, tuple(intents), calibration, provenance, utterances)
 
 
 def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | None) -> Encoder:
@@ -162,25 +116,23 @@ def _find_encoder(folder: Path, about: dict[str, Any], given: str | Encoder | No
     described = about.get("encoder")
     if not isinstance(described, dict) or not isinstance(described.get("name"), str):
         raise damaged(folder / ABOUT_FILE, "no encoder in it")
+    expected = str(described.get("weights"))
     if isinstance(given, Encoder):
-        encoder = given
-        if encoder.weights_hash() != described.get("weights"):
-            raise EncoderMismatch(folder, f"encoder {encoder.name!r} is not the one this model was fitted on")
-    else:
-        name = given or _encoder_name(folder, described)
-        pooling, max_length = described.get("pooling"), described.get("max_length")
-        if pooling not in (None, *get_args(Pooling)):
-            raise damaged(folder / ABOUT_FILE, "its encoder")
-        if type(max_length) is not int or not MIN_TOKENS <= max_length <= MAX_TOKENS:
-            raise damaged(folder / ABOUT_FILE, "its encoder")
-        try:
-            expected = str(described.get("weights"))
-            encoder = load_encoder(name, pooling=pooling, max_length=max_length, weights_hash=expected)
-        except OtherWeights:
-            raise EncoderMismatch(folder, f"encoder {name!r} is not the one this model was fitted on") from None
-        except EncoderError as error:
-            raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
-    return encoder
+        if given.weights_hash() != expected:
+            raise EncoderMismatch(folder, f"encoder {given.name!r} is not the one this model was fitted on")
+        return given
+    name = given or _encoder_name(folder, described)
+    pooling, max_length = described.get("pooling"), described.get("max_length")
+    if pooling not in (None, *get_args(Pooling)) or type(max_length) is not int:
+        raise damaged(folder / ABOUT_FILE, "its encoder")
+    if not MIN_TOKENS <= max_length <= MAX_TOKENS:
+        raise damaged(folder / ABOUT_FILE, "its encoder")
+    try:
+        return load_encoder(name, pooling=pooling, max_length=max_length, weights_hash=expected)
+    except OtherWeights:
+        raise EncoderMismatch(folder, f"encoder {name!r} is not the one this model was fitted on") from None
+    except EncoderError as error:
+        raise ModelError(f"{folder}: its encoder {name!r} cannot be loaded: {error}") from None
 
 
 def _encoder_name(folder: Path, described: dict[str, Any]) -> str:

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from newfound.encoders.encoder import Features, Tail
 from newfound.encoders.ragged import Batch
+from newfound.encoders.tail import Features, Tail
 from newfound.training.parallel import ALONE, Processes
 
 
@@ -17,13 +17,7 @@ class CosineClassifier(nn.Module):
     """A linear classifier whose logits are cosines of vectors and weights; one column per intent, known ones first."""
 
     def __init__(self, width: int, n_intents: int, *, weight: Tensor | None = None) -> None:
-        """Initialise the weights.
-
-        Args:
-            width: The length of the vectors.
-            n_intents: The number of intents.
-            weight: Initial weights, [intents, width]; random unit vectors by default.
-        """
+        """Start from these weights, [intents, width]; from random unit vectors by default."""
         super().__init__()
         initial = F.normalize(torch.randn(n_intents, width), dim=-1) if weight is None else weight
         self.weight = nn.Parameter(initial)
@@ -51,15 +45,10 @@ class IntentNetwork(nn.Module):
         dropout: float = 0.0,
         classifier: CosineClassifier | None = None,
     ) -> None:
-        """Put a network together.
+        """Put a network together on the trainable end of an encoder with vectors of this width.
 
-        Args:
-            tail: The trainable end of the encoder.
-            width: The length of its vectors.
-            n_intents: The number of intents.
-            dense: Add a linear layer with tanh after the pooling, as in the released code.
-            dropout: Dropout rate of the vectors in training, which makes two passes over one utterance differ.
-            classifier: The classifier; a new one by default.
+        `dense` adds a linear layer with tanh after the pooling, as in the released code. The dropout of the vectors in
+        training makes two passes over one utterance differ. The classifier is a new one by default.
         """
         super().__init__()
         self.tail = tail
@@ -74,14 +63,14 @@ class IntentNetwork(nn.Module):
 
         Where several processes share a batch, each computes its part of the vectors, and all get the whole of them.
         """
-        share = batch.share
-        x: Tensor = self.tail(features, batch if share is None else share.part, views)
+        part, division = batch.share or (batch, None)
+        x: Tensor = self.tail(features, part, views)
         if self.dense is not None:
             x = torch.tanh(self.dense(x))
         dropped: Tensor = self.dropout(x)
-        if share is None:
+        if division is None:
             return dropped
-        return share.division.gather(dropped.view(views, -1, dropped.shape[-1]), len(batch.rows)).flatten(0, 1)
+        return division.gather(dropped.view(views, -1, dropped.shape[-1]), len(batch.rows)).flatten(0, 1)
 
     def two_views(self, features: Features, batch: Batch) -> Tensor:
         """Return two views of a batch, [2, B, d], computed in one pass; they differ by dropout."""
@@ -109,11 +98,7 @@ class IntentNetwork(nn.Module):
 def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch], processes: Processes = ALONE) -> Tensor:
     """Return the vectors of a whole corpus, [n, d], on its device and without dropout.
 
-    Args:
-        network: Is put into evaluation mode.
-        features: The features of the corpus.
-        batches: Batches that cover the corpus (`whole_corpus`).
-        processes: Among which the batches are divided.
+    The network is put into evaluation mode. The batches cover the corpus (`whole_corpus`), and processes divide them.
     """
     network.eval()
     device = features.data.flat.device

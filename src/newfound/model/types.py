@@ -102,15 +102,11 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class AssignedUtterance:
-    """A training utterance with the intent it has after the review.
+    """A training utterance as an `Utterance` has it, with the intent it has after the review.
 
     Attributes:
-        text: The utterance.
         intent: The name of its intent; None if it belongs to no intent.
-        labelled: Whether a person labelled it.
         probability: The probability of its intent; 1 if a person labelled it.
-        count: How often it occurred.
-        source: Where it came from.
     """
 
     text: str
@@ -119,6 +115,21 @@ class AssignedUtterance:
     probability: float
     count: int = 1
     source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How the cosines of a text to the intents become probabilities and an outlier score.
+
+    Attributes:
+        temperature: Of the softmax over the cosines.
+        reliability: The share of the probability of new intents that stays with them, since their labels may be wrong.
+        typical: Quantiles of the cosine of labelled training utterances to their intent, for outlier scores.
+    """
+
+    temperature: float
+    reliability: float = 1.0
+    typical: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +168,7 @@ class Prediction:
 def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
     """Return the mean probability of utterances from the logs, weighted by their count; 1 if there are none.
 
-    The expected error that reports, pages and refits show is what is missing to 1.
-
-    Args:
-        utterances: The utterances; those that a person labelled do not count.
+    Utterances that a person labelled do not count. What is missing to 1 is the expected error that reports show.
     """
     logs = [u for u in utterances if not u.labelled]
     total = sum(u.count for u in logs)

@@ -80,7 +80,7 @@ class ReviewedColumns(Columns):
     def _share(self, column: int, vectors: Array) -> Array:
         """Return the share of a column's probability that each of its parts gets, [n, parts]."""
         prototypes = self.prototypes[column]
-        logits = unit(vectors) @ prototypes.T / np.float32(self.classifier.temperature)
+        logits = unit(vectors) @ prototypes.T / np.float32(self.classifier.calibration.temperature)
         return softmax(np.where(was_split_again(prototypes), np.float32(-np.inf), logits))
 
 

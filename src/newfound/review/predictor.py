@@ -5,19 +5,18 @@ Importing torch and reading the encoder takes most of the time of a short comman
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from newfound.defaults import Precision
-from newfound.encoders.onnx.session import GraphSession, is_available
-from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays
-from newfound.encoders.shards import StoredVectors
-from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_intents
-from newfound.model.arrays import Array, Classifier, batches_of
-from newfound.model.estimator import FittedClassifier
+from newfound.encoders.cache import StoredVectors
+from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, find_graph, hash_of_arrays
+from newfound.encoders.precision import is_available, needs_seven_bits
+from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_calibration, read_intents
+from newfound.model.arrays import Array, Classifier, FittedClassifier, in_batches
 from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
@@ -25,28 +24,7 @@ from newfound.review.store import ReviewStore
 CLASSIFIER_WEIGHTS = "classifier.weight"
 
 
-class StoredPredictor(FittedClassifier):
-    """Classifies texts as `ReviewedModel` does. `open_stored` adds the columns."""
-
-    def __init__(self, session: GraphSession, stored: StoredGraph, max_length: int) -> None:
-        self._session, self._tokenizer, self._max_length = session, stored.tokenizer(), max_length
-        self._padded = stored.padded
-        if stored.features:
-            self.stored_vectors = StoredVectors(feature_cache_dir() / stored.features)
-
-    def _encode(self, texts: Sequence[str]) -> Array:
-        pieces = [self._vectors(batch) for batch in batches_of(texts)]
-        return np.concatenate(pieces) if pieces else np.empty((0, self._session.width), np.float32)
-
-    def _vectors(self, texts: Sequence[str]) -> Array:
-        tokens = self._tokenizer(
-            texts, truncation=True, max_length=self._max_length, padding="max_length" if self._padded else False
-        )
-        lengths = [sum(mask) for mask in tokens["attention_mask"]] if self._padded else None
-        return self._session.vectors(tokens["input_ids"], lengths)
-
-
-def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
+def open_stored(folder: Path, precision: Precision) -> FittedClassifier | None:
     """Return a model folder with its review decisions applied; None if torch is needed to open it.
 
     That is so before the model was used for the first time. A folder with any fault is opened by torch as well, which
@@ -59,59 +37,45 @@ def open_stored(folder: Path, precision: Precision) -> StoredPredictor | None:
         return None
     about = read_about(folder)
     intents = read_intents(folder, about)
-    described, weights = about.get("encoder"), _read_weights(folder)
-    if weights is None or not isinstance(described, dict) or type(described.get("max_length")) is not int:
-        return None
-    weight = weights.pop(CLASSIFIER_WEIGHTS, None)
-    if weight is None or weight.ndim != 2 or len(weight) != len(intents) or not np.isfinite(weight).all():
-        return None
-    from newfound.encoders.onnx.quantize import has_wide_products
-
-    key = GraphKey(
-        str(described.get("weights")),
-        described["max_length"],
-        precision,
-        seven_bits=precision == "int8" and not has_wide_products(),
-        trained=hash_of_arrays(weights),
-    )
-    stored = find_graph(key)
-    if stored is None or not stored.has_tokenizer:
-        return None
     try:
-        session = GraphSession(stored.graph, pad_id=stored.pad_id)
-        predictor = StoredPredictor(session, stored, described["max_length"])
-        classifier = Classifier(
-            weight,
-            intents,
-            temperature=float(about["temperature"]),
-            reliability=float(about.get("reliability", 1.0)),
-            typical=sorted(float(value) for value in about.get("typical", ())),
+        described, weights = about["encoder"], _read_weights(folder)
+        weight, max_length = weights.pop(CLASSIFIER_WEIGHTS), described["max_length"]
+        key = GraphKey(
+            str(described.get("weights")),
+            max_length,
+            precision,
+            seven_bits=needs_seven_bits(precision),
+            trained=hash_of_arrays(weights),
         )
-    except Exception:  # of ONNX Runtime, of the tokenizer, or of a value; torch's way says what it is
+        stored = find_graph(key)
+        if stored is None or not stored.has_tokenizer or type(max_length) is not int:
+            return None
+        session = GraphSession(stored.graph, pad_id=stored.pad_id)
+        if weight.shape != (len(intents), session.width) or not np.isfinite(weight).all():
+            return None
+        classifier = Classifier(weight, intents, read_calibration(folder, about))
+        vectors = StoredVectors(feature_cache_dir() / stored.features) if stored.features else None
+        fitted = FittedClassifier(classifier, _encoding(session, stored, max_length), vectors)
+    except Exception:  # of a value, of safetensors, of ONNX Runtime or of the tokenizer; torch's way says what it is
         return None
-    if session.width != weight.shape[1] or not _is_sound(classifier):
-        return None
-    predictor.columns = ReviewedColumns(classifier, ReviewStore(folder).review(), predictor.transform)
-    return predictor
+    columns = ReviewedColumns(classifier, ReviewStore(folder).review(), fitted.transform)
+    return FittedClassifier(columns, fitted.transform)
 
 
-def _read_weights(folder: Path) -> dict[str, Any] | None:
+def _read_weights(folder: Path) -> dict[str, Any]:
     from safetensors.numpy import load_file
 
-    try:
-        weights: dict[str, Any] = load_file(inside(folder, WEIGHTS_FILE))
-    except Exception:  # safetensors raises several types for a damaged file
-        return None
+    weights: dict[str, Any] = load_file(inside(folder, WEIGHTS_FILE))
     return weights
 
 
-def _is_sound(classifier: Classifier) -> bool:
-    """Return whether the values of a description are those that `newfound.model.folder` accepts."""
-    from newfound.model.about import MAX_QUANTILES, MAX_TEMPERATURE, MIN_TEMPERATURE
+def _encoding(session: GraphSession, stored: StoredGraph, max_length: int) -> Callable[[Sequence[str]], Array]:
+    """Return the function that makes vectors of texts with a graph and the tokenizer beside it."""
+    tokenizer, padding = stored.tokenizer(), "max_length" if stored.padded else False
 
-    return (
-        MIN_TEMPERATURE <= classifier.temperature <= MAX_TEMPERATURE
-        and 0 < classifier.reliability <= 1
-        and len(classifier.typical) <= MAX_QUANTILES
-        and bool(np.isfinite(classifier.typical).all())
-    )
+    def encode(texts: Sequence[str]) -> Array:
+        tokens = tokenizer(texts, truncation=True, max_length=max_length, padding=padding)
+        lengths = [sum(mask) for mask in tokens["attention_mask"]] if padding else None
+        return session.vectors(tokens["input_ids"], lengths)
+
+    return lambda texts: in_batches(encode, texts, session.width)

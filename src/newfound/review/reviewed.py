@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,9 +16,8 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.arrays import Array, best_of, round_probability
+from newfound.model.arrays import FittedClassifier, Names, best_of, round_probability
 from newfound.model.classifier import IntentModel
-from newfound.model.estimator import FittedClassifier, Names, array_of_names
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.columns import ReviewedColumns
@@ -33,6 +33,8 @@ class ReviewedModel(FittedClassifier):
     The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
     """
 
+    columns: ReviewedColumns
+
     def __init__(self, model: IntentModel, review: Review, *, vectors_of: VectorsOf | None = None) -> None:
         """Apply decisions to a model.
 
@@ -46,7 +48,7 @@ class ReviewedModel(FittedClassifier):
         self.review = review
         self.vectors_of = vectors_of
         encode = model.transform if vectors_of is None else lambda texts: vectors_of(texts).numpy()
-        self.columns: ReviewedColumns = ReviewedColumns(model.columns, review, encode)
+        super().__init__(ReviewedColumns(model.columns, review, encode), model.transform)
         self.names: tuple[str, ...] = self.columns.names
 
     def __repr__(self) -> str:
@@ -55,12 +57,12 @@ class ReviewedModel(FittedClassifier):
     @property
     def classes_(self) -> Names:
         """The names of the intents after the review, in the order of the columns of `predict_proba`, [intents]."""
-        return array_of_names(self.names)
+        return np.array(self.names, dtype=object)
 
     @property
     def labels_(self) -> Names:
         """The intent of each training utterance after the review, [n]; None for no intent."""
-        return array_of_names([u.intent for u in self.assigned])
+        return np.array([u.intent for u in self.assigned], dtype=object)
 
     @property
     def discovered(self) -> set[str]:
@@ -91,9 +93,6 @@ class ReviewedModel(FittedClassifier):
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
         model = self.model.with_precision(precision)
         return self if model is self.model else ReviewedModel(model, self.review)
-
-    def _encode(self, texts: Sequence[str]) -> Array:
-        return self.model.transform(texts)
 
     @cached_property
     def assigned(self) -> list[AssignedUtterance]:

@@ -118,7 +118,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     fit(method, corpus, run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
     model = model.with_limits(reviewed.model.intents)
-    model = model.with_reliability(reviewed.model.reliability)  # of the intents that nobody has accepted
+    model = model.with_reliability(reviewed.model.calibration.reliability)  # of the intents that nobody has accepted
     with runtime.reporter.task(COMPARING, 1) as task:
         changes = replace(compare(reviewed, model), reclustered=followed)
         task.advance()

@@ -19,8 +19,8 @@ from newfound.training.progress import Reporter, reporter_of_main
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.base import Discoverer
+    from newfound.model.arrays import FittedClassifier
     from newfound.model.classifier import IntentModel
-    from newfound.model.estimator import FittedClassifier
     from newfound.review.reviewed import ReviewedModel
 
 ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
@@ -125,7 +125,7 @@ class Runtime:
             self.reporter.note(problem)
         is_frozen = not reviewed.model.tune.layers and reviewed.model.network.dense is None
         if is_frozen and isinstance(model, str | Path):  # a loaded model answers at once
-            from newfound.encoders.shards import StoredVectors
+            from newfound.encoders.cache import StoredVectors
 
             reviewed.stored_vectors = StoredVectors(feature_cache_dir() / reviewed.encoder.vectors_folder())
         return reviewed

@@ -18,8 +18,8 @@ from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
 from newfound.data.rows import ReadOptions
 from newfound.defaults import Engine
-from newfound.engines.parts import Part, PartJob, PartPredictor, PartResult, collect_files, kept_names, plan_parts
-from newfound.engines.predictor import model_fingerprint
+from newfound.engines.parts import Part, PartJob, PartResult, collect_files, kept_names, plan_parts, predict_part
+from newfound.engines.predictor import Predictor, model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
 from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, writer_of
@@ -288,7 +288,8 @@ def _results(
     if request.engine == "ray":
         yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
     else:
-        yield from map(PartPredictor(runtime.open_model(request.model), job), parts)
+        predictor = Predictor(runtime.open_model(request.model), job.settings)
+        yield from (predict_part(predictor, job, part) for part in parts)
 
 
 def _folder_of(request: WritePredictionsRequest) -> str | Path:

@@ -1,5 +1,5 @@
 """Encoders as ONNX graphs, which ONNX Runtime runs on a CPU faster than torch: building, storing and running them.
 
-`graph` builds the graph of an encoder, `quantize` makes an int8 one of it, `store` keeps graphs in the user's cache
-folder, and `session` runs them. Neither `store` nor `session` imports torch.
+`graph` builds the graph of an encoder, and an int8 one of it; `session` keeps graphs in the user's cache folder and
+runs them, without torch; `engine` makes the session of a loaded encoder.
 """

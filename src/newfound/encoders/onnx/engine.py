@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -12,10 +13,18 @@ import torch
 from torch import nn
 
 from newfound.encoders.layers import Stack
-from newfound.encoders.onnx.quantize import has_wide_products, quantize
-from newfound.encoders.onnx.session import GraphSession, Vectors
-from newfound.encoders.onnx.store import GraphKey, StoredGraph, find_graph, hash_of_arrays, save_graph
-from newfound.encoders.tail import Tail
+from newfound.encoders.onnx.session import (
+    GraphKey,
+    GraphSession,
+    StoredGraph,
+    Vectors,
+    find_graph,
+    hash_of_arrays,
+    save_graph,
+)
+from newfound.encoders.precision import needs_seven_bits
+from newfound.encoders.ragged import Batch, pack
+from newfound.encoders.tail import Features, Tail, attention_keys, pool_hidden_states
 from newfound.errors import EncoderError
 from newfound.text import first_line
 
@@ -29,33 +38,23 @@ _open_sessions: WeakValueDictionary[Path, GraphSession] = WeakValueDictionary() 
 
 
 def key_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphKey:
-    """Return what the graph of an encoder depends on.
-
-    Args:
-        encoder: The pretrained encoder; its length and precision count as well as its weights.
-        tail: Its trained end; None if nothing was trained.
-        dense: The trained layer after the pooling; None if there is none.
-    """
+    """Return what the graph of an encoder with its trained end depends on (see `open_session`)."""
     trained = {} if tail is None else {f"tail.{name}": t for name, t in tail.trained().items()}
     if dense is not None:
         trained |= {f"dense.{name}": t for name, t in dense.state_dict().items()}
-    is_int8 = encoder.precision == "int8"
     return GraphKey(
         encoder.weights_hash(),
         encoder.max_length,
         encoder.precision,
-        seven_bits=is_int8 and not has_wide_products(),
+        seven_bits=needs_seven_bits(encoder.precision),
         trained=hash_of_arrays({name: t.detach().cpu().numpy() for name, t in trained.items()}),
     )
 
 
 def open_session(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | None = None) -> GraphSession:
-    """Return the session of an encoder, which is shared with others that have the same graph.
+    """Return the session of an encoder, its trained end and the trained layer after the pooling.
 
-    Args:
-        encoder: The pretrained encoder.
-        tail: Its trained end; None if nothing was trained.
-        dense: The trained layer after the pooling; None if there is none.
+    It is shared with others that have the same graph.
 
     Raises:
         EncoderError: There can be no graph of this encoder.
@@ -77,30 +76,39 @@ def _load(stored: StoredGraph) -> GraphSession | None:
 
 
 def _build(encoder: Encoder, key: GraphKey, tail: Tail | None, dense: nn.Linear | None) -> GraphSession:
-    pad_token, pad_id = _padding(encoder)
+    """Make the graph of an encoder, store it, and return its session."""
+    pad_id = encoder.tokenizer.pad_token_id
+    if pad_id is None:
+        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its tokenizer has no padding")
     try:
-        graph, session = _build_graph(encoder, source_of(encoder, tail, dense), pad_id, seven_bits=key.seven_bits)
+        graph, session = _build_graph(encoder, source_of(encoder, tail, dense), int(pad_id), key.seven_bits)
     except EncoderError:
         raise
     except Exception as error:  # protobuf and ONNX Runtime have many types, as for a graph of more than 2 GB
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: {first_line(error)}") from error
     backend = getattr(encoder.tokenizer, "backend_tokenizer", None)
-    tokenizer = None if backend is None else str(backend.to_str())
-    padded = encoder.pooling == "padded-mean"
-    features = encoder.vectors_folder() if tail is None and dense is None else ""
     with contextlib.suppress(OSError):  # then it runs from memory, and is made again the next time
-        save_graph(key, graph, tokenizer, pad_token=pad_token, pad_id=pad_id, padded=padded, features=features)
+        save_graph(
+            key,
+            graph,
+            None if backend is None else str(backend.to_str()),
+            pad_token=str(encoder.tokenizer.pad_token),
+            pad_id=int(pad_id),
+            padded=encoder.pooling == "padded-mean",
+            features=encoder.vectors_folder() if tail is None and dense is None else "",
+        )
     return session
 
 
-def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int, *, seven_bits: bool) -> tuple[bytes, GraphSession]:
+def _build_graph(encoder: Encoder, source: GraphSource, pad_id: int, seven_bits: bool) -> tuple[bytes, GraphSession]:
     """Return the graph of a source in the encoder's precision, after a comparison with torch, and its session."""
-    from newfound.encoders.onnx.graph import encoder_graph
+    from newfound.encoders.onnx.graph import encoder_graph, quantize
 
     model = encoder_graph(source)
     graph: bytes = model.SerializeToString()
     session = GraphSession(graph, pad_id=pad_id)
-    difference = float(np.abs(vectors_of(encoder, session, PROBE_TEXTS) - _torch_vectors(encoder, source)).max())
+    tokens = encoder.tokenize(PROBE_TEXTS)
+    difference = float(np.abs(vectors_of(session, tokens) - _torch_vectors(tokens, source)).max())
     if not difference <= MAX_VECTOR_DIFFERENCE:
         raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its vectors differ by {difference:.1e}")
     if encoder.precision == "int8":
@@ -130,22 +138,17 @@ def source_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | Non
     return GraphSource(stacks, encoder.pooling, encoder.normalize, dense, encoder.max_length, encoder.width)
 
 
-def vectors_of(encoder: Encoder, session: GraphSession, texts: Any) -> Vectors:
-    """Return the vectors of texts by a session, [n, d]."""
-    tokens = encoder.tokenize(texts)
-    rows = [tokens.data.row(i).tolist() for i in range(len(tokens))]
-    lengths = tokens.unpadded_lengths
-    return session.vectors(rows, None if lengths is None else lengths.tolist())
+def vectors_of(session: GraphSession, tokens: Features, rows: Sequence[int] | None = None) -> Vectors:
+    """Return the vectors of tokenised texts by a session, [n, d]; of all of them, or of those in some rows."""
+    rows = range(len(tokens)) if rows is None else rows
+    lengths = None if tokens.unpadded_lengths is None else tokens.unpadded_lengths[list(rows)].tolist()
+    return session.vectors([tokens.data.row(i).tolist() for i in rows], lengths)
 
 
 @torch.no_grad()
-def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
-    """Return the vectors of the probes by torch."""
-    from newfound.encoders.ragged import Batch, pack
-    from newfound.encoders.tail import attention_keys, pool_hidden_states
-
-    tokens = encoder.tokenize(PROBE_TEXTS)
-    batch = Batch.of(tokens.data.lengths, torch.arange(len(PROBE_TEXTS)), torch.device("cpu"))
+def _torch_vectors(tokens: Features, source: GraphSource) -> Vectors:
+    """Return the vectors of tokenised texts by torch, [n, d]."""
+    batch = Batch.of(tokens.data.lengths, torch.arange(len(tokens)), torch.device("cpu"))
     packing = pack(tokens.data.offsets, batch)
     hidden = tokens.data.flat[packing.token]
     for stack in source.stacks:
@@ -155,11 +158,3 @@ def _torch_vectors(encoder: Encoder, source: GraphSource) -> Vectors:
         vectors = torch.tanh(source.dense(vectors))
     array: Vectors = vectors.numpy()
     return array
-
-
-def _padding(encoder: Encoder) -> tuple[str, int]:
-    """Return the token that pads, and its id."""
-    pad_id = encoder.tokenizer.pad_token_id
-    if pad_id is None:
-        raise EncoderError(f"encoder {encoder.name!r} has no ONNX graph: its tokenizer has no padding")
-    return str(encoder.tokenizer.pad_token), int(pad_id)

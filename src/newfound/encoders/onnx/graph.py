@@ -1,14 +1,18 @@
 """Builds the ONNX graph of an encoder: token ids and attention mask in, one vector per text out.
 
 The graph is written down operator by operator from the same `LayerParts` that `newfound.encoders.layers` runs. That
-takes half a second and nothing but the package `onnx`; torch's exporter takes nine seconds for the same graph.
+takes half a second and nothing but the package `onnx`; torch's exporter takes nine seconds for the same graph. An int8
+graph has the weights of products in eight bits, and what they are multiplied with in eight bits when it is run.
 """
 
 from __future__ import annotations
 
+import logging
 import math
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +23,9 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
+from newfound.encoders.families import LayerParts
 from newfound.encoders.layers import MASKED_SCORE, Stack
-from newfound.encoders.onnx.store import IDS, MASK, OPSET, VECTORS
+from newfound.encoders.onnx.session import IDS, MASK, OPSET, VECTORS
 from newfound.encoders.tail import Pooling
 
 IR_VERSION = 9  # of the file format, for readers from 2023 on
@@ -38,23 +43,14 @@ class NotExportable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GraphSource:
-    """What a graph computes.
+    """What a graph computes."""
 
-    Attributes:
-        stacks: Consecutive layers; the first stack has the embeddings.
-        pooling: How the tokens of a text become one vector.
-        normalize: Whether pooled vectors are scaled to unit length.
-        dense: A linear layer with tanh after the pooling; None if there is none.
-        max_length: The largest number of tokens of a text.
-        width: The length of a vector.
-    """
-
-    stacks: Sequence[Stack]
+    stacks: Sequence[Stack]  # consecutive layers; the first stack has the embeddings
     pooling: Pooling
     normalize: bool
-    dense: nn.Linear | None
-    max_length: int
-    width: int
+    dense: nn.Linear | None  # with tanh, after the pooling
+    max_length: int  # in tokens, of a text
+    width: int  # of a vector
 
 
 class GraphBuilder:
@@ -80,10 +76,15 @@ class GraphBuilder:
         self._nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
         return name
 
-    def linear(self, x: str, name: str, weight: Tensor, bias: Tensor | None) -> str:
-        """Add a product with a weight [out, in], and a bias."""
-        product = self.add("MatMul", x, self.weight(f"{name}.weight", weight.T), name=f"{name}.product")
-        return product if bias is None else self.add("Add", product, self.weight(f"{name}.bias", bias))
+    def linear(self, x: str, name: str, module: nn.Module, scale: float = 1.0) -> str:
+        """Add a linear layer, whose weights are multiplied by `scale`."""
+        if not isinstance(module, nn.Linear):
+            raise NotExportable(f"its {name.rpartition('.')[2]} layer is {type(module).__name__}")
+        weight = self.weight(f"{name}.weight", module.weight.detach().T * scale)
+        product = self.add("MatMul", x, weight, name=f"{name}.product")
+        if module.bias is None:
+            return product
+        return self.add("Add", product, self.weight(f"{name}.bias", module.bias.detach() * scale))
 
     def norm(self, x: str, name: str, module: nn.Module) -> str:
         """Add a layer normalisation."""
@@ -102,13 +103,8 @@ class GraphBuilder:
         inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in (IDS, MASK)]
         results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in outputs]
         graph = helper.make_graph(self._nodes, "newfound", inputs, results, list(self._weights.values()))
-        model: onnx.ModelProto = helper.make_model(
-            graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
-            ir_version=IR_VERSION,
-            producer_name="newfound",
-        )
-        return model
+        opset = helper.make_opsetid("", OPSET)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="newfound")
 
 
 def encoder_graph(source: GraphSource) -> onnx.ModelProto:
@@ -136,7 +132,7 @@ def add_encoder(builder: GraphBuilder, source: GraphSource) -> None:
     if source.normalize:
         pooled = builder.unit(pooled)
     if source.dense is not None:
-        pooled = builder.add("Tanh", builder.linear(pooled, "dense", source.dense.weight, source.dense.bias))
+        pooled = builder.add("Tanh", builder.linear(pooled, "dense", source.dense))
     builder.add("Identity", pooled, name=VECTORS)
 
 
@@ -165,54 +161,39 @@ def _add_attention_mask(builder: GraphBuilder, stack: Stack, mask: str, name: st
     if bias is None:
         return scores
     start, length = builder.weight("axes 0, 0", [0, 0]), builder.add("Concat", "length", "length", axis=0)
-    part = builder.add(
-        "Slice", builder.weight(f"{name}.bias", bias), start, length, builder.weight("axes 2, 3", [2, 3])
-    )
+    axes = builder.weight("axes 2, 3", [2, 3])
+    part = builder.add("Slice", builder.weight(f"{name}.bias", bias), start, length, axes)
     return builder.add("Add", scores, part)
 
 
-def _add_layer(builder: GraphBuilder, parts: Any, heads: int, hidden: str, scores: str, name: str) -> str:
+def _add_layer(builder: GraphBuilder, parts: LayerParts, heads: int, hidden: str, scores: str, name: str) -> str:
     """Add one post-norm layer, as `newfound.encoders.layers.layer_forward` computes it."""
-    for role in ("query", "key", "value", "out", "widen", "narrow"):
-        if not isinstance(getattr(parts, role), nn.Linear):
-            raise NotExportable(f"its {role} layer is {type(getattr(parts, role)).__name__}")
     per_head = parts.query.out_features // heads
-    scale = 1 / math.sqrt(per_head)  # into the weights of the queries, which saves an operation
     by_head = builder.weight("by head", [0, 0, heads, per_head])
-    # Three products are faster than one whose result has to be split.
-    query, key, value = (
-        builder.add(
-            "Transpose",
-            builder.add(
-                "Reshape",
-                builder.linear(hidden, f"{name}.{role}", part.weight.detach() * s, part.bias.detach() * s),
-                by_head,
-            ),
-            perm=order,
-        )
-        for role, part, s, order in (
-            ("query", parts.query, scale, [0, 2, 1, 3]),
-            ("key", parts.key, 1.0, [0, 2, 3, 1]),
-            ("value", parts.value, 1.0, [0, 2, 1, 3]),
-        )
-    )
+
+    def project(role: str, order: list[int], scale: float = 1.0) -> str:
+        product = builder.linear(hidden, f"{name}.{role}", getattr(parts, role), scale)
+        return builder.add("Transpose", builder.add("Reshape", product, by_head), perm=order)
+
+    # Three products are faster than one whose result has to be split. The scale is put into the weights of the queries,
+    # which saves an operation.
+    query = project("query", [0, 2, 1, 3], 1 / math.sqrt(per_head))
+    key, value = project("key", [0, 2, 3, 1]), project("value", [0, 2, 1, 3])
     attention = builder.add("Softmax", builder.add("Add", builder.add("MatMul", query, key), scores), axis=-1)
     mixed = builder.add("Transpose", builder.add("MatMul", attention, value), perm=[0, 2, 1, 3])
     mixed = builder.add("Reshape", mixed, builder.weight("joined", [0, 0, heads * per_head]))
-    mixed = builder.linear(mixed, f"{name}.out", parts.out.weight, parts.out.bias)
+    mixed = builder.linear(mixed, f"{name}.out", parts.out)
     hidden = builder.norm(builder.add("Add", hidden, mixed), f"{name}.attention_norm", parts.attention_norm)
-    wide = _add_activation(
-        builder, builder.linear(hidden, f"{name}.widen", parts.widen.weight, parts.widen.bias), parts
-    )
-    narrow = builder.linear(wide, f"{name}.narrow", parts.narrow.weight, parts.narrow.bias)
+    wide = _add_activation(builder, builder.linear(hidden, f"{name}.widen", parts.widen), parts.activation)
+    narrow = builder.linear(wide, f"{name}.narrow", parts.narrow)
     return builder.norm(builder.add("Add", hidden, narrow), f"{name}.output_norm", parts.output_norm)
 
 
-def _add_activation(builder: GraphBuilder, x: str, parts: Any) -> str:
+def _add_activation(builder: GraphBuilder, x: str, activation: Callable[[Tensor], Tensor]) -> str:
     """Add the activation, which is recognised by its values: every library has its own classes for them."""
     probe = torch.linspace(-6, 6, 97)
     with torch.no_grad():
-        values = parts.activation(probe)
+        values = activation(probe)
         for function, kind, attributes in ACTIVATIONS:
             if torch.allclose(values, function(probe), atol=1e-6):
                 return builder.add(kind, x, **attributes)
@@ -229,3 +210,34 @@ def _add_pooling(builder: GraphBuilder, pooling: Pooling, hidden: str, mask: str
     weights = builder.add("Unsqueeze", mask, builder.weight("axis 2", [2]))
     total = builder.add("ReduceSum", builder.add("Mul", hidden, weights), axis, keepdims=0)
     return builder.add("Div", total, builder.add("ReduceSum", mask, axis, keepdims=1))
+
+
+def quantize(model: onnx.ModelProto, *, seven_bits: bool, leave_out: Sequence[str] = ()) -> bytes:
+    """Return an int8 graph, as the content of its file; the products with the names in `leave_out` stay as they are.
+
+    Weights may have seven bits (`newfound.encoders.precision.needs_seven_bits`).
+
+    Raises:
+        OSError: There is no room for temporary files.
+    """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    logger = logging.getLogger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # ONNX Runtime logs advice about graphs for other processors
+    try:
+        with tempfile.TemporaryDirectory(prefix="newfound-int8-") as folder:
+            target = Path(folder) / "graph.onnx"
+            # A scale for each column, and embeddings as they are: both keep vectors closer to the exact ones.
+            quantize_dynamic(
+                model,
+                str(target),
+                op_types_to_quantize=["MatMul"],
+                per_channel=True,
+                reduce_range=seven_bits,
+                weight_type=QuantType.QInt8,
+                nodes_to_exclude=list(leave_out),
+            )
+            return target.read_bytes()
+    finally:
+        logger.setLevel(level)

@@ -1,12 +1,17 @@
-"""Runs a graph with ONNX Runtime. This module does not need torch."""
+"""Graphs in the user's cache folder, each with its tokenizer, and running them. This module does not need torch.
+
+A graph is named by a hash of everything that it depends on: weights, tokenizer, pooling, length and precision. A graph
+with its tokenizer therefore stands for the encoder, which need not be read. A damaged graph is not used, and made anew.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from functools import cache, cached_property
-from importlib.util import find_spec
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,9 +19,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from newfound.encoders.onnx.store import IDS, MASK
+from newfound.defaults import Precision
+from newfound.encoders.tokenizer import LightTokenizer
+from newfound.files import folder_atomically, to_json
+from newfound.paths import graph_cache_dir
 from newfound.threads import inference_threads
 
+IDS, MASK, VECTORS = "input_ids", "attention_mask", "vectors"
+OPSET = 20
+BUILDER_VERSION = 3  # to be raised when the same weights give another graph, or other files beside it
+GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.json"
 MAX_TOKENS_PER_RUN = 512  # with padding; more do not fit into the cache of a core, and take longer per token
 MIN_TOKENS_PER_RUN = 128  # fewer keep a core busy with everything but products
 MAX_PADDING_PER_RUN = 24  # tokens; a run of its own costs about as much as these
@@ -25,24 +37,103 @@ Vectors = npt.NDArray[np.float32]
 Run = npt.NDArray[np.int64]  # the numbers of its rows
 
 
+@dataclass(frozen=True, slots=True)
+class GraphKey:
+    """Everything that a graph depends on."""
+
+    weights: str  # the hash of the encoder's weights, tokenizer and pooling (`Encoder.weights_hash`)
+    max_length: int  # in tokens, of a text
+    precision: Precision = "fp32"
+    seven_bits: bool = False  # whether int8 weights have seven bits, for processors that need it
+    trained: str = ""  # a hash of what was trained of the encoder; empty if nothing was
+    opset: int = OPSET
+    builder: int = BUILDER_VERSION
+
+    @property
+    def folder(self) -> Path:
+        """Where the graph lies, if there is one."""
+        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return graph_cache_dir() / digest[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGraph:
+    """A graph on disk."""
+
+    folder: Path
+    has_tokenizer: bool  # whether its tokenizer lies beside it
+    pad_token: str
+    pad_id: int
+    padded: bool  # whether texts are padded to the largest length
+    features: str = ""  # the folder of the same vectors in the feature cache; empty for a trained encoder
+
+    @property
+    def graph(self) -> Path:
+        """The file of the graph."""
+        return self.folder / GRAPH_FILE
+
+    def tokenizer(self) -> LightTokenizer:
+        """Return the tokenizer that lies beside the graph."""
+        from tokenizers import Tokenizer
+
+        backend = Tokenizer.from_file(str(self.folder / TOKENIZER_FILE))
+        return LightTokenizer(backend, self.pad_token, self.pad_id, None)
+
+
+def find_graph(key: GraphKey) -> StoredGraph | None:
+    """Return a stored graph; None if there is none, or if it is damaged."""
+    folder = key.folder
+    try:
+        about = json.loads((folder / ABOUT_FILE).read_bytes())
+        for name, expected in about["sha256"].items():
+            with (folder / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != expected:
+                    return None
+        return StoredGraph(
+            folder,
+            TOKENIZER_FILE in about["sha256"],
+            str(about["pad_token"]),
+            int(about["pad_id"]),
+            bool(about["padded"]),
+            str(about.get("features", "")),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def save_graph(key: GraphKey, graph: bytes, tokenizer: str | None, **facts: str | int | bool) -> None:
+    """Store the content of a graph's file, and that of tokenizer.json if there is one: all of it, or nothing.
+
+    The facts are `pad_token`, `pad_id`, `padded` and `features` of the `StoredGraph`.
+    """
+    files = {GRAPH_FILE: graph, **({} if tokenizer is None else {TOKENIZER_FILE: tokenizer.encode()})}
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    with folder_atomically(key.folder) as target:
+        for name, content in files.items():
+            (target / name).write_bytes(content)
+        (target / ABOUT_FILE).write_bytes(to_json({**asdict(key), "sha256": sums, **facts}))
+
+
+def hash_of_arrays(arrays: Mapping[str, npt.NDArray[np.float32]]) -> str:
+    """Return a SHA-256 of arrays by name; empty if there are none."""
+    if not arrays:
+        return ""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()
+
+
 class GraphSession:
     """A loaded graph. Several threads may use it at the same time.
 
     Many texts are computed in several runs at once, each with one thread: threads that share a run wait for each other
     after every product. A few texts that fill only one run are computed with all threads if the graph is large.
-
-    Attributes:
-        width: The length of a vector.
-        pad_id: The id of the token that pads.
     """
 
     def __init__(self, graph: Path | bytes, *, pad_id: int) -> None:
-        """Load a graph.
-
-        Args:
-            graph: Its file, or its content.
-            pad_id: The id of the token that pads.
-        """
+        """Load a graph from its file, or from the content of one."""
         self._session = _create_session(graph, 1)
         self._threads = inference_threads()
         size = len(graph) if isinstance(graph, bytes) else graph.stat().st_size
@@ -50,7 +141,7 @@ class GraphSession:
         self._graph = graph if self._divides_runs else b""
         (output,) = self._session.get_outputs()
         self._output = output.name
-        self.width = int(output.shape[1])
+        self.width = int(output.shape[1])  # of a vector
         self.pad_id = pad_id
 
     @cached_property
@@ -68,9 +159,7 @@ class GraphSession:
     def vectors(self, rows: Sequence[Sequence[int]], unpadded: Sequence[int] | None = None) -> Vectors:
         """Return the vectors of texts, [n, d]; texts of similar length run together, and equal ones once.
 
-        Args:
-            rows: The token ids of each text.
-            unpadded: How many of them are no padding, where padding is part of the texts; None if it is not.
+        The rows are the token ids of each text. Where padding is part of them, `unpadded` counts those that are none.
         """
         place: dict[tuple[int, ...], int] = {}
         wanted = [place.setdefault(tuple(row), len(place)) for row in rows]
@@ -78,7 +167,7 @@ class GraphSession:
         lengths = np.array([len(row) for row in distinct], dtype=np.int64)
         seen = {number: i for i, number in reversed(list(enumerate(wanted)))}  # a row with these ids
         attended = lengths if unpadded is None else np.array([unpadded[seen[i]] for i in range(len(distinct))])
-        vectors = np.empty((len(distinct), self.width), dtype=np.float32)
+        vectors: Vectors = np.empty((len(distinct), self.width), dtype=np.float32)
         runs = runs_by_length(lengths, tokens_per_run(int(lengths.sum()), self._threads))
         session = self._divided_session if len(runs) == 1 and self._divides_runs else self._session
 
@@ -122,12 +211,7 @@ def _create_session(graph: Path | bytes, threads: int) -> Any:
 
 
 def tokens_per_run(tokens: int, threads: int) -> int:
-    """Return how many tokens a run should hold, so that all threads have some.
-
-    Args:
-        tokens: Of all texts together.
-        threads: That compute at the same time.
-    """
+    """Return how many of the `tokens` of all texts a run should hold, so that all threads have some."""
     return min(max(-(-tokens // threads), MIN_TOKENS_PER_RUN), MAX_TOKENS_PER_RUN)
 
 
@@ -136,10 +220,7 @@ def runs_by_length(
 ) -> list[Run]:
     """Return row numbers in runs of similar length, the shortest first.
 
-    Args:
-        lengths: The number of tokens of each row.
-        tokens: The largest number of tokens of a run, padding included; a longer row is a run of its own.
-        padding: The largest number of tokens of a run that are only padding.
+    A run has at most `tokens`, padding included, unless a single row is longer; at most `padding` of them are padding.
     """
     order = np.argsort(lengths, kind="stable")
     runs: list[Run] = []
@@ -151,18 +232,3 @@ def runs_by_length(
             start, unpadded = end, 0
         unpadded += length
     return [*runs, order[start:]] if len(order) else []
-
-
-def is_available() -> bool:
-    """Return whether ONNX Runtime is installed and not switched off (`NEWFOUND_ONNX=0`)."""
-    return os.environ.get("NEWFOUND_ONNX", "1") != "0" and _is_installed("onnxruntime")
-
-
-def can_build() -> bool:
-    """Return whether graphs can be made here, and not only run."""
-    return is_available() and _is_installed("onnx")
-
-
-@cache
-def _is_installed(package: str) -> bool:
-    return find_spec(package) is not None
