@@ -84,7 +84,7 @@ def move_prototypes(
 def _move_one_by_one(mu: Tensor, z: Tensor, ids: Tensor, gamma: float) -> Tensor:
     mu, z = mu.clone(), z.to(mu.dtype)
     earlier = (ids[:, None] == ids[None]).tril(-1).sum(1)  # [B] samples of the same class that come before
-    for rows in earlier.argsort(stable=True).split(earlier.bincount().tolist()):
+    for rows in torch.split(earlier.argsort(stable=True), earlier.bincount().tolist()):
         mu[ids[rows]] = F.normalize(gamma * mu[ids[rows]] + (1 - gamma) * z[rows], dim=-1)
     return mu
 

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ensembles import diffuse
-from newfound.algorithms.ways import cluster_ensemble
+from newfound.algorithms.ensembles import cluster_ensemble, diffuse
 from newfound.data.corpus import Corpus, Origin
 from newfound.model.classifier import IntentModel
 from newfound.questions.resolution import resolve_labels
