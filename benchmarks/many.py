@@ -14,9 +14,9 @@ import argparse
 import time
 from pathlib import Path
 
-from newfound.bench.cells import Cell, missing_cells, resolve_cell, write_archive
+from newfound.bench.cells import Cell, missing_cells, write_archive
 from newfound.bench.experiments import experiment_named
-from newfound.bench.running import run_missing
+from newfound.bench.running import resolve_cell, run_missing
 from newfound.bench.studies import study_encoder
 from newfound.cli.progress import Plain
 

@@ -17,10 +17,9 @@ import torch
 import torch.nn.functional as F
 from benchmarks.everyday.shapes import shapes
 
-from newfound.algorithms.ensembles import consensus_clustering, consistency, share_agreeing
+from newfound.algorithms.ensembles import cluster_ensemble, consensus_clustering, consistency, share_agreeing
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.tree_cuts import count_new
-from newfound.algorithms.ways import cluster_ensemble
 from newfound.bench.studies import frozen_vectors, study_encoder
 from newfound.training.seeding import derive
 

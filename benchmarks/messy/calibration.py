@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from newfound.algorithms.metrics import calibration_error
-from newfound.bench.cells import Cell, fit_cell, task_of
+from newfound.bench.cells import Cell, task_of
+from newfound.bench.running import fit_cell
 from newfound.bench.scoring import strictly_correct
 from newfound.bench.studies import study_encoder
 from newfound.bench.tables import Line, as_markdown

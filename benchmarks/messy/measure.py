@@ -26,8 +26,9 @@ from sklearn.linear_model import LogisticRegression
 
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.metrics import Ids
-from newfound.bench.cells import Cell, fit_cell, task_of
+from newfound.bench.cells import Cell, task_of
 from newfound.bench.experiments import Column
+from newfound.bench.running import fit_cell
 from newfound.bench.scoring import Predictor, score_predictor
 from newfound.bench.studies import (
     Row,

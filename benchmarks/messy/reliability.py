@@ -17,8 +17,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings, share_agreeing
-from newfound.algorithms.label_accuracy import expected_accuracy
+from newfound.algorithms.ensembles import (
+    consensus_clustering,
+    diffuse,
+    expected_accuracy,
+    label_freely,
+    select_labellings,
+    share_agreeing,
+)
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import append_row, frozen_vectors, study_encoder

@@ -14,7 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.cells import FRESH_PARTITIONS, Cell, cell_settings, run_cell, task_of, with_condition
+from newfound.bench.cells import FRESH_PARTITIONS, Cell, task_of, with_condition
+from newfound.bench.running import cell_settings, run_cell
 from newfound.bench.studies import Row, append_row, study_encoder, whole_numbers
 from newfound.data.conditions import Condition
 from newfound.encoders.encoder import Encoder

@@ -18,8 +18,14 @@ import numpy.typing as npt
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ensembles import consensus_clustering, consistency, diffuse, label_freely, select_labellings
-from newfound.algorithms.lexical import with_words
+from newfound.algorithms.ensembles import (
+    consensus_clustering,
+    consistency,
+    diffuse,
+    label_freely,
+    select_labellings,
+    with_words,
+)
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers

@@ -28,12 +28,11 @@ from newfound.encoders.encoder import Encoder
 from newfound.encoders.ragged import Batch, Ragged, RaggedBatches
 from newfound.encoders.tail import Features
 from newfound.methods.context import FitContext, Recording
-from newfound.methods.finetuning import DEFAULT_CONTRAST, fine_tune
+from newfound.methods.finetuning import CLASSES, LOGS, ROWS_PER_CLASS, TAU, TAU_INS, fine_tune
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
-from newfound.training.sampling import class_balanced_batches
 from newfound.training.schedule import AdamWSchedule
-from newfound.training.seeding import derive
+from newfound.training.seeding import class_balanced_batches, derive
 from newfound.training.trainer import Losses, Trainer
 
 REPLACED = 0.25  # share of the tokens
@@ -79,7 +78,7 @@ def _contrast(context: FitContext, network: IntentNetwork, parts: Parts, stage: 
         features, lengths = _with_replaced(context, derive(context.seed, stage))
     batches = RaggedBatches(lengths, context.device)
     logs, target = context.unlabelled_rows, context.y.to(context.device)
-    n_logs, n_labelled = min(DEFAULT_CONTRAST.unlabelled, len(logs)), 0
+    n_logs, n_labelled = min(LOGS, len(logs)), 0
     lists = _neighbours(context, network, parts.neighbours)
 
     def draw(epoch: int) -> Tensor:
@@ -87,13 +86,11 @@ def _contrast(context: FitContext, network: IntentNetwork, parts: Parts, stage: 
         drawn = class_balanced_batches(
             context.y,
             logs,
-            classes=DEFAULT_CONTRAST.classes,
-            per_class=DEFAULT_CONTRAST.per_class,
+            classes=CLASSES,
+            per_class=ROWS_PER_CLASS,
             n_others=n_logs,
             max_steps=400,
-            seed=context.seed,
-            stage=stage,
-            epoch=epoch,
+            seed=derive(context.seed, stage, "rows", epoch),
         )
         n_labelled = drawn.shape[1] - n_logs
         return torch.cat([drawn, drawn[:, n_labelled:] + (n if parts.replaced else 0)], dim=1)
@@ -101,7 +98,7 @@ def _contrast(context: FitContext, network: IntentNetwork, parts: Parts, stage: 
     def step(batch: Batch) -> Losses:
         z = F.normalize(network(features, batch).float(), dim=-1)
         labelled, first, second = torch.split(z, [n_labelled, n_logs, n_logs])
-        supervised = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], DEFAULT_CONTRAST.tau)
+        supervised = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], TAU)
         rows = batch.rows[n_labelled : n_labelled + n_logs]
         instance = _with_positives(first, second, _positives(lists, rows))
         return {"loss": supervised + instance, "supervised": supervised, "instance": instance}
@@ -137,7 +134,7 @@ def _with_positives(first: Tensor, second: Tensor, near: Tensor) -> Tensor:
     """Contrast over both views with a row's own second view and its neighbours as positives."""
     both = torch.cat([first, second])
     itself = torch.eye(len(both), dtype=torch.bool, device=both.device)
-    log_p = F.log_softmax(((both @ both.T) / DEFAULT_CONTRAST.tau_ins).masked_fill(itself, -1e30), dim=-1)
+    log_p = F.log_softmax(((both @ both.T) / TAU_INS).masked_fill(itself, -1e30), dim=-1)
     own = torch.eye(len(first), dtype=torch.bool, device=both.device)
     positive = (near | own).repeat(2, 2) & ~itself
     return -(log_p * positive).sum(1).div(positive.sum(1)).mean()

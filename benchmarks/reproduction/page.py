@@ -18,9 +18,10 @@ from typing import Any
 
 from benchmarks.reproduction.claims import Claim, Judgement, judged_claims
 
-from newfound.bench.cells import Cell, read_results, resolve_cell
+from newfound.bench.cells import Cell, read_results
 from newfound.bench.experiments import EXPERIMENTS, Column, Experiment
 from newfound.bench.plots import draw
+from newfound.bench.running import resolve_cell
 from newfound.bench.tables import Group, Results, as_markdown, comparisons, groups_of, mean_std, protocols_of
 from newfound.data.benchmarks import facts
 from newfound.errors import DataError

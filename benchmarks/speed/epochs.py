@@ -26,16 +26,16 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import align, disambiguate
 from newfound.algorithms.losses import cross_entropy
-from newfound.bench.cells import missing_cells, run_cell, task_of, write_result
+from newfound.bench.cells import missing_cells, task_of, write_result
 from newfound.bench.experiments import EXPERIMENTS
-from newfound.bench.timing import measure
+from newfound.bench.running import measure, run_cell
 from newfound.data.benchmarks import load_benchmark
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.encoders.families import family_of
-from newfound.methods.encoding import resolve_tune
+from newfound.methods.context import resolve_tune
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
 from newfound.training.seeding import derive, epoch_batches

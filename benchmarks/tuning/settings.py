@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.cells import Cell, fit_cell, load_partition
+from newfound.bench.cells import Cell, load_partition
 from newfound.bench.experiments import SCORES
 from newfound.bench.provenance import commit
+from newfound.bench.running import fit_cell
 from newfound.bench.scoring import score_predictor
 from newfound.bench.studies import append_row, read_rows, study_encoder, whole_numbers
 from newfound.bench.tables import as_markdown, table_of_rows

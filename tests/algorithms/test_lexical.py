@@ -6,8 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from newfound.algorithms.ensembles import consistency, is_more_consistent
-from newfound.algorithms.lexical import with_words
+from newfound.algorithms.ensembles import consistency, is_more_consistent, with_words
 
 
 def test_other_labellings_count_only_where_they_are_is_more_consistent():

@@ -8,8 +8,8 @@ import pytest
 import torch
 from test_ensembles import bundles, same_partition
 
-from newfound.algorithms.ensembles import consensus_clustering, name_by_labels
-from newfound.algorithms.ways import choose_way, joint_ensemble, share_recovered
+from newfound.algorithms.ensembles import consensus_clustering, joint_ensemble, name_by_labels
+from newfound.algorithms.recognition import choose_way, share_recovered
 from newfound.training.seeding import derive
 
 SEEDS = partial(derive, 0)

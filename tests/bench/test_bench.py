@@ -15,12 +15,11 @@ from benchmarks.reproduction.page import write_report
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
 from newfound.bench.baselines import BASELINES, Baseline, bertopic
-from newfound.bench.cells import Cell, _logs_setting, missing_cells, read_results, run_cell, write_result
+from newfound.bench.cells import VARIANTS, Cell, missing_cells, read_results, write_result
 from newfound.bench.experiments import EXPERIMENTS, experiment_named
 from newfound.bench.plots import draw
-from newfound.bench.running import run_missing
+from newfound.bench.running import _logs_setting, run_cell, run_missing
 from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, table
-from newfound.bench.variants import VARIANTS
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
 from newfound.errors import DataError, ExperimentError, MissingExtra, SettingsError
@@ -262,7 +261,7 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
     from benchmarks.speed.epochs import with_plain_loop
 
-    from newfound.bench.timing import measure
+    from newfound.bench.running import measure
 
     gold = themed_corpus(unlabelled=())
     task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=gold, test=gold)
@@ -292,7 +291,7 @@ def test_the_plain_loop_computes_dpls_step(tiny_folder):
     loss = heads.loss(x1, x2, y)
 
     from newfound.algorithms.assignment import align, disambiguate
-    from newfound.algorithms.losses import swapped_prediction
+    from newfound.algorithms.losses import cross_entropy
 
     z1, z2 = (torch.nn.functional.normalize(heads.projection(x), dim=-1) for x in (x1, x2))
     weight = torch.nn.functional.normalize(heads.classifier.weight, dim=-1)
@@ -301,7 +300,7 @@ def test_the_plain_loop_computes_dpls_step(tiny_folder):
     pcl = (prototypical_contrastive(z1, mu, q[1], 0.1) + prototypical_contrastive(z2, mu, q[0], 0.1)) / 2
     ins = instance_contrastive(z1, z2, 0.5)
     targets = torch.nn.functional.one_hot(disambiguate(torch.stack([z1, z2]), mu, y, 3), 5).float()
-    ce = swapped_prediction(logits, targets, 0.1)
+    ce = cross_entropy(logits, targets.flip(0), 0.1)
     assert torch.allclose(loss, (pcl + ins + ce) / 3, atol=1e-5)
     moved = move_prototypes(mu, torch.cat([z1, z2]).detach(), torch.cat(q).argmax(-1), 0.9)
     assert torch.allclose(heads.mu, moved, atol=1e-5)

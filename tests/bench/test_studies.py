@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from test_bench import toy_task
 
-from newfound.bench.cells import Cell, fit_cell, load_partition, write_archive, write_result
+from newfound.bench.cells import Cell, load_partition, write_archive, write_result
 from newfound.bench.experiments import Column
+from newfound.bench.running import fit_cell
 from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, whole_numbers
 from newfound.bench.tables import table_of_rows
 from newfound.encoders.cache import FeatureCache

@@ -12,12 +12,12 @@ from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.errors import DataError, NoKnownIntents, NothingToFineTuneOn, SettingsError
-from newfound.methods.encoding import resolve_tune
+from newfound.methods.context import resolve_tune
 from newfound.methods.finetuning import fine_tune
 from newfound.model.folder import load
 from newfound.questions.annotators import Answer
 from newfound.training.run import Run
-from newfound.training.sampling import class_balanced_batches
+from newfound.training.seeding import class_balanced_batches
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -92,8 +92,6 @@ def test_batches_without_labels_are_as_many_as_the_others_fill():
         n_others=4,
         max_steps=9,
         seed=0,
-        stage="a",
-        epoch=0,
     )
     assert drawn.shape == (3, 4)
 

@@ -131,12 +131,12 @@ def test_a_fine_tuning_that_draws_a_part_of_the_data_says_so(monkeypatch):
     context = SimpleNamespace(
         unlabelled_rows=torch.arange(100_000), run=SimpleNamespace(reporter=SimpleNamespace(note=said.append))
     )
-    finetuning._note_sampling(context, torch.arange(5_000) % 50, finetuning.DEFAULT_CONTRAST)
+    finetuning._note_sampling(context, torch.arange(5_000) % 50)
     assert said == [
         "an epoch of the fine-tuning draws 5,000 of 5,000 labelled and 5,120 of 100,000 unlabelled utterances"
     ]
     context.unlabelled_rows = torch.arange(6_000)
-    finetuning._note_sampling(context, torch.arange(5_000) % 50, finetuning.DEFAULT_CONTRAST)
+    finetuning._note_sampling(context, torch.arange(5_000) % 50)
     assert len(said) == 1
 
 

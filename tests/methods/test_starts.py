@@ -12,11 +12,12 @@ from torch import nn
 
 from conftest import themed_corpus
 from newfound import DPL, E2E, DeepAligned, KMeans
-from newfound.bench.cells import Cell, cell_settings
+from newfound.bench.cells import Cell
+from newfound.bench.running import cell_settings
 from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
 from newfound.methods.context import Recording
-from newfound.methods.starts import estimate_shares, random_directions, start_projection
+from newfound.methods.supervised import estimate_shares, random_directions, start_projection
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
 

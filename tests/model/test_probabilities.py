@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import newfound
-from newfound.algorithms.label_accuracy import expected_accuracy
+from newfound.algorithms.ensembles import expected_accuracy
 from newfound.model.arrays import TRUST_IN_LABELS, reliability_of, with_reliability
 from newfound.model.folder import load as load_unreviewed
 

@@ -33,14 +33,8 @@ def lloyd(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Lloyd's algorithm: assign rows to centres and move the centres to their rows, until no label changes.
 
-    Args:
-        centres: The centres to start from.
-        assign: Returns the label of each row for some centres, and how far or near its centre is.
-        move: Returns new centres for labels, what `assign` returned beside them, and the centres so far.
-        rounds: Maximum number of rounds; at least one.
-
-    Returns:
-        The labels, what `assign` returned beside them, and the last centres.
+    `assign` returns the label of each row and how far or near its centre is, `move` new centres for these two and the
+    centres so far. The last labels, distances and centres are returned.
     """
     labels = None
     for _ in range(rounds):
@@ -132,13 +126,10 @@ def _restarts_at_once(x: Tensor, centres: Tensor) -> int:
 def spherical_lloyd(
     x: Tensor, centres: Tensor, *, fixed: Tensor | None = None, rounds: int = 30
 ) -> tuple[Tensor, float]:
-    """Lloyd's algorithm on the sphere from given centres; return labels [n] and the mean distance 1 - cosine.
+    """Lloyd's algorithm on the sphere from given centres [k, d]; return labels [n] and the mean distance 1 - cosine.
 
-    Args:
-        x: Vectors of unit length, [n, d].
-        centres: The centres to start from, [k, d], of unit length; an empty cluster keeps its centre.
-        fixed: Labels [n] that rows keep; -1 for rows that are free. None if all are free.
-        rounds: Maximum number of rounds.
+    x [n, d] and the centres have unit length; an empty cluster keeps its centre. Rows keep their label in `fixed` [n]
+    unless it is -1.
     """
 
     def assign(centres: Tensor) -> tuple[Tensor, Tensor]:

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from newfound.algorithms.metrics import silhouette_of_sums
 from newfound.algorithms.recognition import recognise_known
@@ -72,24 +73,12 @@ class Estimate:
 
 
 def estimate_n_new(
-    known: Vectors,
-    labels: Ids,
-    logs: Vectors,
-    *,
-    strategy: Strategy = "auto",
-    logs_hold: Logs = "mixed",
-    seed: int = 0,
+    known: Vectors, labels: Ids, logs: Vectors, *, strategy: Strategy = "auto", logs_hold: Logs = "mixed", seed: int = 0
 ) -> Estimate:
-    """Estimate the number of intents in `logs` that `known`, with its `labels`, does not have.
+    """Estimate the number of intents in `logs` [m, d] that `known` [n, d], with its `labels` [n], does not have.
 
-    Args:
-        known: Vectors of labelled utterances, [n, d].
-        labels: Their intents, [n].
-        logs: Vectors of the logs, [m, d].
-        strategy: "auto" is "tree" with few labels, and otherwise "mean" in mixed logs and "resolution" in logs of new
-            intents only; without two known intents all of them are "tree".
-        logs_hold: "novel": every utterance belongs to a new intent; "mixed": some belong to known ones.
-        seed: Chooses the rows of each draw.
+    "auto" is "tree" with few labels, and otherwise "mean" in mixed logs and "resolution" in logs of new intents only;
+    without two known intents all of them are "tree".
     """
     n_known = len(np.unique(labels))
     if n_known == 0:
@@ -102,10 +91,12 @@ def estimate_n_new(
     most = len(np.unique(logs, axis=0))
     if most < 2 and (logs_hold == "novel" or not len(logs)):
         return Estimate(most, most, most, strategy, logs_hold, {}, n_known)
-    if strategy == "tree":
-        return _by_tree(known, labels, logs, logs_hold, most, seed)
-    if strategy == "mean":
-        return _by_mean(known, labels, logs, logs_hold, most, seed)
+    if strategy in ("tree", "mean"):
+        x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
+        ids = np.unique(labels, return_inverse=True)[1]
+        y = torch.from_numpy(np.concatenate([ids, np.full(len(logs), -1)]))
+        tree = _by_tree(x, y, n_known, logs_hold, most, seed)
+        return tree if strategy == "tree" else _with_resolution(tree, x, y, known, logs, most, seed)
     rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
     drawn = np.log([_one_draw(known, labels, logs, rng) for rng in rngs[:DRAWS]])
     off = [_rehearse(known, labels, rng) for rng in rngs[DRAWS:]]
@@ -114,38 +105,34 @@ def estimate_n_new(
     return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]), n_known)
 
 
-def _by_tree(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: int, seed: int) -> Estimate:
-    names, y = np.unique(labels, return_inverse=True)
-    x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
-    count = count_new(x, torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)])), seed=seed)
+def _by_tree(x: Tensor, y: Tensor, n_known: int, logs_hold: Logs, most: int, seed: int) -> Estimate:
+    count = count_new(x, y, seed=seed)
     curve = {"clusters": count.clusters, "score": count.scores}
-    fewest = {0: 2, 1: 1}.get(len(names), 0 if logs_hold == "mixed" else 1)
+    fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
     if count.n_new == 0 and fewest == 0:
-        return Estimate(0, 0, 0, "tree", logs_hold, curve, len(names))
+        return Estimate(0, 0, 0, "tree", logs_hold, curve, n_known)
     middle = math.log(max(count.n_new, 0.5))
     low, n_new, high = _interval(middle, math.hypot(count.spread, TREE_ERROR), fewest, most)
-    return Estimate(n_new, low, high, "tree", logs_hold, curve, len(names))
+    return Estimate(n_new, low, high, "tree", logs_hold, curve, n_known)
 
 
-def _by_mean(known: Vectors, labels: Ids, logs: Vectors, logs_hold: Logs, most: int, seed: int) -> Estimate:
+def _with_resolution(
+    tree: Estimate, x: Tensor, y: Tensor, known: Vectors, logs: Vectors, most: int, seed: int
+) -> Estimate:
     """Return the mean of three estimates; none where the tree, which tells best that nothing is new, finds none."""
-    tree = _by_tree(known, labels, logs, logs_hold, most, seed)
-    names, y = np.unique(labels, return_inverse=True)
-    x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
-    given = torch.from_numpy(np.concatenate([y, np.full(len(logs), -1)]))
-    recognised = recognise_known(x, given, len(names), seed=seed).numpy()
+    recognised = recognise_known(x, y, tree.n_known, seed=seed).numpy()
     rest, is_known = logs[recognised < 0], recognised >= 0
     if not tree.n_new or len(rest) < 2:
         return tree
-    references = [(known, y), (np.concatenate([known, logs[is_known]]), np.concatenate([y, recognised[is_known]]))]
+    ids = y[y >= 0].numpy()
+    references = [(known, ids), (np.concatenate([known, logs[is_known]]), np.concatenate([ids, recognised[is_known]]))]
     rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS_IN_MEAN)]
-    drawn = np.log(
-        [[_one_draw(*each, rest, rng, MAX_ROWS_IN_MEAN) for rng in rngs] for each in references]
-    )  # [2, draws]
+    drawn = np.log([[_one_draw(*each, rest, rng, MAX_ROWS_IN_MEAN) for rng in rngs] for each in references])
     middle = float(np.mean([math.log(tree.n_new), *drawn.mean(1)]))
     spread = math.sqrt(float(drawn.var(1).mean()) / len(rngs))
-    low, n_new, high = _interval(middle, math.hypot(spread, MEAN_ERROR), 0 if logs_hold == "mixed" else 1, most)
-    return Estimate(n_new, low, high, "mean", logs_hold, tree.curve, len(names))
+    fewest = 0 if tree.logs == "mixed" else 1
+    low, n_new, high = _interval(middle, math.hypot(spread, MEAN_ERROR), fewest, most)
+    return Estimate(n_new, low, high, "mean", tree.logs, tree.curve, tree.n_known)
 
 
 def _interval(middle: float, deviation: float, fewest: int, most: int) -> tuple[int, int, int]:

@@ -29,12 +29,7 @@ Rows = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some utterances that are one intent at some number of intents.
-
-    Attributes:
-        intents: The intents that they belonged to; several if these are merged.
-        rows: The utterances, by row number: all of these intents, or a part of a single one.
-    """
+    """Utterances that are one intent at some number of intents: all of some intents, or a part of a single one."""
 
     intents: tuple[int, ...]
     rows: Rows
@@ -42,21 +37,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A group that is split in two.
-
-    Attributes:
-        group: What is split.
-        parts: What it is split into; together they have all of its rows.
-        gain: By how much the split lowers the summed squared distance to the mean.
-    """
-
     group: Group
     parts: tuple[Group, Group]
     gain: float
 
 
 class IntentTree:
-    """A tree over intents; it can be cut into any number of groups between `fewest` and `most`."""
+    """A tree over intents; it can be cut into any number of groups between `fewest` and `most`.
+
+    `intents` are the row numbers of each intent's utterances. Those whose number is in `whole` may be merged but not
+    split. Each direction of the tree is computed when it is first used.
+    """
 
     def __init__(
         self,
@@ -67,15 +58,6 @@ class IntentTree:
         most: int = 1_000,
         most_parts: int = 20,
     ) -> None:
-        """Take the intents; each direction of the tree is computed when it is first used.
-
-        Args:
-            x: Vectors of all utterances.
-            intents: The row numbers of each intent's utterances, at least one each.
-            whole: The numbers of intents that may be merged but not split.
-            most: The largest number of groups that may be asked for.
-            most_parts: The largest number of parts of one intent.
-        """
         self._x = x
         self._leaves = [Group((number,), tuple(rows)) for number, rows in enumerate(intents)]
         self._whole = whole
@@ -83,20 +65,14 @@ class IntentTree:
 
     @property
     def fewest(self) -> int:
-        """The smallest number of groups."""
         return min(1, len(self._leaves))
 
     @property
     def most(self) -> int:
-        """The largest number of groups."""
         return len(self._leaves) + len(self.splits)
 
     def groups(self, n: int) -> list[Group]:
-        """Return the groups at a number of groups: the intents as they are, with some merged or some split.
-
-        Args:
-            n: The number, between `fewest` and `most`.
-        """
+        """Return n groups: the intents as they are, with some merged or some split."""
         if not self.fewest <= n <= self.most:
             raise ValueError(f"a number from {self.fewest} to {self.most}, not {n}")
         groups = list(self._leaves)
@@ -164,12 +140,9 @@ def _ward(squared_distance: Any, n: Any, m: Any) -> Any:
 
 
 def two_halves(x: Tensor) -> Tensor | None:
-    """Divide utterances in two by k-means, [n]; None if they are too few, or if one half would be tiny.
+    """Divide utterances [n, d] in two by k-means; None if they are too few, or if one half would be tiny.
 
     It starts from the two sides of the first principal axis, so that nothing is drawn at random and one run is enough.
-
-    Args:
-        x: Vectors of the utterances.
     """
     if len(x) < MIN_SIZE_TO_SPLIT:
         return None

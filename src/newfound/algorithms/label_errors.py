@@ -21,14 +21,7 @@ MIN_SIMILARITY = 0.5  # cosine of the centroids of two intents, after the mean o
 
 @dataclass(frozen=True, slots=True)
 class IntentPair:
-    """Two intents that are hard to tell apart.
-
-    Attributes:
-        first: The id of one intent.
-        second: The id of the other.
-        confusion: The share of their utterances that is predicted, out of sample, as the other of the two.
-        similarity: The cosine of their centroids, after the mean of all centroids is taken away.
-    """
+    """Two intents that are hard to tell apart."""
 
     first: int
     second: int
@@ -37,18 +30,7 @@ class IntentPair:
 
 
 def out_of_sample_probabilities(x: Floats, y: Ints, *, n_classes: int, folds: int = 5, seed: int = 0) -> Floats:
-    """Predict every utterance with a classifier that was not fitted on it.
-
-    Args:
-        x: Vectors, [n, d].
-        y: Labels from 0 to n_classes - 1, [n].
-        n_classes: The number of intents.
-        folds: Into how many parts the data are divided.
-        seed: Chooses the parts.
-
-    Returns:
-        Probabilities, [n, n_classes]. A class that occurs once has probability 0 for its own utterance.
-    """
+    """Return probabilities [n, n_classes] of classifiers that were not fitted on the row they predict."""
     import warnings
 
     from sklearn.linear_model import LogisticRegression
@@ -69,12 +51,7 @@ def out_of_sample_probabilities(x: Floats, y: Ints, *, n_classes: int, folds: in
 
 
 def confident_thresholds(p: Floats, y: Ints) -> Floats:
-    """Return the mean probability of each class over the utterances that carry its label, [n_classes] (eq. 2).
-
-    Args:
-        p: Out-of-sample probabilities, [n, n_classes].
-        y: Labels, [n].
-    """
+    """Return the mean probability of each class over the utterances that carry its label, [n_classes] (eq. 2)."""
     sums = np.bincount(y, weights=p[np.arange(len(y)), y], minlength=p.shape[1])
     return np.asarray(sums / np.maximum(np.bincount(y, minlength=p.shape[1]), 1))
 
@@ -88,10 +65,6 @@ def likely_labels(p: Floats, y: Ints) -> Ints:
 
     Two conditions are added: the class is more probable than the label, and has more than one member. Otherwise a small
     class, whose own utterances get low probabilities and which therefore has a low threshold, is likely for everything.
-
-    Args:
-        p: Out-of-sample probabilities, [n, n_classes].
-        y: Labels, [n].
     """
     has_others = np.bincount(y, minlength=p.shape[1]) > 1
     possible = (p >= confident_thresholds(p, y)) & has_others & (p >= p[np.arange(len(y)), y][:, None])
@@ -109,11 +82,6 @@ def near_duplicates(x: Floats, p: Floats, y: Ints) -> list[IntentPair]:
     """Return pairs of intents that are nearly one, the most confused first.
 
     Two intents are, if at least a tenth of each is predicted as the other, and their centroids are alike.
-
-    Args:
-        x: Vectors, [n, d].
-        p: Out-of-sample probabilities, [n, n_classes].
-        y: Labels, [n].
     """
     n_classes = p.shape[1]
     sizes = np.bincount(y, minlength=n_classes)

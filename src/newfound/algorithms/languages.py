@@ -20,12 +20,7 @@ NEIGHBOURS = 10
 
 
 def without_languages(x: Tensor, language: Tensor) -> Tensor:
-    """Return vectors [n, d] of unit length from which the mean of their language is subtracted.
-
-    Args:
-        x: Vectors of unit length, [n, d].
-        language: The language of each row (`assign_languages`), [n].
-    """
+    """Return vectors [n, d] of unit length from which the mean of their language is subtracted."""
     count = int(language.max()) + 1
     total = torch.zeros(count, x.shape[1], device=x.device).index_add_(0, language, x)
     mean = total / torch.bincount(language, minlength=count).clamp(min=1).unsqueeze(1)
@@ -36,10 +31,6 @@ def without_translations(x: Tensor, language: Tensor) -> Tensor:
     """Return the numbers of the rows that do not repeat an earlier row in another language.
 
     Requests that mean the same in several languages are repeats, and lie as close together as a small intent.
-
-    Args:
-        x: Vectors without their language (`without_languages`), [n, d].
-        language: The language of each row, [n].
     """
     cosine, near = nearest(x, NEIGHBOURS)
     is_earlier = near < torch.arange(len(x), device=x.device).unsqueeze(1)
@@ -52,10 +43,6 @@ def assign_languages(x: Tensor, likely: Tensor) -> Tensor:
 
     Vectors tell the language of rows whose words do not, and of sentences that name an English title. A linear
     discriminant analysis learns it from the rows whose words tell it.
-
-    Args:
-        x: Vectors, [n, d].
-        likely: The language of each row as its words tell it, [n]; -1 where they do not.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis  # slow to import, and seldom needed
 

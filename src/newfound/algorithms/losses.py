@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-LOG_ZERO = -1e30  # stands for log 0 where an infinity would turn into NaN
+from newfound.algorithms.assignment import LOG_ZERO
 
 
 def cross_entropy(logits: Tensor, target: Tensor, tau: float) -> Tensor:
@@ -30,22 +30,13 @@ def prototypical_contrastive(z: Tensor, mu: Tensor, q: Tensor, tau: float) -> Te
 
 
 def instance_contrastive(
-    z: Tensor,
-    z_hat: Tensor,
-    tau: float,
-    *,
-    denominator: Literal["paper", "code"] = "code",
-    same: Tensor | None = None,
+    z: Tensor, z_hat: Tensor, tau: float, *, denominator: Literal["paper", "code"] = "code", same: Tensor | None = None
 ) -> Tensor:
-    """Equation 3, L_ins: pull the two views of a sample together, push samples apart.
+    """Equation 3, L_ins: pull the two views z and z_hat [B, D] of a sample together, push samples apart.
 
-    Args:
-        z: First view of the samples, [B, D].
-        z_hat: Second view, [B, D]; both views take the part of z in turn.
-        tau: Temperature.
-        denominator: "paper" is as printed, the other samples of the same view; "code" is as released, everything but
-            the sample itself in both views (so the positive pair stands in it too).
-        same: (Pseudo-)labels [B], -1 for none: other samples of the same label are not pushed apart ("code" only).
+    The denominator of "paper" is as printed, the other samples of the same view; that of "code" is as released,
+    everything but the sample itself in both views (so the positive pair stands in it too). With "code", other samples
+    of the same (pseudo-)label in `same` [B], -1 for none, are not pushed apart.
     """
     if denominator == "code":
         both = torch.cat([z, z_hat])  # [2B, D]
@@ -76,11 +67,6 @@ def supervised_contrastive(z: Tensor, ids: Tensor, tau: float) -> Tensor:
     partners = partner.sum(1)  # [B]
     per_sample = -(partner * log_p.masked_fill(partner == 0, 0.0)).sum(1) / partners.clamp(min=1)
     return per_sample.sum() / (partners > 0).sum().clamp(min=1)
-
-
-def swapped_prediction(logits: Tensor, targets: Tensor, tau: float) -> Tensor:
-    """Each view learns the other's target: logits and targets [2, ..., C], view 1 before view 2."""
-    return cross_entropy(logits, targets.flip(0), tau)
 
 
 def _without_self(similarity: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import pdist
 from torch import Tensor
 
 CALIBRATION_BINS = 10
@@ -72,30 +73,24 @@ def accuracy(true: Ids, predicted: Ids) -> float:
 
 def weighted_f1(true: Ids, predicted: Ids) -> float:
     """F1 per true class, averaged by how many rows it has; percent."""
-    if not len(true):
-        return float("nan")
-    from sklearn.metrics import f1_score
-
-    classes = np.unique(true)
-    return 100.0 * float(f1_score(true, predicted, labels=classes, average="weighted", zero_division=0))
+    return _f1(true, predicted, "weighted")
 
 
 def macro_f1(true: Ids, predicted: Ids) -> float:
     """F1 per true class, averaged over the classes; percent."""
+    return _f1(true, predicted, "macro")
+
+
+def _f1(true: Ids, predicted: Ids, average: str) -> float:
     if not len(true):
         return float("nan")
     from sklearn.metrics import f1_score
 
-    return 100.0 * float(f1_score(true, predicted, labels=np.unique(true), average="macro", zero_division=0))
+    return 100.0 * float(f1_score(true, predicted, labels=np.unique(true), average=average, zero_division=0))
 
 
 def calibration_error(probability: npt.NDArray[np.floating[Any]], correct: npt.NDArray[np.bool_]) -> float:
-    """Return the expected calibration error in percent, over ten bins of equal width.
-
-    Args:
-        probability: Probability of each prediction, [n].
-        correct: Whether each prediction is correct, [n].
-    """
+    """Return the expected calibration error in percent, over ten bins of equal width."""
     bins = np.minimum((probability * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
     gaps = [abs(float((probability - correct)[bins == b].sum())) for b in range(CALIBRATION_BINS)]
     return 100 * sum(gaps) / len(correct)
@@ -114,40 +109,36 @@ def paper_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """The protocol of the released code."""
     _check(true, predicted, n_known)
     ood = true >= n_known
-    in_all = map_clusters(true, predicted)
-    in_ood = map_clusters(true[ood], predicted[ood])
-    return Scores(
-        ind_acc=accuracy(true[~ood], predicted[~ood]),
-        ood_acc=accuracy(true[ood], in_ood),
-        ood_f1=weighted_f1(true[ood], in_ood),
-        all_acc=accuracy(true, in_all),
-        all_f1=weighted_f1(true, in_all),
-    )
+    return _scores(true, ood, predicted[~ood], map_clusters(true[ood], predicted[ood]), map_clusters(true, predicted))
 
 
 def strict_scores(true: Ids, predicted: Ids, n_known: int) -> Scores:
     """Known intents exactly; only new columns are matched, and only to unseen classes."""
     _check(true, predicted, n_known)
-    ood = true >= n_known
-    landed = ood & (predicted >= n_known)
+    ood, renamed = true >= n_known, strict_ids(true, predicted, n_known)
+    return _scores(true, ood, renamed[~ood], renamed[ood], renamed)
+
+
+def strict_ids(true: Ids, predicted: Ids, n_known: int) -> Ids:
+    """Predicted ids [n] as the strict protocol reads them: those from n_known on become the new intents they match."""
+    landed = (true >= n_known) & (predicted >= n_known)
     matched = match_clusters(true[landed] - n_known, predicted[landed] - n_known)
-    mapping = {p + n_known: t + n_known for p, t in matched.items()}
-    mapping |= {i: i for i in range(n_known)}
-    in_all = _map_ids(predicted, mapping)
+    new = {p + n_known: t + n_known for p, t in matched.items()}
+    return _map_ids(predicted, new | {i: i for i in range(n_known)})
+
+
+def _scores(true: Ids, ood: npt.NDArray[np.bool_], of_ind: Ids, of_ood: Ids, of_all: Ids) -> Scores:
     return Scores(
-        ind_acc=accuracy(true[~ood], in_all[~ood]),
-        ood_acc=accuracy(true[ood], in_all[ood]),
-        ood_f1=weighted_f1(true[ood], in_all[ood]),
-        all_acc=accuracy(true, in_all),
-        all_f1=weighted_f1(true, in_all),
+        ind_acc=accuracy(true[~ood], of_ind),
+        ood_acc=accuracy(true[ood], of_ood),
+        ood_f1=weighted_f1(true[ood], of_ood),
+        all_acc=accuracy(true, of_all),
+        all_f1=weighted_f1(true, of_all),
     )
 
 
 def both_protocols(true: Ids, predicted: Ids, n_known: int) -> dict[str, Scores]:
-    return {
-        "paper": paper_scores(true, predicted, n_known),
-        "strict": strict_scores(true, predicted, n_known),
-    }
+    return {"paper": paper_scores(true, predicted, n_known), "strict": strict_scores(true, predicted, n_known)}
 
 
 def clustering_scores(true: Ids, predicted: Ids) -> dict[str, float]:
@@ -184,13 +175,7 @@ def silhouette_on_device(x: Tensor, label: Tensor, clusters: int) -> Tensor:
 
 
 def silhouette_of_sums(summed: Tensor, size: Tensor, label: Tensor) -> Tensor:
-    """Return the mean silhouette coefficient for any distance, as a scalar tensor.
-
-    Args:
-        summed: Summed distances of each row to the rows of each cluster, [n, k].
-        size: Number of rows of each cluster, [k].
-        label: The cluster of each row, [n]; a row that is alone in its cluster counts as 0.
-    """
+    """Mean silhouette from summed distances to clusters [n, k], sizes [k] and labels [n]; single rows count as 0."""
     own = size[label]
     inside = summed.gather(1, label[:, None]).squeeze(1) / (own - 1).clamp(min=1)
     mean = (summed / size.clamp(min=1)).masked_fill(size == 0, torch.inf)  # [n, k]
@@ -210,6 +195,5 @@ def compactness(vectors: Vectors, labels: Ids) -> float:
         return float("nan")
     centres = np.stack([x[label == c].mean(0) for c in range(len(names))])
     intra = np.linalg.norm(x - centres[label], axis=1).mean()
-    pairwise = np.linalg.norm(centres[:, None] - centres[None], axis=-1)
-    inter = pairwise.sum() / (len(names) * (len(names) - 1))
+    inter = pdist(centres).mean()
     return float(inter / intra) if intra > 0 else float("inf")

@@ -42,13 +42,10 @@ def density(x: Tensor, *, neighbours: int = NEIGHBOURS, seed: int = 0) -> Floats
 
 
 def rows_of_no_intent(values: Floats, is_labelled: Bools, share: float | None = None) -> Bools:
-    """Return which rows are less typical than rows with an intent, [n] of bool.
+    """Return which rows [n] are less typical (`values` [n], for instance their density) than rows with an intent.
 
-    Args:
-        values: How typical each row is, [n], for instance its density.
-        is_labelled: Which rows are labelled; they are never returned.
-        share: Of the logs that is wanted; None finds as many as the comparison with labelled rows says, or what is far
-            from everything where too few rows are labelled.
+    Without the wanted `share` of the logs, they are as many as the comparison with labelled rows says, or what is far
+    from everything where too few rows are labelled.
     """
     logs = values[~is_labelled]
     if not len(logs):
@@ -72,15 +69,7 @@ def outlier_limit(values: Floats) -> float:
 
 
 def excess_limit(logs: Floats, labelled: Floats) -> float:
-    """Return the limit below which rows of the logs are mostly in excess of what labelled rows lead one to expect.
-
-    Args:
-        logs: A measure of the rows of the logs, [m].
-        labelled: The same of labelled rows, [l].
-
-    Returns:
-        The limit; minus infinity if nothing is in excess.
-    """
+    """Return the limit below which logs exceed what labelled rows lead one to expect; -inf if they nowhere do."""
     limits, of_logs, of_labelled = _shares_below(logs, labelled)
     error = np.sqrt(np.maximum(of_labelled * (1 - of_labelled), 1 / len(labelled)) / len(labelled))
     noise = STANDARD_ERRORS * error
@@ -94,14 +83,7 @@ def excess_limit(logs: Floats, labelled: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """How typical a row must be of a known intent to be recognised as it.
-
-    Attributes:
-        means: Mean of each known intent's labelled rows, [n_known, d] of unit length.
-        limits: Least similarity to the mean, [n_known].
-        precision: The estimated share of the recognised rows that are of a known intent.
-        accuracy: The estimated share of the recognised rows that have the right intent.
-    """
+    """How typical a row must be of a known intent to be recognised as it."""
 
     means: Tensor
     limits: Tensor
@@ -114,18 +96,11 @@ class Recognition:
 
 
 def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, *, precision: float) -> Recognition:
-    """Return limits at which the wanted share of the recognised rows is of a known intent.
+    """Return limits at which the wanted share (`precision`) of the recognised rows is of a known intent.
 
     The similarity of every labelled row to the mean of the other rows of its intent says what to expect. Each intent
     has a limit of its own, all of them the same distance below the intent's expected similarity: single intents have
-    too few labels to learn a distance.
-
-    Args:
-        x: Vectors of all rows.
-        y: Labels of all rows as they are given.
-        recognised: Known intents of all rows, labelled and recognised ones; others are negative or n_known and above.
-        n_known: How many known intents there are.
-        precision: The wanted share of the recognised rows that are of a known intent, from 0 to 1.
+    too few labels to learn a distance. `recognised` [n] holds known intents, and anything else for other rows.
     """
     labelled = (y >= 0).nonzero().squeeze(1)
     points, own = x[labelled], y[labelled]
@@ -150,13 +125,7 @@ def precise_recognition(x: Tensor, y: Tensor, recognised: Tensor, n_known: int, 
 
 
 def precise_limit(logs: Floats, labelled: Floats, precision: float) -> tuple[float, float]:
-    """Return the lowest limit above which the wanted share of the rows is like labelled ones, and the share reached.
-
-    Args:
-        logs: A measure of rows that were recognised, [m].
-        labelled: The same of labelled rows, [l].
-        precision: The wanted share of the recognised rows that are of a known intent, from 0 to 1.
-    """
+    """Return the lowest limit above which the wanted share of the rows is like labelled ones, and the share reached."""
     limits, of_logs, of_labelled = _shares_below(logs, labelled)
     usable = (of_labelled < MAX_SHARE_LOST) & (of_logs < 1)
     limits, above, above_labelled = limits[usable], 1 - of_logs[usable], 1 - of_labelled[usable]

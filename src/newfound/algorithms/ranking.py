@@ -8,9 +8,5 @@ DECIMALS = 4  # of scores; in single precision, processors and numbers of thread
 
 
 def rank_descending(scores: Tensor) -> Tensor:
-    """Return the positions of scores in falling order; scores that are equal when rounded keep the order of their rows.
-
-    Args:
-        scores: Similarities, shares or probabilities, [..., n].
-    """
+    """Return the order of falling scores [..., n]; those that are equal when rounded keep the order of their rows."""
     return scores.double().round(decimals=DECIMALS).argsort(dim=-1, descending=True, stable=True)

@@ -52,14 +52,7 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class TreeCount:
-    """A number of new intents, read off the cuts of trees.
-
-    Attributes:
-        n_new: The number; 0 if the clusters of nearly all cuts that count hold labelled rows.
-        spread: Standard deviation of its logarithm over cuts and draws.
-        clusters: Numbers of clusters of the cuts of the last draw.
-        scores: The score of each of these cuts.
-    """
+    """A number of new intents, read off the cuts of trees."""
 
     n_new: float
     spread: float
@@ -68,13 +61,7 @@ class TreeCount:
 
 
 def count_new(x: Tensor, y: Tensor, *, seed: int = 0) -> TreeCount:
-    """Count the new intents among the rows without a label.
-
-    Args:
-        x: Vectors of all rows.
-        y: Labels of all rows.
-        seed: Chooses the rows of each draw.
-    """
+    """Count the new intents among the rows without a label; the seed chooses the rows of each draw."""
     rows = len(x) if len(x) < MIN_ROWS_TO_DRAW else min(MAX_ROWS_IN_TREE, round(MAX_SHARE_OF_A_DRAW * len(x)))
     means, variances = [], []
     for draw in range(N_DRAWS if rows < len(x) else 1):

@@ -31,13 +31,6 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
     BERTopic clusters with HDBSCAN, and test texts that it leaves out are given to the topic with the nearest mean
     vector. Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says for a
     fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
-
-    Args:
-        task: Gives the texts and the labels that may be seen.
-        train: Unit vectors of its training texts, [n, d].
-        test: Unit vectors of its test texts, [m, d].
-        intents: The number of intents, known and new; None leaves it to HDBSCAN.
-        seed: The seed of UMAP and of k-means.
     """
     from bertopic import BERTopic
     from sklearn.cluster import KMeans
@@ -63,31 +56,18 @@ def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A method of others.
-
-    Attributes:
-        cluster: Returns the cluster of each test text.
-        modules: What it imports beside newfound's own requirements.
-        extra: The extra of newfound that installs them.
-    """
+    """A method of others."""
 
     cluster: Clusterer
-    modules: tuple[str, ...] = ()
-    extra: str = "benchmarks"
+    modules: tuple[str, ...] = ()  # what it imports beside newfound's own requirements
+    extra: str = "benchmarks"  # of newfound, which installs them
 
 
 BASELINES: dict[str, Baseline] = {"bertopic": Baseline(bertopic, ("bertopic", "umap"))}
 
 
 def check_baselines(methods: Iterable[str]) -> None:
-    """Import what baselines need, before any cell is run.
-
-    Args:
-        methods: The names of methods, of which some may be baselines.
-
-    Raises:
-        MissingExtra: A module is not installed.
-    """
+    """Import what baselines need, before any cell is run."""
     for name in sorted(set(methods) & set(BASELINES)):
         for module in BASELINES[name].modules:
             try:
@@ -100,15 +80,7 @@ def check_baselines(methods: Iterable[str]) -> None:
 def run_baseline(
     name: str, settings: Mapping[str, Any], task: DiscoveryTask, encoder: Encoder, seed: int
 ) -> dict[str, Any]:
-    """Fit a baseline on the observed training data, and return its scores on the test data.
-
-    Args:
-        name: One of `BASELINES`.
-        settings: Settings of the variant; `n_new="auto"` leaves the number of intents to the baseline.
-        task: Training and test data.
-        encoder: Gives the vectors.
-        seed: Same seed, same result.
-    """
+    """Fit a baseline on the observed training data, and return its scores on the test data."""
     train, test = (_unit(frozen_vectors(encoder, c.texts).numpy()) for c in (task.train, task.test))
     intents = None if settings.get("n_new") == "auto" else len(task.known) + len(task.new)
     started = time.perf_counter()

@@ -2,7 +2,7 @@
 
 Most of them are the paper's. A row of an experiment is a method with a variant; its cells are that row on every
 benchmark, ratio, split and seed. An experiment is one entry in `EXPERIMENTS`, with its variants in
-`newfound.bench.variants`.
+`newfound.bench.cells`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ from itertools import product
 from typing import Literal
 
 from newfound.bench.baselines import BASELINES
-from newfound.bench.cells import WHOLE_DATASETS, Cell
-from newfound.bench.variants import GAMMAS, IMBALANCES, KNOWN_PERCENTAGES, NOISE_PERCENTAGES, VARIANTS
+from newfound.bench.cells import (
+    GAMMAS,
+    IMBALANCES,
+    KNOWN_PERCENTAGES,
+    NOISE_PERCENTAGES,
+    VARIANTS,
+    WHOLE_DATASETS,
+    Cell,
+)
 from newfound.errors import SettingsError
 from newfound.methods.registry import METHODS, method_named
 
@@ -24,28 +31,16 @@ Row = tuple[str, str]  # method, variant
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number that every result file has.
-
-    Attributes:
-        header: The heading in tables.
-        path: The keys that lead to the number; `{protocol}` stands for `paper` or `strict`.
-        digits: Number of decimals shown.
-    """
+    """A number that every result file has."""
 
     header: str
-    path: tuple[str, ...]
+    path: tuple[str, ...]  # the keys that lead to the number; `{protocol}` stands for `paper` or `strict`
     digits: int = 1
 
 
 SCORES = tuple(
-    Column(header, ("scores", "{protocol}", name))
-    for header, name in (
-        ("IND ACC", "ind_acc"),
-        ("OOD ACC", "ood_acc"),
-        ("OOD F1", "ood_f1"),
-        ("ALL ACC", "all_acc"),
-        ("ALL F1", "all_f1"),
-    )
+    Column(header, ("scores", "{protocol}", header.lower().replace(" ", "_")))
+    for header in ("IND ACC", "OOD ACC", "OOD F1", "ALL ACC", "ALL F1")
 )
 ALL_INTENTS = tuple(Column(name.upper(), ("all_intents", name)) for name in ("nmi", "ari", "acc"))
 COMPACTNESS = tuple(Column(part, ("compactness", part), 2) for part in ("IND", "OOD", "ALL"))
@@ -57,49 +52,30 @@ SPEED = (
     Column("times the plain loop", ("times faster than the plain loop",), 1),
 )
 Figure = Literal["points", "levels", "ratios", "epochs", "maps", "none"]
+"""A point per row, lines over levels, ratios or epochs, maps, or no figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What is run, and how it is shown.
-
-    Attributes:
-        name: The experiment's name on the command line.
-        title: What it shows, in a few words.
-        rows: Methods with variants.
-        benchmarks: Names of the benchmarks.
-        ratios: The shares of new intents, in percent.
-        splits: Numbers of the splits into known and new intents; each is run with every seed.
-        seeds: Seeds of the methods.
-        columns: Numbers that the table shows.
-        figure: A point per row, lines over levels, ratios or epochs, or maps; `none` for no figure.
-        axis: The label of the figure's horizontal axis.
-        shown: The column that the figure shows.
-        default_level: Where the variant `default` is on the horizontal axis of a figure over levels.
-        all_epochs_of: For maps, the methods that are shown at every recorded epoch; others only at the last.
-        compares: Whether the best method is compared with the second best in a paired test.
-        shows_published: Whether the report adds the scores that the paper published.
-        tune: How much of the encoder the experiment trains, if it makes sense with nothing else.
-        in_report: Whether the page that compares with the paper shows it; other settings have pages of their own.
-    """
+    """What is run, and how it is shown."""
 
     name: str
     title: str
     rows: tuple[Row, ...]
     benchmarks: tuple[str, ...] = ("GID-SD",)
-    ratios: tuple[int, ...] = (40,)
-    splits: tuple[int, ...] = (1, 2, 3)
+    ratios: tuple[int, ...] = (40,)  # shares of new intents, in percent
+    splits: tuple[int, ...] = (1, 2, 3)  # into known and new intents; each is run with every seed
     seeds: tuple[int, ...] = (0, 1, 2)
-    columns: tuple[Column, ...] = SCORES
+    columns: tuple[Column, ...] = SCORES  # of the table
     figure: Figure = "points"
-    axis: str = ""
-    shown: Column = SCORES[1]
-    default_level: float = 0.0
-    all_epochs_of: tuple[str, ...] = ()
-    compares: bool = False
-    shows_published: bool = False
-    tune: str = ""
-    in_report: bool = True
+    axis: str = ""  # label of the figure's horizontal axis
+    shown: Column = SCORES[1]  # in the figure
+    default_level: float = 0.0  # where the variant `default` is on the horizontal axis of a figure over levels
+    all_epochs_of: tuple[str, ...] = ()  # methods whose maps are shown at every recorded epoch; others at the last
+    compares: bool = False  # the best method with the second best, in a paired test
+    shows_published: bool = False  # whether the report adds the scores that the paper published
+    tune: str = ""  # how much of the encoder trains, if the experiment makes sense with nothing else
+    in_report: bool = True  # whether the page that compares with the paper shows it; others have pages of their own
 
     def cells(self, encoder: str, tune: str) -> list[Cell]:
         """Return all cells, in an order in which consecutive cells can share a task and its features."""
@@ -122,12 +98,7 @@ class Experiment:
     ) -> Experiment:
         """Return the same experiment with other methods, benchmarks, ratios, splits or seeds.
 
-        Args:
-            methods: Names of methods. One that the experiment does not have gets the variants that all others share.
-            benchmarks: Names of benchmarks, in upper or lower case.
-            ratios: Shares of new intents, in percent.
-            splits: Numbers of splits.
-            seeds: Seeds.
+        A method that the experiment does not have gets the variants that all others share.
         """
         rows = self.rows
         if methods:
@@ -190,10 +161,7 @@ EXPERIMENTS = {
         Experiment(
             "presets",
             "Published settings beside the defaults",
-            (
-                *_rows(["dpl"], ["default", "paper", "released"]),
-                *_rows(["deepaligned"], ["default", "released"]),
-            ),
+            (*_rows(["dpl"], ["default", "paper", "released"]), *_rows(["deepaligned"], ["default", "released"])),
         ),
         Experiment(
             "pseudo-labels",

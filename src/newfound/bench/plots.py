@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from newfound.bench.cells import Cell, read_results
+from newfound.bench.cells import VARIANTS, Cell, read_results
 from newfound.bench.experiments import Experiment
 from newfound.bench.tables import Group, Results, groups_of
-from newfound.bench.variants import VARIANTS
 from newfound.errors import DataError, SettingsError
 from newfound.methods.registry import method_entry
 from newfound.report.figures import BLUE, COLUMN_WIDTH_INCHES, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
@@ -24,22 +23,7 @@ Projection = Literal["tsne", "pca", "umap"]
 def draw(
     experiment: Experiment, cells: Sequence[Cell], root: Path, folder: Path, *, projection: Projection = "tsne"
 ) -> list[Path]:
-    """Draw the rows of an experiment whose cells all have results.
-
-    Args:
-        experiment: Says which figure to draw.
-        cells: The cells of the experiment, for one encoder and tuning.
-        root: The folder of the result files.
-        folder: Where the figures are written.
-        projection: How maps are projected to two dimensions.
-
-    Returns:
-        The files that were written, one per benchmark, or one with all maps.
-
-    Raises:
-        DataError: No row is complete.
-        SettingsError: The experiment has no figure.
-    """
+    """Draw the rows of an experiment whose cells all have results."""
     results = read_results(cells, root)
     draw_functions = {"points": _points, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
     if experiment.figure == "none":
@@ -49,7 +33,7 @@ def draw(
     written = []
     benchmarks = list(dict.fromkeys(cell.benchmark for cell in cells))
     for benchmark in benchmarks:
-        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and _is_complete(g, results)]
+        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and all(c in results for c in g.cells)]
         if groups:
             path = folder / f"{experiment.name}-{benchmark}.png"
             with figure(path) as axes:
@@ -58,10 +42,6 @@ def draw(
     if not written:
         raise DataError(f"{experiment.name}: no row is complete yet; run `newfound bench run {experiment.name}` first")
     return written
-
-
-def _is_complete(group: Group, results: Results) -> bool:
-    return all(cell in results for cell in group.cells)
 
 
 def colour_and_marker(method: str) -> tuple[str, str]:

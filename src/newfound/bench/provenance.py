@@ -46,11 +46,5 @@ def shares_gpu() -> bool:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=10,
-    )
-    return done.stdout.strip()
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()

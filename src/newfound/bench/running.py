@@ -1,19 +1,34 @@
-"""Runs the missing cells of an experiment one after another in one process, so that they can share features."""
+"""Runs cells: fits and scores the method of each; those of an experiment run in one process, to share features."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.baselines import check_baselines
-from newfound.bench.cells import Cell, missing_cells, run_cell, task_of, write_result
-from newfound.bench.variants import VARIANTS
+import numpy as np
+
+from newfound.algorithms.metrics import compactness
+from newfound.bench.baselines import BASELINES, check_baselines, run_baseline
+from newfound.bench.cells import VARIANTS, Cell, Record, missing_cells, task_of, write_result
+from newfound.bench.provenance import commit, hardware, shares_gpu
+from newfound.bench.scoring import Predictor, round_values, score_predictor
+from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ExperimentError, NewfoundError
+from newfound.methods.base import Discoverer
+from newfound.methods.context import Recording, Snapshot, resolve_tune
+from newfound.methods.registry import method_entry, method_named
+from newfound.model.classifier import versions
+from newfound.training.devices import pick_device
 from newfound.training.progress import Reporter
+from newfound.training.run import Run
+
+MAP_DIMENSIONS = 12  # of the points in a result file, before they are projected to two
+EPOCHS_TO_TIME = 100  # in a speed experiment
 
 
 def run_missing(
@@ -28,16 +43,9 @@ def run_missing(
 ) -> None:
     """Run the cells that have no result yet, and write the result of each as soon as it is finished.
 
-    A cell that fails is tried once more at the end.
-
-    Args:
-        cells: Cells with and without a result; those with one are skipped.
-        root: The folder of the result files.
-        encoder: The loaded encoder that all cells name.
-        device: auto, cpu or cuda.
-        reporter: Shows the progress.
-        until: A time of `time.monotonic`. No cell is begun that would end later, by the mean time of those before it.
-        **settings: Settings of the methods that differ from the cells'.
+    A cell that fails is tried once more at the end. No cell is begun that would end after `until` (a time of
+    `time.monotonic`), by the mean time of those before it. `settings` are those of the methods that differ from the
+    cells'.
 
     Raises:
         MissingExtra: A baseline needs what is not installed; nothing was run.
@@ -47,8 +55,12 @@ def run_missing(
     check_baselines(cell.method for cell in unfinished)
     for cell in {(c.benchmark, c.ratio, c.split, c.variant): c for c in unfinished}.values():
         task_of(cell)  # raises an error for missing data before anything runs
-    failed = _run_all(unfinished, root, encoder, device, reporter, until, settings)
-    failed_twice = _run_all(list(failed), root, encoder, device, reporter, until, settings) if failed else {}
+
+    def run(cell: Cell, memory: dict[str, Any]) -> None:
+        write_result(cell, run_cell(cell, encoder, device, settings=settings, memory=memory), root)
+
+    failed = _run_all(unfinished, run, reporter, until)
+    failed_twice = _run_all(list(failed), run, reporter, until) if failed else {}
     if failed_twice:
         cell, error = next(iter(failed_twice.items()))
         raise ExperimentError(
@@ -58,13 +70,7 @@ def run_missing(
 
 
 def _run_all(
-    cells: list[Cell],
-    root: Path,
-    encoder: Encoder,
-    device: str,
-    reporter: Reporter,
-    until: float,
-    settings: dict[str, Any],
+    cells: list[Cell], run: Callable[[Cell, dict[str, Any]], None], reporter: Reporter, until: float
 ) -> dict[Cell, Exception]:
     """Run the cells, and return the errors of those that failed."""
     failed: dict[Cell, Exception] = {}
@@ -81,9 +87,8 @@ def _run_all(
             if _data_of(cell) != last_data:
                 memory_changed, last_data = {}, _data_of(cell)
             is_unchanged = VARIANTS[cell.variant].condition.changes_nothing
-            memory = memory_unchanged if is_unchanged else memory_changed
             try:
-                write_result(cell, run_cell(cell, encoder, device, settings=settings, memory=memory), root)
+                run(cell, memory_unchanged if is_unchanged else memory_changed)
             except NewfoundError:
                 raise  # Bad input would fail in every cell.
             except Exception as error:
@@ -114,3 +119,202 @@ def _description(cell: Cell) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def run_cell(
+    cell: Cell,
+    encoder: Encoder,
+    device: str = "auto",
+    task: DiscoveryTask | None = None,
+    settings: dict[str, Any] | None = None,
+    memory: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Fit the method on the observed training data, score it on the test data, and return the content of a result file.
+
+    `task` and `settings` replace what the cell says; cells that get the same `memory` share features and pre-training.
+    """
+    variant = VARIANTS[cell.variant]
+    task = task or task_of(cell)
+    if variant.record == "speed":
+        timed_settings = {"epochs": EPOCHS_TO_TIME, **cell_settings(cell, task), **(settings or {})}
+        timed = measure(cell.method, task, encoder, tune=cell.tune, device=device, **timed_settings)
+        return {**timed, **asdict(cell)}
+    if cell.method in BASELINES:
+        return {
+            **asdict(cell),
+            **run_baseline(cell.method, variant.settings, task, encoder, cell.seed),
+            **_provenance(task, encoder, device),
+        }
+    started = time.perf_counter()
+    method = fit_cell(cell, encoder, device, task, settings, memory)
+    fitted = time.perf_counter()
+    return {
+        **asdict(cell),
+        **score_predictor(_predictor(method, encoder), task),
+        **_extra_results(variant.record, method, task),
+        "timings": round_values({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
+        "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
+        "n_new": method.n_new_,
+        **_provenance(task, encoder, device),
+    }
+
+
+def _predictor(method: Discoverer, encoder: Encoder) -> Predictor:
+    """Return the fitted model; over a frozen encoder, one that reads its cache, since cells share their texts."""
+    model = method.model_
+    return model if model.tune.layers else model.with_cache(encoder.cache)
+
+
+def _provenance(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str, Any]:
+    """Return what a result was made from, and where."""
+    return {
+        "versions": versions(),
+        "data": {"train": task.train.fingerprint(), "test": task.test.fingerprint()},
+        "encoder_weights": encoder.weights_hash(),
+        "encoder_precision": encoder.weights_precision(),
+        "commit": commit(),
+        "hardware": hardware(device),
+        "shares_gpu": shares_gpu(),
+    }
+
+
+def fit_cell(
+    cell: Cell,
+    encoder: Encoder,
+    device: str = "auto",
+    task: DiscoveryTask | None = None,
+    settings: dict[str, Any] | None = None,
+    memory: dict[str, Any] | None = None,
+) -> Discoverer:
+    """Return the method of a cell, fitted on the observed training data (see `run_cell`).
+
+    Gold labels of new intents are used only to record the accuracy of pseudo-labels, never to train.
+    """
+    task = task or task_of(cell)
+    settings = {**cell_settings(cell, task), **(settings or {})}
+    method = method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
+    observed = task.observed_train
+    return method.fit(
+        observed.texts,
+        observed.labels,
+        validation=task.observed_dev,
+        run=Run(memory=memory),
+        recording=_recording(VARIANTS[cell.variant].record, task, method.epochs),
+    )
+
+
+def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
+    """Return the settings of a cell that differ from its method's defaults.
+
+    The number of new intents is given, as in the paper, unless the variant says otherwise.
+    """
+    variant = VARIANTS[cell.variant]
+    preset = method_named(cell.method).preset_settings(variant.preset, corpus_of(cell)) if variant.preset else {}
+    known = task.observed_train.intents  # none, where no label is left
+    return {"n_new": len({*task.known, *task.new} - set(known)), **_logs_setting(cell), **preset, **variant.settings}
+
+
+def corpus_of(cell: Cell) -> str:
+    """Return the corpus that a cell's benchmark is made from, by the name that presets know it by."""
+    return "banking77" if cell.benchmark in ("GID-SD", "BANKING77", "FRESH-BANKING77") else "clinc150"
+
+
+def _logs_setting(cell: Cell) -> dict[str, Any]:
+    """Return the setting `logs` of a method that has it: `novel`, as in the paper, unless known utterances were added.
+
+    Outside the benchmark the default is `mixed`, and utterances may have no intent.
+    """
+    if not method_entry(cell.method).takes_mixed_logs:
+        return {}
+    if not VARIANTS[cell.variant].condition.adds_known:
+        return {"logs": "novel"}
+    return {"logs": "mixed", "no_intent": "none"}  # every utterance counts, and nearly all have an intent
+
+
+def _recording(record: Record, task: DiscoveryTask, epochs: int) -> Recording:
+    """Return what a fit has to record for this kind of result."""
+    if record == "scores":
+        return Recording()
+    snapshot_epochs = sorted({0, epochs // 10, epochs // 3, epochs - 1}) if record == "maps" else ()
+    return Recording(gold=task.gold_ids(task.train), snapshots=snapshot_epochs)
+
+
+def _extra_results(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
+    """Return what a result has besides scores: accuracy of pseudo-labels and compactness, or the points of maps."""
+    if record == "scores":
+        return {}
+    if record == "maps":
+        snapshots = method.snapshots_.items()
+        return {"maps": {str(epoch): map_points(snapshot, task) for epoch, snapshot in snapshots}}
+    gold = task.gold_ids(task.test)
+    vectors = method.transform(task.test.texts)
+    known = gold < len(task.known)
+    parts = {"IND": known, "OOD": ~known, "ALL": np.ones_like(known)}
+    history = method.history_["discovery"]
+    return {
+        "pseudo_labels": {str(int(r["epoch"])): round(r["pseudo_label_acc"], 2) for r in history},
+        "compactness": round_values({name: compactness(vectors[rows], gold[rows]) for name, rows in parts.items()}),
+    }
+
+
+def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_intent: int = 30) -> dict[str, Any]:
+    """Return utterances of some new intents with their prototypes, in few dimensions, as a result file stores them."""
+    from sklearn.decomposition import PCA
+
+    gold = task.gold_ids(task.train)
+    rng = np.random.default_rng(0)
+    chosen = rng.permutation(np.unique(gold[gold >= len(task.known)]))[:intents]
+    rows = np.concatenate([rng.permutation(np.flatnonzero(gold == c))[:per_intent] for c in chosen])
+    x = snapshot.vectors / np.linalg.norm(snapshot.vectors, axis=1, keepdims=True)
+    mu = snapshot.prototypes[len(task.known) :]
+    mu = mu / np.maximum(np.linalg.norm(mu, axis=1, keepdims=True), 1e-12)
+    nearest_prototypes = np.unique(mu[(x[rows] @ mu.T).argmax(1)], axis=0)
+    both = np.concatenate([x[rows], nearest_prototypes])
+    low = PCA(min(MAP_DIMENSIONS, *both.shape), random_state=0).fit_transform(both)
+    return {
+        "points": np.round(low[: len(rows)], 3).tolist(),
+        "intents": [task.train.labels[i] for i in rows],
+        "prototypes": np.round(low[len(rows) :], 3).tolist(),
+    }
+
+
+def resolve_cell(cell: Cell, device: str) -> Cell:
+    """Return the cell with `tune="auto"` replaced by its meaning on the device, so that the file name says what ran."""
+    return replace(cell, tune=resolve_tune(cell.tune, pick_device(device)))
+
+
+def measure(
+    method: str, task: DiscoveryTask, encoder: Encoder, *, tune: str, device: str, epochs: int = 5, **settings: Any
+) -> dict[str, Any]:
+    """Measure the seconds of each phase of a fit and the seconds per epoch."""
+    corpus = task.observed_train
+    common = {"n_new": len(task.new), "encoder": encoder, "tune": tune, "device": device, **settings}
+    make = method_named(method)
+    # The first fit is not timed: it compiles kernels, fills caches and starts threads.
+    make(**{**common, "pretrain_epochs": 1}, epochs=1).fit(corpus.texts, corpus.labels)
+    fitted = make(**{"pretrain_epochs": epochs, **common}, epochs=epochs)
+    started = time.perf_counter()
+    fitted.fit(corpus.texts, corpus.labels)
+    fitted_at = time.perf_counter()
+    fitted.model_.predict_ids(task.test.texts)
+    seconds = {
+        "encode": fitted.timings_["encode"],
+        "discover": fitted.timings_["discover"],
+        "predict": time.perf_counter() - fitted_at,
+        "whole fit": fitted_at - started,
+    }
+    per_epoch = {
+        stage: min(record["seconds"] for record in history) for stage, history in fitted.history_.items() if history
+    }
+    return {
+        "method": method,
+        "benchmark": task.name,
+        "encoder": encoder.name,
+        "tune": tune,
+        "utterances": len(corpus),
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        "seconds per epoch": {name: round(value, 5) for name, value in per_epoch.items()},
+        "parameters": fitted.parameters_,
+        "hardware": hardware(device),
+        "versions": versions(),
+    }

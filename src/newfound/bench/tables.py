@@ -21,21 +21,13 @@ Format = Literal["terminal", "markdown", "latex", "csv"]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The cells of one row of a table, over splits and seeds.
-
-    Attributes:
-        benchmark: Name of the benchmark.
-        ratio: The share of new intents, in percent.
-        method: Name of the method, as in the registry.
-        variant: One of `VARIANTS`.
-        cells: The cells, one for each split and seed.
-    """
+    """The cells of one row of a table, over splits and seeds."""
 
     benchmark: str
-    ratio: int
+    ratio: int  # share of new intents, in percent
     method: str
     variant: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # one for each split and seed
 
     @property
     def data(self) -> str:
@@ -63,16 +55,7 @@ def groups_of(cells: Iterable[Cell]) -> list[Group]:
 
 
 def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Line, list[Line]]:
-    """Return the table of an experiment: mean ± std of each column, and the number of runs.
-
-    Args:
-        experiment: Says which columns to show.
-        cells: The cells of the experiment, for one encoder and tuning.
-        root: The folder of the result files.
-
-    Returns:
-        The header and the lines.
-    """
+    """Return the table of an experiment: mean ± std of each column, and the number of runs."""
     results = read_results(cells, root)
     protocols = protocols_of(experiment)
     header = ("benchmark", "method", *(("protocol",) if protocols[0] else ()), *(c.header for c in experiment.columns))
@@ -86,16 +69,7 @@ def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Li
 
 
 def table_of_rows(rows: Iterable[Row], by: Sequence[str], columns: Sequence[Column]) -> tuple[Line, list[Line]]:
-    """Return the table of a study: mean ± std of each column, blank unless every row of a group has a value.
-
-    Args:
-        rows: One row per run.
-        by: The fields to group by; each group is a line of the table.
-        columns: Where each number is in a row, and its heading.
-
-    Returns:
-        The header and the lines.
-    """
+    """Return the table of a study: mean ± std of each column, blank unless every row of a group has a value."""
     lines = []
     for key, group in group_rows(rows, by).items():
         means = []
@@ -113,16 +87,7 @@ def protocols_of(experiment: Experiment) -> tuple[str, ...]:
 
 
 def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> list[str]:
-    """Compare the best with the second best method on each benchmark by a paired test over the same splits and seeds.
-
-    Args:
-        experiment: Says whether its methods are compared, and by which column.
-        cells: The cells of the experiment, for one encoder and tuning.
-        root: The folder of the result files.
-
-    Returns:
-        One sentence per benchmark.
-    """
+    """Compare the best with the second best method on each benchmark by a paired test, in one sentence each."""
     from scipy.stats import wilcoxon
 
     if not experiment.compares:

@@ -106,8 +106,8 @@ def figures(
 
 def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
-    from newfound.bench.cells import resolve_cell
     from newfound.bench.experiments import experiment_named
+    from newfound.bench.running import resolve_cell
 
     experiment = experiment_named(name).narrow(
         methods=parts(chosen.methods),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -35,20 +35,16 @@ def ask_about(
 ) -> Tensor:
     """Ask the annotator about rows on which clusterings disagree, and return the labels [m] under the answers.
 
-    Args:
-        context: The context of the fit, whose annotator is asked; nothing is asked if there is none.
-        x: Vectors of all rows, [n, d].
-        rows: The rows that were clustered, [m].
-        ensemble: Their clusterings, [m] each.
-        labels: Their intents, [m]: known ones, and new ones from n_known on.
-        count: How many questions to ask.
-        offer_known: Whether an answer may be a known intent.
+    `rows` [m] of x [n, d] were clustered; `ensemble` has their clusterings and `labels` [m] their intents, new ones
+    from n_known on. With `offer_known` an answer may be a known intent. Without an annotator nothing is asked.
     """
     if context.annotator is None or not count:
         return labels
     points = x[rows.to(x.device)]
     texts = [context.train.texts[i] for i in rows.tolist()]
-    reliability, left = _reliability(context, x, points, texts, ensemble, labels, count)
+    certain = torch.where(share_agreeing(ensemble, labels) == 1, labels, -1).cpu()
+    certain_rows = (context.train.texts, x, context.y), (texts, points, certain)
+    reliability, left = _reliability(context, certain_rows, count)
     if reliability < MIN_RELIABILITY:
         context.run.reporter.warn(
             f"about {reliability:.0%} of the answers about certain utterances were right; nothing else is asked"
@@ -70,24 +66,19 @@ def ask_about(
 
 
 def _reliability(
-    context: FitContext,
-    x: Tensor,
-    points: Tensor,
-    texts: Sequence[str],
-    ensemble: Sequence[Tensor],
-    labels: Tensor,
-    count: int,
+    context: FitContext, sources: Iterable[tuple[Sequence[str], Tensor, Tensor]], count: int
 ) -> tuple[float, int]:
-    """The share of answers that are right, and how many questions are left when it was measured."""
+    """The share of answers that are right, and how many questions are left when it was measured.
+
+    It is measured on the first of the sources (texts, vectors, labels) that gives check questions.
+    """
     assert context.annotator is not None
     given = context.annotator.reliability
     if given is not None:
         return given, count
     at_most, seed = min(MAX_CHECKS, count // 4), derive(context.seed, "control questions")
-    checks = check_questions(context.train.texts, x, context.y, at_most, seed=seed)
-    if not checks:
-        certain = torch.where(share_agreeing(ensemble, labels) == 1, labels, -1).cpu()
-        checks = check_questions(texts, points, certain, at_most, seed=seed)
+    every = (check_questions(*source, at_most, seed=seed) for source in sources)
+    checks = next(filter(None, every), [])
     measured = measure_reliability(context.annotator, checks)
     return UNMEASURED_RELIABILITY if measured is None else measured, count - len(checks)
 
@@ -108,14 +99,7 @@ def _known_outside(context: FitContext, x: Tensor, first: int) -> dict[int, Outs
 
 
 def move_to_short_labels(context: FitContext, x: Tensor, rows: Tensor, agreement: Tensor) -> Tensor | None:
-    """Return vectors [m, d] that lie halfway to those of short labels where clusterings disagree; None without labels.
-
-    Args:
-        context: The context of the fit, whose labeller gives the short labels.
-        x: The vectors of some rows, [m, d].
-        rows: The numbers of these rows, [m].
-        agreement: The share of the clusterings that agree on each, [m].
-    """
+    """Return vectors [m, d] halfway to those of short labels where clusterings disagree; None without labels."""
     if context.labeller is None:
         return None
     doubtful = (agreement < MIN_AGREEMENT_UNLABELLED).nonzero().squeeze(1)

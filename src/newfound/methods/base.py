@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,16 +17,10 @@ from newfound import defaults
 from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import LogsHold, NoIntent
-from newfound.encoders.encoder import (
-    MAX_LENGTH,
-    Encoder,
-    Pooling,
-    Tune,
-)
+from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune
 from newfound.encoders.languages import language_warning, likely_languages
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import FitContext, Recording
-from newfound.methods.encoding import CorpusEncoder, encoder_for, resolve_tune
+from newfound.methods.context import CorpusEncoder, FitContext, Recording, encoder_for, resolve_tune
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
@@ -224,39 +218,26 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_types(self)
         self._schedule()
         self._pretraining()
+        distinct = len(set(corpus.unlabelled().texts))
         if self.n_new == "auto":
-            if n_known + len(set(corpus.unlabelled().texts)) < MIN_INTENTS:
+            if n_known + distinct < MIN_INTENTS:
                 raise DataError("a single utterance and no known intents; there is nothing to tell apart")
             return
         if self.n_new > unlabelled:
             raise SettingsError(f"n_new={self.n_new} is more than the {unlabelled} unlabelled utterances; lower it")
         if n_known + self.n_new < MIN_INTENTS:
             raise SettingsError(f"n_new={self.n_new} without known intents leaves nothing to tell apart; raise it")
-        distinct = len(set(corpus.unlabelled().texts))
         if self.n_new > distinct:
             raise SettingsError(f"n_new={self.n_new}, but only {distinct} unlabelled utterances differ; lower it")
 
     def _schedule(self) -> Schedule:
         """The settings of the training after pre-training."""
-        return Schedule(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            lr=self.lr,
-            min_lr=self.min_lr,
-            warmup_epochs=self.warmup_epochs,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-        )
+        return Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
 
     def _pretraining(self) -> Schedule:
-        least = min(0.001, self.pretrain_lr)
-        return replace(
-            self._schedule(),
-            epochs=self.pretrain_epochs,
-            lr=self.pretrain_lr,
-            min_lr=least,
-            batch_size=self.pretrain_batch_size or self.batch_size,
-        )
+        epochs, lr = self.pretrain_epochs, self.pretrain_lr
+        size = self.pretrain_batch_size or self.batch_size
+        return replace(self._schedule(), epochs=epochs, batch_size=size, lr=lr, min_lr=min(0.001, lr))
 
     def _context(
         self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, recording: Recording
@@ -295,22 +276,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         if self.n_new != "auto":
             return self.n_new
-        logs = self._logs_hold()
-        key = repr(
-            [
-                "n_new",
-                corpus.fingerprint(),
-                run.identity["encoder"],
-                encoder.max_length,
-                self.seed,
-                logs,
-                self._no_intent(),
-            ]
-        )
-        estimate = run.get_or_make(
-            key, lambda: estimate_for(corpus, encoder, logs_hold=logs, no_intent=self._no_intent(), seed=self.seed)
-        )
-        self.estimate_ = estimate
+        settings: dict[str, Any] = {"logs_hold": self._logs_hold(), "no_intent": self._no_intent(), "seed": self.seed}
+        key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, settings])
+        estimate = self.estimate_ = run.get_or_make(key, lambda: estimate_for(corpus, encoder, **settings))
         interval = f"between {estimate.low} and {estimate.high}"
         run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
         if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
@@ -332,12 +300,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _identity(self, corpus: Corpus, encoder: Encoder) -> dict[str, Any]:
         settings = {k: v for k, v in self.get_params(deep=False).items() if k != "encoder"}
-        return {
-            "method": type(self).__name__,
-            "settings": settings,
-            "data": corpus.fingerprint(),
-            "encoder": encoder.weights_hash(),
-        }
+        data, weights = corpus.fingerprint(), encoder.weights_hash()
+        return {"method": type(self).__name__, "settings": settings, "data": data, "encoder": weights}
 
     # What a fitted method can do is what its model can do.
 

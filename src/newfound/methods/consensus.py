@@ -15,20 +15,21 @@ import torch
 from torch import Tensor
 
 from newfound.algorithms.ensembles import (
-    Seeds,
     Sizes,
+    cluster_ensemble,
     consensus_clustering,
     consistency,
+    estimate_label_accuracy,
     extend_consensus,
     is_more_consistent,
+    joint_ensemble,
     name_by_labels,
     share_agreeing,
+    try_on_known,
+    with_words,
 )
-from newfound.algorithms.label_accuracy import estimate_label_accuracy
-from newfound.algorithms.lexical import with_words
 from newfound.algorithms.no_intent import precise_recognition
-from newfound.algorithms.recognition import absorb_into_known, recognise_around, recognise_known
-from newfound.algorithms.ways import Way, choose_way, cluster_ensemble, joint_ensemble
+from newfound.algorithms.recognition import Way, absorb_into_known, choose_way, recognise_around, recognise_known
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Tune
@@ -36,8 +37,8 @@ from newfound.errors import NothingToFineTuneOn
 from newfound.methods.asking import ask_about, move_to_short_labels
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
+from newfound.methods.estimation import put_aside
 from newfound.methods.finetuning import epochs_for_steps, fine_tune
-from newfound.methods.no_intent import put_aside
 from newfound.methods.settings import Count, NonNegativeInt, OpenShare, Positive
 from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.model.network import IntentNetwork
@@ -52,6 +53,11 @@ MIN_AGREEMENT_TO_TEACH = 0.5  # share of the clusterings that must agree on a ro
 ROUNDS_IN_MIXED_LOGS = 3
 MIN_SHARE_ASIDE = 0.05  # of the logs: from here on, clusters of known intents hold rows of no intent, too
 MAX_COMPARED = 8  # clusterings, pair by pair, for how consistent they are
+WAYS: dict[Way, str] = {
+    "joint": "Known and new intents are clustered together",
+    "divided": "Utterances of known intents are recognised first, and the others clustered",
+    "around": "Utterances of known intents are recognised first, by clusterings around the labels",
+}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -140,11 +146,11 @@ class Consensus(Discoverer):
         x = context.unit_vectors(network)  # [n, d]
         language_free = context.language_free(x)  # the classifier learns from x, and need not know languages
         y, agreement = self._label(context, language_free, rounds, last=True)
-        self._estimate_label_accuracy(context, language_free, y, agreement)
-        start_classifier(network, x, y)
+        start_classifier(network, x, y)  # step 5
         temperature = self.temperature or FROZEN_TEMPERATURE
         schedule, times = self._schedule_for(len(y))
         train_head(context, network, x, y, schedule, temperature=temperature, times=times)
+        self._estimate_label_accuracy(context, language_free, y, agreement)  # step 6
         return network, temperature
 
     def _label(self, context: FitContext, x: Tensor, number: int, *, last: bool = False) -> tuple[Tensor, Tensor]:
@@ -153,7 +159,7 @@ class Consensus(Discoverer):
         Labels that a person gave stay. Rows of the logs get known intents (in mixed logs) and new ones.
         """
         y = context.y.to(x.device).clone()
-        aside = self._put_aside(context, x)
+        aside = self._put_aside(context, x)  # step 0
         way = self._way(context, x)
         joint = way == "joint"
         if self._may_hold_known(context) and not joint:
@@ -163,12 +169,12 @@ class Consensus(Discoverer):
         rows = (~aside if joint else ~aside & (y < 0)).nonzero().squeeze(1).cpu()
         agreement = torch.ones(len(y))
         if context.n_new and (len(rows) > context.n_new or not context.n_known):
-            labels, share = self._cluster(context, x, y, rows, number, joint=joint, last=last)
+            labels, share = self._cluster(context, x, y, rows, number, joint=joint, last=last)  # steps 1 to 4
             y[rows.to(y.device)] = labels
             agreement[rows] = share.cpu()
         if joint and float(aside.sum()) >= MIN_SHARE_ASIDE * len(context.unlabelled_rows):
             y = self._undecided_unless_typical(context, x, y)  # nothing clusters them any more: they have no intent
-        y = context.run.of_main(y.cpu())
+        y = context.settle(y.cpu())
         if self._no_intent() != "none":
             without = y < 0 if context.n_new else aside.cpu()  # without new intents, undecided ones are known after all
             context.estimates["no_intent"] = float(without.sum()) / max(1, len(context.unlabelled_rows))
@@ -181,22 +187,25 @@ class Consensus(Discoverer):
         """Labels [m] of the given rows [m], and the share of the clusterings that agree on each."""
         chosen = self._draw_rows(context, rows, number)
         points, given = x[chosen.to(x.device)], y[chosen.to(x.device)]
-        seeds = partial(derive, context.seed, "vote", number)
+        k = context.n_new + (context.n_known if joint else 0)
         if joint:
-            k = context.n_known + context.n_new
-            settings = {"neighbours": self.neighbours}
-            ensemble = joint_ensemble(points, given, context.n_known, k, self.runs, seeds, **settings)
+            seeds = partial(derive, context.seed, "vote", number)
+            ensemble = joint_ensemble(points, given, context.n_known, k, self.runs, seeds, neighbours=self.neighbours)
         else:
-            k = context.n_new
-            ensemble = self._ensemble(context, points, seeds)
+            ensemble = self._ensemble(context, points, "vote", number, self.runs)
             ensemble += self._ensemble_with_words(context, points, chosen, ensemble, number)
-        labels = self._consensus(context, ensemble, given, k, number, joint=joint)
+
+        def agree() -> Tensor:  # step 4
+            clusters = consensus_clustering(ensemble, k, seed=derive(context.seed, "agree", number))
+            return name_by_labels(clusters, given, context.n_known) if joint else context.n_known + clusters
+
+        labels = agree()
         if context.labeller is not None and k >= 2 and not context.tune.layers:
             moved = move_to_short_labels(context, points, chosen, share_agreeing(ensemble, labels))
-            more = [] if moved is None else self._half_ensemble(context, moved, "vote with labels", number)
+            more = [] if moved is None else self._ensemble(context, moved, "vote with labels", number, self._half)
             if is_more_consistent(more, ensemble):
                 ensemble += more
-                labels = self._consensus(context, ensemble, given, k, number, joint=joint)
+                labels = agree()
         if last:
             offer_known = self._may_hold_known(context)
             labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
@@ -205,12 +214,6 @@ class Consensus(Discoverer):
             return labels, share_agreeing(ensemble, labels)
         place = torch.full((len(x),), -1).index_put_((rows,), torch.arange(len(rows)))[chosen]
         return extend_consensus(labels, ensemble, x[rows.to(x.device)], place.to(x.device))
-
-    def _consensus(
-        self, context: FitContext, ensemble: list[Tensor], given: Tensor, k: int, number: int, *, joint: bool
-    ) -> Tensor:
-        clusters = consensus_clustering(ensemble, k, seed=derive(context.seed, "agree", number))
-        return name_by_labels(clusters, given, context.n_known) if joint else context.n_known + clusters
 
     def _draw_rows(self, context: FitContext, rows: Tensor, number: int) -> Tensor:
         """All rows, or of very many a random part; labelled ones first."""
@@ -221,12 +224,14 @@ class Consensus(Discoverer):
         order = (context.y[drawn] < 0).int().argsort(stable=True)
         return drawn[order][:MAX_CLUSTERED_ROWS]
 
-    def _ensemble(self, context: FitContext, x: Tensor, seeds: Seeds, runs: int | None = None) -> list[Tensor]:
-        runs = self.runs if runs is None else runs
-        return cluster_ensemble(x, context.n_new, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
+    @property
+    def _half(self) -> int:
+        return max(1, self.runs // 2)
 
-    def _half_ensemble(self, context: FitContext, x: Tensor, kind: str, number: int) -> list[Tensor]:
-        return self._ensemble(context, x, partial(derive, context.seed, kind, number), max(1, self.runs // 2))
+    def _ensemble(self, context: FitContext, x: Tensor, kind: str, number: int, runs: int) -> list[Tensor]:
+        """Steps 1 to 3: clusterings [m] of both views of x into the new intents, those that count."""
+        seeds = partial(derive, context.seed, kind, number)
+        return cluster_ensemble(x, context.n_new, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
 
     def _ensemble_with_words(
         self, context: FitContext, x: Tensor, rows: Tensor, ensemble: list[Tensor], number: int
@@ -238,7 +243,7 @@ class Consensus(Discoverer):
             return []
         texts = [context.train.texts[i] for i in rows.tolist()]
         worded = with_words(x, texts, seed=derive(context.seed, "words", number))
-        more = self._half_ensemble(context, worded, "vote with words", number)
+        more = self._ensemble(context, worded, "vote with words", number, self._half)
         return more if is_more_consistent(more, ensemble) else []
 
     def _may_hold_known(self, context: FitContext) -> bool:
@@ -248,23 +253,12 @@ class Consensus(Discoverer):
         """How the rows of mixed logs get their labels; chosen once in a fit."""
         if not self._may_hold_known(context) or not context.n_new:
             return "divided"
-        if "way" not in context.choices:
-            context.choices["way"] = self.way
-            if self.way == "auto":
-                self._choose_way(context, x)
-        return cast(Way, context.choices["way"])
-
-    def _choose_way(self, context: FitContext, x: Tensor) -> None:
-        seeds = partial(derive, context.seed, "ways")
-        way, reason = choose_way(x, context.y.to(x.device), context.n_known, context.n_new, seeds)
-        context.choices["way"] = way
-        context.choices["way_reason"] = reason
-        what = {
-            "joint": "Known and new intents are clustered together",
-            "divided": "Utterances of known intents are recognised first, and the others clustered",
-            "around": "Utterances of known intents are recognised first, by clusterings around the labels",
-        }[context.choices["way"]]
-        context.run.reporter.note(f"{what}: {reason}.")
+        if "way" not in context.choices and self.way == "auto":
+            seeds = partial(derive, context.seed, "ways")
+            way, reason = choose_way(x, context.y.to(x.device), context.n_known, context.n_new, seeds)
+            context.choices.update(way=way, way_reason=reason)
+            context.run.reporter.note(f"{WAYS[way]}: {reason}.")
+        return cast(Way, context.choices.setdefault("way", self.way))
 
     def _recognise(self, context: FitContext, x: Tensor, y: Tensor, number: int, *, around: bool) -> Tensor:
         """Labels [n] in which rows of the logs that belong to known intents have them."""
@@ -283,15 +277,9 @@ class Consensus(Discoverer):
 
     def _put_aside(self, context: FitContext, x: Tensor) -> Tensor:
         """Which rows of the logs belong to no intent, [n]: they are neither clustered nor learned from."""
-        is_labelled, seed = (context.y >= 0).numpy(), derive(context.seed, "density")
-        rows = put_aside(
-            context.train.texts,
-            x,
-            is_labelled,
-            self._no_intent(),
-            comparable=context.languages is None,
-            seed=seed,
-        )
+        is_labelled, one_language = (context.y >= 0).numpy(), context.languages is None
+        seed, texts = derive(context.seed, "density"), context.train.texts
+        rows = put_aside(texts, x, is_labelled, self._no_intent(), comparable=one_language, seed=seed)
         return torch.from_numpy(rows).to(x.device)
 
     def _undecided_unless_typical(self, context: FitContext, x: Tensor, y: Tensor) -> Tensor:
@@ -321,21 +309,15 @@ class Consensus(Discoverer):
 
     def _estimate_label_accuracy(self, context: FitContext, x: Tensor, y: Tensor, agreement: Tensor) -> None:
         """Note how many labels of new intents are probably right; frozen vectors of known intents are compared with."""
-        is_new = y >= context.n_known
+        is_new, trained = y >= context.n_known, bool(context.tune.layers)
         if context.n_new < 2 or int(is_new.sum()) < 2 * context.n_new:
             return
-        frozen = context.language_free(context.unit_vectors(context.network())) if context.tune.layers else x
-        context.estimates["label_accuracy"] = estimate_label_accuracy(
-            float(agreement[is_new].mean()),
-            context.estimates["consistency"],
-            frozen,
-            context.y,
-            context.n_new,
-            partial(derive, context.seed, "trial"),
-            mixed=self.logs == "mixed",
-            trained=bool(context.tune.layers),
-            neighbours=self.neighbours,
-        )
+        frozen = context.language_free(context.unit_vectors(context.network())) if trained else x
+        seeds = partial(derive, context.seed, "trial")
+        trial = try_on_known(frozen, context.y, context.n_new, seeds, neighbours=self.neighbours)
+        agreed, consistent = float(agreement[is_new].mean()), context.estimates["consistency"]
+        accuracy = estimate_label_accuracy(agreed, consistent, trial, mixed=self.logs == "mixed", trained=trained)
+        context.estimates["label_accuracy"] = accuracy
 
     def _schedule_for(self, rows: int) -> tuple[Schedule, int]:
         """The settings of the classifier's training, and how often an epoch holds what a person labelled.

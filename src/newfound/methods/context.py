@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,28 +14,28 @@ from torch import Tensor, nn
 
 from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
-from newfound.encoders.encoder import Encoder, Features, Tune
+from newfound.data.corpus import Corpus
+from newfound.encoders.cache import FeatureCache
+from newfound.encoders.encoder import Encoder, Features, Pooling, Tune, load_encoder
 from newfound.encoders.ragged import Batch, RaggedBatches
+from newfound.encoders.tail import whole_corpus
 from newfound.model.network import IntentNetwork, embed
+from newfound.paths import feature_cache_dir
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.run import Run
-from newfound.training.seeding import seed_torch
-from newfound.training.trainer import History, Losses, Optimization, Trainer
+from newfound.training.schedule import Optimization
+from newfound.training.seeding import derive, seed_torch
+from newfound.training.trainer import History, Losses, Trainer
 
 MAX_VALIDATION_ROWS = 4_000  # the silhouette compares every pair
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What an analysis wants to record of a training. Gold labels are compared with, and never trained on.
+    """What an analysis wants to record of a training. Gold labels are compared with, and never trained on."""
 
-    Attributes:
-        gold: True ids of all training rows, known ones first; None for no pseudo-label accuracy.
-        snapshots: Epochs after which embeddings and prototypes are kept.
-    """
-
-    gold: npt.NDArray[np.int64] | None = None
-    snapshots: Sequence[int] = ()
+    gold: npt.NDArray[np.int64] | None = None  # true ids of all training rows, known ones first
+    snapshots: Sequence[int] = ()  # epochs after which embeddings and prototypes are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,50 +57,80 @@ class EncodedCorpus:
     texts: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FitContext:
-    """Everything that a method's `_discover` needs.
+def encoder_for(encoder: str | Encoder, *, pooling: Pooling | None, max_length: int) -> Encoder:
+    """Return the encoder of a fit: a loaded one with other settings, or the one of a name, a folder or the hub."""
+    if isinstance(encoder, Encoder):
+        return encoder.variant(pooling=pooling, max_length=max_length)
+    cache = FeatureCache(feature_cache_dir())
+    return load_encoder(encoder, pooling=pooling, max_length=max_length, cache=cache)
 
-    Attributes:
-        encoder: The pretrained encoder.
-        tune: Which layers of the encoder train.
-        train: The corpus to learn from.
-        validation: The corpus for choosing a checkpoint.
-        n_known: How many known intents there are; their ids come first.
-        n_new: How many new intents to look for.
-        seed: The seed of the fit; each purpose derives its own from it.
-        device: Where tensors live.
-        run: Shows progress and keeps checkpoints.
-        trunk_dropout: Whether the frozen layers run with dropout in every step.
-        recording: What an analysis wants to record.
-        annotator: Answers questions about doubtful utterances, for a method that asks some; None for nobody.
-        labeller: Gives short labels to doubtful utterances; None for nobody.
-        history: Losses by stage and epoch, filled while training.
-        snapshots: What `recording` asked to keep.
-        estimates: What the method has estimated about its own result: `label_accuracy` is the share of the labels of
-            new intents that it believes to be right.
-        choices: What the method has chosen by what the data show, and why; kept in the model's provenance.
-        languages: The likely language of each row, [n], -1 where it is not told; None if all are in one.
+
+def resolve_tune(tune: str, device: torch.device, *, can_train: bool = True) -> str:
+    """Return how much of an encoder trains; "auto" is the last layer on a GPU, and the heads on a CPU.
+
+    Without known intents to train on (`can_train`), "auto" is the heads.
+    """
+    if tune != "auto":
+        return tune
+    return "last" if can_train and device.type == "cuda" else "heads"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEncoder:
+    """Encodes the corpora of one fit; fits of one run share the features of the same texts.
+
+    Features are the output of the layers below those that train (`tune`), on the device.
     """
 
     encoder: Encoder
     tune: Tune
-    train: EncodedCorpus
-    validation: EncodedCorpus
-    n_known: int
-    n_new: int
-    seed: int
     device: torch.device
     run: Run
+    ids: Mapping[str, int]
     trunk_dropout: bool = False
+
+    def __call__(self, part: Corpus, views: int = 0) -> EncodedCorpus:
+        """Return a corpus for the network, with `views` stored runs of the frozen layers; 0 is one without dropout."""
+        texts = Corpus.of(part.texts).fingerprint()
+        same_encoder = [self.run.identity["encoder"], self.encoder.max_length]
+        key = repr([texts, *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
+        features, batches, lengths = self.run.get_or_make(key, lambda: self._features(part, views))
+        y = torch.tensor([-1 if label is None else self.ids.get(label, -1) for label in part.labels])
+        return EncodedCorpus(features, batches, lengths, y, part.texts)
+
+    def _features(self, part: Corpus, views: int) -> tuple[Features, list[Batch], Tensor]:
+        features = self.encoder.features(part.texts, self.tune, trunk_dropout=self.trunk_dropout)
+        halved = self.device.type == "cuda" and self.tune.layers
+        on_device = features.to(self.device, torch.bfloat16 if halved else None)
+        if views and not self.trunk_dropout:
+            seeds = [derive(0, "trunk view", view) for view in range(views)]
+            on_device = self.encoder.with_noise(on_device, part.texts, self.tune, seeds=seeds)
+        lengths = features.data.lengths
+        return on_device, whole_corpus(lengths, self.device), lengths
+
+
+@dataclass(frozen=True, slots=True)
+class FitContext:
+    """Everything that a method's `_discover` needs. Ids of known intents come before those of new ones."""
+
+    encoder: Encoder
+    tune: Tune  # which layers of the encoder train
+    train: EncodedCorpus
+    validation: EncodedCorpus  # for choosing a checkpoint
+    n_known: int
+    n_new: int  # how many new intents to look for
+    seed: int  # each purpose derives its own from it
+    device: torch.device
+    run: Run  # shows progress and keeps checkpoints
+    trunk_dropout: bool = False  # whether the frozen layers run with dropout in every step
     recording: Recording = field(default_factory=Recording)
-    annotator: Annotator | None = None
-    labeller: Labeller | None = None
-    history: dict[str, History] = field(default_factory=dict)
-    snapshots: dict[int, Snapshot] = field(default_factory=dict)
-    estimates: dict[str, float] = field(default_factory=dict)
-    choices: dict[str, str] = field(default_factory=dict)
-    languages: Tensor | None = None
+    annotator: Annotator | None = None  # answers questions about doubtful utterances
+    labeller: Labeller | None = None  # gives short labels to doubtful utterances
+    history: dict[str, History] = field(default_factory=dict)  # losses by stage and epoch
+    snapshots: dict[int, Snapshot] = field(default_factory=dict)  # what `recording` asked to keep
+    estimates: dict[str, float] = field(default_factory=dict)  # of the method about its result: `label_accuracy`, ...
+    choices: dict[str, str] = field(default_factory=dict)  # by what the data show, and why; kept in the provenance
+    languages: Tensor | None = None  # [n] likely language of each row, -1 for not told; None if all are in one
 
     @property
     def features(self) -> Features:
@@ -141,6 +171,10 @@ class FitContext:
         """Vectors of the whole corpus, [n, d] of unit length."""
         return F.normalize(self.embed(network).float(), dim=-1)
 
+    def settle(self, labels: Tensor) -> Tensor:
+        """Return labels [n] as a stage trains on them: batches are drawn from them, and must agree in all processes."""
+        return self.run.of_main(labels)
+
     def language_free(self, x: Tensor) -> Tensor:
         """Return vectors [n, d] of the whole corpus without their language; x itself if there is only one."""
         return x if self.languages is None else without_languages(x, assign_languages(x, self.languages))
@@ -168,16 +202,9 @@ class FitContext:
         batches: RaggedBatches | None = None,
         **more: Any,
     ) -> None:
-        """Train a module for one stage of the method; its losses go into the history.
+        """Train a module for one stage of the method (see `Trainer`); its losses go into the history.
 
-        Args:
-            stage: Its name, unique within a fit: seeds and checkpoints go by it.
-            module: What is trained.
-            schedule: Optimiser and learning rates.
-            rows: Row numbers to train on, or a function that gives the batches of an epoch.
-            step: Computes the losses of a batch.
-            batches: Makes batches out of row numbers; by default those of the training corpus.
-            **more: Further arguments of `Trainer.fit`.
+        Batches are made out of row numbers by `batches`; by default they are those of the training corpus.
         """
         trainer = Trainer(stage, module, schedule, seed=self.seed, device=self.device, run=self.run)
         self.history[stage] = trainer.fit(rows, batches or self.batches, step, **more)

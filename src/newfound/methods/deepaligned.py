@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -23,7 +24,7 @@ from newfound.methods.context import MAX_VALIDATION_ROWS, FitContext
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
-from newfound.training.schedule import AdamWSchedule, Schedule
+from newfound.training.schedule import AdamWSchedule, Optimization, Schedule
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses
 
@@ -78,16 +79,13 @@ class DeepAligned(Discoverer):
             "batch_size": 128,
             "head": "linear",
             "patience": 20,
-        },
+        }
     }
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
-
-        def build(*args: Any, **kwargs: Any) -> ClusteredNetwork:
-            rows, linear = len(context.y), self.head == "linear"
-            return ClusteredNetwork(*args, rows=rows, clusters=context.n_new, linear=linear, **kwargs)
-
+        linear = self.head == "linear"
+        build = partial(ClusteredNetwork, rows=len(context.y), clusters=context.n_new, linear=linear)
         network = context.network(build, dropout=self.dropout)
         assert isinstance(network, ClusteredNetwork)
         pretrain(context, network, self._optimization(self._pretraining()), temperature=temperature)
@@ -152,10 +150,9 @@ class DeepAligned(Discoverer):
             patience=self.patience,
         )
 
-    def _optimization(self, schedule: Schedule) -> Schedule | AdamWSchedule:
+    def _optimization(self, schedule: Schedule) -> Optimization:
         """Return the optimiser and the rates of a stage."""
         if self.optimizer == "sgd":
             return schedule
-        return AdamWSchedule(
-            epochs=schedule.epochs, lr=schedule.lr, head_lr=schedule.lr, batch_size=schedule.batch_size
-        )
+        rates = {"lr": schedule.lr, "head_lr": schedule.lr}
+        return AdamWSchedule(epochs=schedule.epochs, batch_size=schedule.batch_size, **rates)

@@ -8,7 +8,7 @@ the last. The classifier head that was trained predicts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -47,10 +47,7 @@ class DeepAlignedMix(Discoverer):
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
         columns = context.n_known + context.n_new
-
-        def build(*args: Any, **kwargs: Any) -> ClusteredNetwork:
-            return ClusteredNetwork(*args, rows=len(context.y), clusters=columns, **kwargs)
-
+        build = partial(ClusteredNetwork, rows=len(context.y), clusters=columns)
         network = context.network(build, dropout=self.dropout)
         assert isinstance(network, ClusteredNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
@@ -92,9 +89,8 @@ def _name_columns(context: FitContext, network: IntentNetwork) -> None:
     """Reorder the classifier's columns: each known intent gets the column that its utterances are predicted with."""
     rows = context.known_rows
     predicted = network.classifier(context.embed(network)[rows.to(context.device)]).argmax(1).cpu()
-    column_of = {
-        intent: column for column, intent in match_clusters(context.y[rows].numpy(), predicted.numpy()).items()
-    }
+    matched = match_clusters(context.y[rows].numpy(), predicted.numpy())
+    column_of = {intent: column for column, intent in matched.items()}
     free = [c for c in range(context.n_known + context.n_new) if c not in column_of.values()]
     order = [column_of[i] if i in column_of else free.pop(0) for i in range(context.n_known)] + free
     network.classifier.weight.copy_(network.classifier.weight[order].clone())

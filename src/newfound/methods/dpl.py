@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -20,15 +21,20 @@ from newfound.algorithms.losses import (
     instance_contrastive,
     prototypical_contrastive,
     supervised_contrastive,
-    swapped_prediction,
 )
 from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
-from newfound.methods.starts import check_sizes, estimate_shares, random_directions, start_projection
-from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
+from newfound.methods.supervised import (
+    check_sizes,
+    default_temperature,
+    pretrain,
+    random_directions,
+    start_at_clusters,
+    start_projection,
+)
 from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
 from newfound.training.trainer import Losses
@@ -155,11 +161,13 @@ class DPL(Discoverer):
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
-        network = context.network(self._build, dense=self.dense, dropout=self.dropout)
+        build = partial(PrototypeNetwork, projection=self.projection)
+        network = context.network(build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, PrototypeNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         sizes = self._start(context, network)  # line 1
         y, n_known = context.y.to(context.device), context.n_known
+        calibrate = partial(align, epsilon=self.epsilon, iterations=self.sinkhorn_iterations, prior=sizes)
 
         def step(batch: Batch) -> Losses:
             """Lines 5 to 12 of Algorithm 1, for one mini-batch of labelled and unlabelled utterances."""
@@ -168,7 +176,7 @@ class DPL(Discoverer):
             x = network.two_views(context.features, batch)  # [2, B, d]: the second view is the first with new dropout
             z = network.project(x)  # line 6
             logits = network.classifier(x)
-            q = self._align(logits, y_batch, n_known, sizes)  # line 7: equation 1
+            q = calibrate(logits[..., n_known:].detach(), y_batch, n_known)  # line 7: equation 1
 
             represent = self._representation_loss(z, q, mu)  # line 8: equations 2 and 3
 
@@ -196,14 +204,10 @@ class DPL(Discoverer):
         )
         return network, temperature
 
-    def _build(self, *args: Any, **kwargs: Any) -> PrototypeNetwork:
-        return PrototypeNetwork(*args, projection=self.projection, **kwargs)
-
     def _start(self, context: FitContext, network: PrototypeNetwork) -> Tensor | None:
         """Line 1: prototypes at random, at zero, or at the means of clusters and of known intents.
 
-        Returns:
-            The estimated share of each new intent, [M]; None for equal shares.
+        Returns the estimated share of each new intent, [M]; None for equal shares.
         """
         if self.projection_start == "pca":
             start_projection(network.projection, context.embed(network))
@@ -211,17 +215,11 @@ class DPL(Discoverer):
             network.mu.copy_(random_directions(*network.mu.shape, seed=derive(context.seed, "prototypes")))
         if self.start in ("random", "zeros"):
             return None
-        x = context.embed(network)
-        ids = cluster(x, context, balanced=self.start == "balanced" and self.sizes == "equal")
-        start_classifier(network, x, ids)
+        x, ids, shares = start_at_clusters(context, network, start=self.start, sizes=self.sizes)
         with torch.inference_mode():
             means, _ = class_means(network.project(x), ids.to(x.device), len(network.mu))
         network.mu.copy_(means)
-        return estimate_shares(ids, context) if self.sizes == "estimated" else None
-
-    def _align(self, logits: Tensor, y: Tensor, n_known: int, sizes: Tensor | None) -> Tensor:
-        new = logits[..., n_known:].detach()  # [2, B, M]
-        return align(new, y, n_known, epsilon=self.epsilon, iterations=self.sinkhorn_iterations, prior=sizes)
+        return shares
 
     def _representation_loss(self, z: Tensor, q: Tensor, mu: Tensor) -> Losses:
         losses = {}
@@ -236,9 +234,7 @@ class DPL(Discoverer):
 
     def _classifier_loss(self, logits: Tensor, labels: Tensor, temperature: float) -> Tensor:
         targets = one_hot_or_zero(labels, logits.shape[-1])
-        if self.ce_targets == "swapped":
-            return swapped_prediction(logits, targets, temperature)
-        return cross_entropy(logits, targets, temperature)
+        return cross_entropy(logits, targets.flip(0) if self.ce_targets == "swapped" else targets, temperature)
 
     def _observer(self, context: FitContext, network: PrototypeNetwork) -> Any:
         """After an epoch: how far prototypes moved and, where an analysis asks for it, how good pseudo-labels are."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -21,8 +22,7 @@ from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.settings import Count, DropoutRate, NonNegativeInt, NotNegative, Positive
-from newfound.methods.starts import check_sizes, estimate_shares
-from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier
+from newfound.methods.supervised import check_sizes, default_temperature, pretrain, start_at_clusters
 from newfound.model.network import IntentNetwork
 from newfound.training.trainer import Losses
 
@@ -94,7 +94,7 @@ class E2E(Discoverer):
             "epochs": 200,
             "lr": 0.4,
             "min_lr": 0.01,
-        },
+        }
     }
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -104,19 +104,13 @@ class E2E(Discoverer):
 
     def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
         temperature = self.temperature or default_temperature(context)
-
-        def build(*args: Any, **kwargs: Any) -> MultiHeadNetwork:
-            return MultiHeadNetwork(*args, n_new=context.n_new, heads=self.heads, over=self.overcluster, **kwargs)
-
+        build = partial(MultiHeadNetwork, n_new=context.n_new, heads=self.heads, over=self.overcluster)
         network = context.network(build, dense=self.dense, dropout=self.dropout)
         assert isinstance(network, MultiHeadNetwork)
         pretrain(context, network, self._pretraining(), temperature=temperature)
         shares: Tensor | None = None
         if self.start != "random":
-            x = context.embed(network)
-            ids = cluster(x, context, balanced=self.start == "balanced" and self.sizes == "equal")
-            start_classifier(network, x, ids)
-            shares = estimate_shares(ids, context) if self.sizes == "estimated" else None
+            _, _, shares = start_at_clusters(context, network, start=self.start, sizes=self.sizes)
             with torch.no_grad():
                 network.new_heads.copy_(network.classifier.weight[context.n_known :].expand_as(network.new_heads))
         y = context.y.to(context.device)
@@ -162,14 +156,8 @@ class E2E(Discoverer):
         """Per head [H]: each view's unified logits learn the assignment of the other view."""
         new_logits = torch.einsum("vbd,hmd->vhbm", x, heads.to(x.dtype))  # [2, H, B, M]
         n_known = known_logits.shape[-1]
-        q = align(
-            new_logits.detach(),
-            y,
-            n_known,
-            epsilon=self.epsilon,
-            iterations=self.sinkhorn_iterations,
-            prior=shares,
-        )
+        rounds = self.sinkhorn_iterations
+        q = align(new_logits.detach(), y, n_known, epsilon=self.epsilon, iterations=rounds, prior=shares)
         known = known_logits[:, None].expand(-1, heads.shape[0], -1, -1)
         logits = torch.cat([known, new_logits], dim=-1)  # [2, H, B, N + M]
         return cross_entropies(logits, q.flip(0), temperature).mean(dim=(0, 2))

@@ -1,17 +1,63 @@
-"""The estimate of how many new intents a corpus holds, on the vectors of an encoder."""
+"""What a corpus holds, before anything is trained: utterances of no intent, and how many new intents."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import torch.nn.functional as F
+from torch import Tensor
 
 from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
 from newfound.algorithms.languages import assign_languages, without_languages, without_translations
+from newfound.algorithms.no_intent import density, rows_of_no_intent
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import likely_languages
-from newfound.methods.no_intent import put_aside
+from newfound.errors import DataError
+from newfound.text import is_wordless
+
+MIN_UTTERANCES_LEFT = 2  # so that there is something to tell apart
+
+
+def put_aside(
+    texts: Sequence[str],
+    x: Tensor,
+    is_labelled: npt.NDArray[np.bool_],
+    no_intent: NoIntent,
+    *,
+    comparable: bool = True,
+    seed: int = 0,
+) -> npt.NDArray[np.bool_]:
+    """Return which utterances belong to no intent, [n]: those without words, and those that are like no others.
+
+    x [n, d] has unit length; labelled utterances have an intent. In several languages, of which one may be labelled,
+    labelled utterances are not `comparable` with the logs, and "auto" puts only utterances without words aside. Where
+    nothing is left to find intents in, a `DataError` says so.
+    """
+    if no_intent == "none":
+        return np.zeros(len(texts), dtype=np.bool_)
+    wordless = np.array([is_wordless(text) for text in texts], dtype=np.bool_)
+    wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
+    if no_intent == "auto" and not comparable:
+        return wordless
+    values = density(x, seed=seed)
+    values[wordless] = -1.0
+    if no_intent != "auto":
+        return rows_of_no_intent(values, is_labelled, no_intent)
+    aside = wordless.copy()
+    aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
+    if not is_labelled.any() and (~aside).sum() < MIN_UTTERANCES_LEFT:
+        example = texts[int(aside.argmax())]
+        raise DataError(
+            f"nearly all of the {len(texts):,} utterances hold no word, such as {example!r}, and none is labelled; "
+            "there is nothing to tell apart",
+            "words",
+            "put_none_aside",
+        )
+    return aside
 
 
 def estimate_for(
@@ -23,15 +69,9 @@ def estimate_for(
     no_intent: NoIntent = NO_INTENT,
     seed: int = 0,
 ) -> Estimate:
-    """Estimate the number of new intents among the unlabelled texts of a corpus.
+    """Estimate the number of new intents among the unlabelled texts of a corpus, on the vectors of a frozen encoder.
 
-    Args:
-        corpus: Labelled utterances of the known intents, if there are any, and unlabelled ones.
-        encoder: Gives the vectors; it stays as it is.
-        strategy: One of those in `newfound.algorithms.estimation`.
-        logs_hold: "mixed" if the unlabelled texts may be of known intents too.
-        no_intent: Which unlabelled texts are left out, because they belong to no intent; none in logs of new intents.
-        seed: Same seed, same estimate.
+    With `logs_hold="mixed"` the unlabelled texts may be of known intents too, or (`no_intent`) of none.
     """
     x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
@@ -48,11 +88,5 @@ def estimate_for(
             rows = without_translations(x, language)
             x, y, aside = x[rows], y[rows.numpy()], aside[rows.numpy()]
     vectors = x.numpy()
-    return estimate_n_new(
-        vectors[y >= 0],
-        y[y >= 0],
-        vectors[(y < 0) & ~aside],
-        strategy=strategy,
-        logs_hold=logs_hold,
-        seed=seed,
-    )
+    known, logs = vectors[y >= 0], vectors[(y < 0) & ~aside]
+    return estimate_n_new(known, y[y >= 0], logs, strategy=strategy, logs_hold=logs_hold, seed=seed)

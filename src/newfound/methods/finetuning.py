@@ -6,8 +6,6 @@ others; training the last layer for a hundred epochs does spoil it (docs/recipe.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -16,89 +14,42 @@ from newfound.algorithms.losses import instance_contrastive, supervised_contrast
 from newfound.encoders.ragged import Batch
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
-from newfound.training.sampling import class_balanced_batches
 from newfound.training.schedule import AdamWSchedule
+from newfound.training.seeding import class_balanced_batches, derive
 from newfound.training.trainer import Losses
 
+CLASSES, ROWS_PER_CLASS, LOGS = 32, 8, 256  # in a batch; each row of the logs is seen twice, through dropout
+TAU, TAU_INS = 0.1, 0.05  # temperatures of the supervised and of the instance contrast
 MAX_STEPS_PER_EPOCH = 400  # more labelled data than 100,000 rows are sampled
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastiveSettings:
-    """The batches and temperatures of the fine-tuning.
-
-    Attributes:
-        classes: Intents in a batch.
-        per_class: Utterances of each.
-        unlabelled: Utterances of the logs in a batch, each seen twice through dropout.
-        tau: Temperature of the supervised contrast.
-        tau_ins: Temperature of the instance contrast.
-        instance_weight: Of the instance contrast beside the supervised one.
-    """
-
-    classes: int = 32
-    per_class: int = 8
-    unlabelled: int = 256
-    tau: float = 0.1
-    tau_ins: float = 0.05
-    instance_weight: float = 1.0
+def epochs_for_steps(y: Tensor, steps: int) -> int:
+    """Return how many epochs take at least that many steps; with few labels an epoch is only a few."""
+    return -(-steps // steps_of_epoch(y))
 
 
-DEFAULT_CONTRAST = ContrastiveSettings()
-
-
-def epochs_for_steps(y: Tensor, steps: int, contrast: ContrastiveSettings = DEFAULT_CONTRAST) -> int:
-    """Return how many epochs take at least that many steps; with few labels an epoch is only a few.
-
-    Args:
-        y: Labels of all rows, -1 for none.
-        steps: Steps in all epochs.
-        contrast: Batches.
-    """
-    return -(-steps // steps_of_epoch(y, contrast))
-
-
-def steps_of_epoch(y: Tensor, contrast: ContrastiveSettings = DEFAULT_CONTRAST) -> int:
-    """Return how many steps it takes to draw as many labelled rows as there are, at most `MAX_STEPS_PER_EPOCH`.
-
-    Args:
-        y: Labels of all rows, -1 for none.
-        contrast: Batches.
-    """
+def steps_of_epoch(y: Tensor) -> int:
+    """Return how many steps it takes to draw as many labelled rows as there are, at most `MAX_STEPS_PER_EPOCH`."""
     labelled = y[y >= 0]
-    batch = contrast.per_class * min(contrast.classes, len(set(labelled.tolist())))
+    batch = ROWS_PER_CLASS * min(CLASSES, len(set(labelled.tolist())))
     return min(MAX_STEPS_PER_EPOCH, max(1, -(-len(labelled) // max(1, batch))))
 
 
-def fine_tune(
-    context: FitContext,
-    network: IntentNetwork,
-    y: Tensor,
-    schedule: AdamWSchedule,
-    *,
-    stage: str,
-    contrast: ContrastiveSettings = DEFAULT_CONTRAST,
-) -> None:
-    """Train the encoder of a network; its classifier stays as it is.
+def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, schedule: AdamWSchedule, *, stage: str) -> None:
+    """Train the encoder of a network in place; its classifier stays as it is.
 
-    Args:
-        context: The context of the fit, which records the history of the stage.
-        network: Its tail is trained in place.
-        y: Labels of all rows (CPU), -1 for none: known intents, and in later rounds pseudo-labels. With fewer than two
-            classes the instance contrast is left alone: there is nothing to tell apart.
-        schedule: Epochs and learning rates.
-        stage: The name of this training, unique within the fit.
-        contrast: Batches and temperatures.
+    y [n] (CPU, -1 for none) are known intents, and in later rounds pseudo-labels. With fewer than two classes the
+    instance contrast is left alone: there is nothing to tell apart.
     """
-    y = context.run.of_main(y)
+    y = context.settle(y)
     if len(set(y[y >= 0].tolist())) < 2:
         y = torch.full_like(y, -1)
     target = y.to(context.device)
     logs = context.unlabelled_rows
-    n_logs = min(contrast.unlabelled, len(logs))
+    n_logs = min(LOGS, len(logs))
     if n_logs < 2 and not bool((y >= 0).any()):
         return  # a single utterance has nothing to be compared with
-    _note_sampling(context, y, contrast)
+    _note_sampling(context, y)
     n_labelled = 0
 
     def batches(epoch: int) -> Tensor:
@@ -106,13 +57,11 @@ def fine_tune(
         drawn = class_balanced_batches(
             y,
             logs,
-            classes=contrast.classes,
-            per_class=contrast.per_class,
+            classes=CLASSES,
+            per_class=ROWS_PER_CLASS,
             n_others=n_logs,
             max_steps=MAX_STEPS_PER_EPOCH,
-            seed=context.seed,
-            stage=stage,
-            epoch=epoch,
+            seed=derive(context.seed, stage, "rows", epoch),
         )
         n_labelled = drawn.shape[1] - n_logs
         return torch.cat([drawn, drawn[:, n_labelled:]], dim=1)  # the logs' rows twice: dropout makes two views
@@ -122,29 +71,24 @@ def fine_tune(
         labelled, first, second = torch.split(z, [n_labelled, n_logs, n_logs])
         losses: Losses = {}
         if n_labelled:
-            losses["supervised"] = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], contrast.tau)
+            losses["supervised"] = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], TAU)
         if n_logs > 1:
             same = target[batch.rows[n_labelled : n_labelled + n_logs]]
-            losses["instance"] = instance_contrastive(first, second, contrast.tau_ins, same=same)
-        weight = {"supervised": 1.0, "instance": contrast.instance_weight}
-        return {"loss": torch.stack([weight[name] * loss for name, loss in losses.items()]).sum(), **losses}
+            losses["instance"] = instance_contrastive(first, second, TAU_INS, same=same)
+        return {"loss": torch.stack(list(losses.values())).sum(), **losses}
 
-    classifier = network.classifier
-    frozen = [p for p in classifier.parameters() if p.requires_grad]
-    for p in frozen:
-        p.requires_grad_(False)
+    network.classifier.requires_grad_(False)
     context.fit(stage, network, schedule, batches, step)
-    for p in frozen:
-        p.requires_grad_(True)
+    network.classifier.requires_grad_(True)
 
 
-def _note_sampling(context: FitContext, y: Tensor, contrast: ContrastiveSettings) -> None:
+def _note_sampling(context: FitContext, y: Tensor) -> None:
     """Say so if an epoch looks at a part of the data only."""
     labelled, logs = int((y >= 0).sum()), len(context.unlabelled_rows)
     if not labelled:
         return  # then an epoch is as long as the logs
-    steps = steps_of_epoch(y, contrast)
-    seen = min(labelled, steps * contrast.classes * contrast.per_class), min(logs, steps * contrast.unlabelled)
+    steps = steps_of_epoch(y)
+    seen = min(labelled, steps * CLASSES * ROWS_PER_CLASS), min(logs, steps * LOGS)
     if seen[0] < labelled or seen[1] < logs // 2:
         context.run.reporter.note(
             f"an epoch of the fine-tuning draws {seen[0]:,} of {labelled:,} labelled and {seen[1]:,} of {logs:,} "

@@ -32,14 +32,7 @@ MIN_COSINE_OF_ONE_INTENT = 0.99  # of two columns that stand for one intent
 
 
 def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
-    """Return the model of a trained network; its surplus columns are dropped.
-
-    Args:
-        corpus: What it was trained on.
-        context: The context of the fit, with its estimates and choices.
-        network: The trained network, which becomes part of the model.
-        temperature: Temperature that the softmax of the classifier was trained with.
-    """
+    """Return the model of a trained network, without surplus columns; its softmax was trained with the temperature."""
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, network, x)
@@ -51,14 +44,10 @@ def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, tem
         reliability = _reliability(context, taught, is_new)
         corrected = with_reliability(taught.float().cpu().numpy(), is_new.cpu().numpy(), reliability)
     probabilities = torch.from_numpy(corrected).masked_fill(limits.outside[:, None], 0.0)
-    identity = context.run.identity
+    identity, sizes = context.run.identity, (len(context.known_rows), len(context.unlabelled_rows))
     provenance = {
         **{key: identity[key] for key in ("method", "settings")},
-        "data": {
-            "fingerprint": identity["data"],
-            "labelled": len(context.known_rows),
-            "unlabelled": len(context.unlabelled_rows),
-        },
+        "data": {"fingerprint": identity["data"], "labelled": sizes[0], "unlabelled": sizes[1]},
         "device": str(context.device),
         "precision": context.encoder.precision,
         **({"no_intent": limits.provenance(context)} if limits.outside.any() else {}),
@@ -78,17 +67,11 @@ def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, tem
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What a text must be like to belong to an intent; see `Intent.min_similarity` and `Intent.takes_wordless`.
+    """What a text must be like to belong to an intent; see `Intent.min_similarity` and `Intent.takes_wordless`."""
 
-    Attributes:
-        min_similarity: The limit of each column of the classifier.
-        takes_wordless: Whether each column takes texts without a word.
-        outside: Which rows of the logs belong to no intent, [n] (CPU).
-    """
-
-    min_similarity: list[float]
-    takes_wordless: list[bool]
-    outside: Tensor
+    min_similarity: list[float]  # the limit of each column of the classifier
+    takes_wordless: list[bool]  # whether each column takes texts without a word
+    outside: Tensor  # [n] (CPU) which rows of the logs belong to no intent
 
     @classmethod
     @torch.inference_mode()
@@ -107,10 +90,10 @@ class _Limits:
         refused = wordless & logs & ~takes_wordless[best]
         usual = torch.zeros(columns)
         if context.n_known:
-            own = network.classifier(x[context.known_rows.to(x.device)]).cpu().gather(1, context.y[~logs][:, None])
-            own = own.squeeze(1)
-            total = torch.zeros(columns).index_add_(0, context.y[~logs], own)
-            count = torch.bincount(context.y[~logs], minlength=columns)
+            y = context.y[~logs]
+            own = network.classifier(x[context.known_rows.to(x.device)]).cpu().gather(1, y[:, None]).squeeze(1)
+            total = torch.zeros(columns).index_add_(0, y, own)
+            count = torch.bincount(y, minlength=columns)
             usual[: context.n_known] = (total / count.clamp(min=1))[: context.n_known] - own.mean()
         margin = value - usual[best]
         among = logs & ~refused
@@ -205,18 +188,12 @@ def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Uttera
     """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
     probability, predicted = best_of(probabilities.numpy())
     n_intents = probabilities.shape[1]
+    utterances = []
     rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
-    return [
-        Utterance(
-            text,
-            known if known >= 0 and origin.labelled else column if column < n_intents else None,
-            origin.labelled,
-            round(p, 4),
-            origin.count,
-            origin.source,
-        )
-        for text, origin, known, column, p in rows
-    ]
+    for text, origin, known, column, p in rows:
+        intent = known if known >= 0 and origin.labelled else column if column < n_intents else None
+        utterances.append(Utterance(text, intent, origin.labelled, round(p, 4), origin.count, origin.source))
+    return utterances
 
 
 def _describe_intents(
@@ -242,26 +219,14 @@ def _describe_intents(
         return near
 
     spoken = languages_of([u.text for u in utterances if u.labelled])
-    new_names = name_intents(
-        texts[len(known) :],
-        taken=known,
-        others=texts[: len(known)],
-        likeness=likeness,
-        language=spoken[0] if spoken else UNKNOWN,
-    )
+    language, others = spoken[0] if spoken else UNKNOWN, texts[: len(known)]
+    new_names = name_intents(texts[len(known) :], taken=known, others=others, likeness=likeness, language=language)
     names = [*known, *new_names]
     statuses: dict[str, Status] = {name: "known" if i < len(known) else "new" for i, name in enumerate(names)}
-    assigned = [
-        AssignedUtterance(
-            u.text,
-            None if u.intent is None else names[u.intent],
-            u.labelled,
-            1.0 if u.labelled else u.probability,
-            u.count,
-            u.source,
-        )
-        for u in utterances
-    ]
+    assigned = []
+    for u in utterances:
+        name, probability = None if u.intent is None else names[u.intent], 1.0 if u.labelled else u.probability
+        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source))
     return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()
 
 

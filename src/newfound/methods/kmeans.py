@@ -40,8 +40,6 @@ class KMeans(Discoverer):
         y = cluster(x, context, restarts=self.restarts)
 
         start_classifier(network, x, y)
-        columns = context.n_known + context.n_new
-        train_on_labels(
-            context, network, y, self._schedule(), stage="joint training", columns=columns, temperature=temperature
-        )
+        stage, columns = "joint training", context.n_known + context.n_new
+        train_on_labels(context, network, y, self._schedule(), stage=stage, columns=columns, temperature=temperature)
         return network, temperature

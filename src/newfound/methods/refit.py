@@ -36,13 +36,8 @@ class Refit(Discoverer):
         network = context.network()
         temperature = default_temperature(context)
         start_classifier(network, context.embed(network), context.y)
+        y, columns = context.y, context.n_known
         train_on_labels(
-            context,
-            network,
-            context.y,
-            self._schedule(),
-            stage="training",
-            columns=context.n_known,
-            temperature=temperature,
+            context, network, y, self._schedule(), stage="training", columns=columns, temperature=temperature
         )
         return network, temperature

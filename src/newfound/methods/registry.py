@@ -17,21 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MethodEntry:
-    """A method as the registry knows it.
+    """A method as the registry knows it."""
 
-    Attributes:
-        home: Module and class, as "newfound.methods.dpl:DPL".
-        summary: What it does, in one line.
-        colour: Of its line in every figure (Okabe and Ito's palette).
-        marker: Of its points in every figure, as matplotlib names it.
-        takes_mixed_logs: Whether it can tell utterances of known intents in the logs from new ones.
-    """
-
-    home: str
+    home: str  # module and class, as "newfound.methods.dpl:DPL"
     summary: str
-    colour: str
-    marker: str
-    takes_mixed_logs: bool = False
+    colour: str  # of its line in every figure (Okabe and Ito's palette)
+    marker: str  # of its points in every figure, as matplotlib names it
+    takes_mixed_logs: bool = False  # whether it tells utterances of known intents in the logs from new ones
 
     def load(self) -> type[Discoverer]:
         module, _, name = self.home.partition(":")

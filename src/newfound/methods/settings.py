@@ -1,6 +1,6 @@
 """Settings are checked against their declared types: `Literal` choices, and numbers within a range.
 
-A setting's type says everything: `Annotated[float, Above(0)] | None` is a number above 0, or None for "choose it".
+A setting's type says everything: `Annotated[int, Range(1)] | None` is a whole number from 1, or None for "choose it".
 """
 
 from __future__ import annotations
@@ -15,54 +15,30 @@ from newfound.errors import SettingsError
 
 
 @dataclass(frozen=True, slots=True)
-class Above:
-    """Numbers above a limit, without it."""
-
-    limit: float
-
-    def holds(self, value: float) -> bool:
-        return value > self.limit
-
-    def __str__(self) -> str:
-        return f"be above {self.limit:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class AtLeast:
-    """Numbers from a limit on, with it."""
-
-    limit: float
-
-    def holds(self, value: float) -> bool:
-        return value >= self.limit
-
-    def __str__(self) -> str:
-        return f"be {self.limit:g} or more"
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """Numbers between two limits; `open` says whether the lower one is left out. The upper one always is."""
+class Range:
+    """Numbers from `low`, or above it if `open`, up to and without `high`."""
 
     low: float
-    high: float
+    high: float = math.inf
     open: bool = False
 
     def holds(self, value: float) -> bool:
         return (value > self.low if self.open else value >= self.low) and value < self.high
 
     def __str__(self) -> str:
+        if self.high == math.inf:
+            return f"be above {self.low:g}" if self.open else f"be {self.low:g} or more"
         if self.open:
             return f"lie strictly between {self.low:g} and {self.high:g}"
         return f"lie in [{self.low:g}, {self.high:g})"
 
 
-Count = Annotated[int, AtLeast(1)]
-NonNegativeInt = Annotated[int, AtLeast(0)]
-Positive = Annotated[float, Above(0)]
-NotNegative = Annotated[float, AtLeast(0)]
-DropoutRate = Annotated[float, Between(0, 1)]
-OpenShare = Annotated[float, Between(0, 1, open=True)]
+Count = Annotated[int, Range(1)]
+NonNegativeInt = Annotated[int, Range(0)]
+Positive = Annotated[float, Range(0, open=True)]
+NotNegative = Annotated[float, Range(0)]
+DropoutRate = Annotated[float, Range(0, 1)]
+OpenShare = Annotated[float, Range(0, 1, open=True)]
 
 
 def check_types(settings: Any) -> None:
@@ -109,8 +85,8 @@ def _expected(hint: Any) -> str:
 
 def _describe(hint: Any) -> str:
     kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    if kind is int and len(limits) == 1 and isinstance(limits[0], AtLeast):
-        return f"be a whole number from {limits[0].limit:g}"
+    if kind is int and limits:
+        return f"be a whole number from {limits[0].low:g}"
     if limits:
         return " and ".join(map(str, limits))
     names = {int: "be a whole number", float: "be a finite number", bool: "be true or false", str: "be a text"}

@@ -1,18 +1,20 @@
-"""Training the network on given labels: pre-training on the known intents, and the last stage of pipelines."""
+"""Stages that methods share: clusters to start from, pre-training on the known intents, training on given labels."""
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import balance, kmeans
 from newfound.encoders.ragged import Batch, RaggedBatches
+from newfound.errors import SettingsError
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
+from newfound.training.schedule import Optimization
 from newfound.training.seeding import derive
-from newfound.training.trainer import Losses, Optimization
+from newfound.training.trainer import Losses
 
 TEMPERATURE = 0.1  # the released code's
 FROZEN_TEMPERATURE = 0.05  # vectors that cannot move need a sharper softmax: +3 points of IND ACC (fresh partitions)
@@ -32,7 +34,74 @@ def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: boo
     clustering = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
     ids = context.y.clone()
     ids[rows] = context.n_known + (balance(points, clustering.centres) if balanced else clustering.labels).cpu()
-    return context.run.of_main(ids)
+    return context.settle(ids)
+
+
+def check_sizes(sizes: str, start: str) -> None:
+    """Refuse sizes that are to be estimated from clusters where the training does not start from any."""
+    if sizes == "estimated" and start in ("random", "zeros"):
+        raise SettingsError(
+            f"sizes='estimated' needs clusters to start from, but start={start!r} has none; take kmeans"
+        )
+
+
+def estimate_shares(ids: Tensor, context: FitContext) -> Tensor:
+    """Return the share of each new intent among the unlabelled rows [M], from the clusters `ids` [n] of all rows.
+
+    One utterance is added to each, so that no share is zero.
+    """
+    sizes = torch.bincount(ids[context.unlabelled_rows] - context.n_known, minlength=context.n_new) + 1.0
+    return (sizes / sizes.sum()).to(context.device)
+
+
+def start_at_clusters(
+    context: FitContext, network: IntentNetwork, *, start: str, sizes: str
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Start the classifier at k-means clusters of the unlabelled rows; return what it started from.
+
+    That are the vectors [n, d] of all rows, their ids [n], and the estimated share of each new intent [M]; None for
+    equal shares.
+    """
+    x = context.embed(network)
+    ids = cluster(x, context, balanced=start == "balanced" and sizes == "equal")
+    start_classifier(network, x, ids)
+    return x, ids, estimate_shares(ids, context) if sizes == "estimated" else None
+
+
+def random_directions(count: int, width: int, *, seed: int) -> Tensor:
+    """Return random unit vectors, [count, width], that depend on nothing but the seed."""
+    return F.normalize(torch.randn(count, width, generator=torch.Generator().manual_seed(seed)), dim=-1)
+
+
+@torch.no_grad()
+def start_projection(projection: nn.Module, x: Tensor) -> None:
+    """Set a projection to the principal components of the unit vectors of x [n, d].
+
+    A layer with ReLU in front of the last one passes every component twice, with both signs, and the last layer takes
+    the difference: relu(a) - relu(-a) = a. Hidden units that are left over keep their random start, with no effect yet.
+    """
+    unit = F.normalize(x.float(), dim=-1)
+    centred = unit - unit.mean(0)
+    last = projection[-1] if isinstance(projection, nn.Sequential) else projection
+    assert isinstance(last, nn.Linear)
+    hidden = projection[0] if isinstance(projection, nn.Sequential) else None
+    most = last.out_features if hidden is None else min(last.out_features, last.in_features // 2)
+    components = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1).T[:most]  # [C, d], the largest first
+    count = len(components)
+    last.weight.zero_()
+    last.bias.zero_()
+    if hidden is None:
+        last.weight[:count] = components
+        last.bias[:count] = -(components @ unit.mean(0))
+        return
+    assert isinstance(hidden, nn.Linear)
+    both = torch.cat([components, -components])
+    hidden.weight[: 2 * count] = both
+    hidden.bias.zero_()
+    hidden.bias[: 2 * count] = -(both @ unit.mean(0))
+    rows = torch.arange(count, device=last.weight.device)
+    last.weight[rows, rows] = 1.0
+    last.weight[rows, rows + count] = -1.0
 
 
 def train_on_labels(
@@ -44,13 +113,9 @@ def train_on_labels(
     stage: str,
     columns: int,
     temperature: float,
-    times: int = 1,
 ) -> None:
-    """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none).
-
-    An epoch holds the rows that a person labelled `times` times.
-    """
-    y = context.run.of_main(y)
+    """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none)."""
+    y = context.settle(y)
     target = y.to(context.device)
 
     def step(batch: Batch) -> Losses:
@@ -58,11 +123,7 @@ def train_on_labels(
         logits = network.classifier(network(context.features, batch))[:, :columns]
         return {"loss": F.cross_entropy(logits.float() / temperature, target[batch.rows])}
 
-    context.fit(stage, network, schedule, _rows_of_an_epoch(context, y, times), step)
-
-
-def _rows_of_an_epoch(context: FitContext, y: Tensor, times: int) -> Tensor:
-    return torch.cat([(y >= 0).nonzero().squeeze(1), context.known_rows.repeat(times - 1)])
+    context.fit(stage, network, schedule, (y >= 0).nonzero().squeeze(1), step)
 
 
 def train_head(
@@ -75,26 +136,20 @@ def train_head(
     temperature: float,
     times: int = 1,
 ) -> None:
-    """Train the classifier alone, on vectors that do not change any more.
+    """Train the classifier alone, on vectors x [n, d] that do not change any more, and labels y [n] (CPU, -1 for none).
 
-    Args:
-        context: The context of the fit, which records the history of the stage.
-        network: Its classifier is trained in place.
-        x: Vectors of all rows, [n, d].
-        y: Labels of all rows (CPU), -1 for none.
-        schedule: Epochs and learning rates.
-        temperature: Of the cosine classifier's cross-entropy.
-        times: How often an epoch holds each row that a person labelled.
+    An epoch holds the rows that a person labelled `times` times.
     """
-    y = context.run.of_main(y)
+    y = context.settle(y)
     target, classifier = y.to(context.device), network.classifier
 
     def step(batch: Batch) -> Losses:
         classifier.normalize_()
         return {"loss": F.cross_entropy(classifier(x[batch.rows]).float() / temperature, target[batch.rows])}
 
+    rows = torch.cat([(y >= 0).nonzero().squeeze(1), context.known_rows.repeat(times - 1)])
     batches = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
-    context.fit("training", classifier, schedule, _rows_of_an_epoch(context, y, times), step, batches=batches)
+    context.fit("training", classifier, schedule, rows, step, batches=batches)
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:
@@ -107,15 +162,8 @@ def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization
         return
 
     def train() -> dict[str, Tensor]:
-        train_on_labels(
-            context,
-            network,
-            context.y,
-            schedule,
-            stage="pre-training",
-            columns=context.n_known,
-            temperature=temperature,
-        )
+        n, y = context.n_known, context.y
+        train_on_labels(context, network, y, schedule, stage="pre-training", columns=n, temperature=temperature)
         return {name: t.clone() for name, t in network.classifier_branch().items()}
 
     trained = context.run.get_or_make(_pretraining_key(context, network, schedule, temperature), train)
@@ -128,18 +176,8 @@ def _pretraining_key(context: FitContext, network: IntentNetwork, schedule: Opti
     shared = [context.run.identity.get(name) for name in ("data", "encoder")]
     views = None if context.features.noisy is None else len(context.features.noisy)
     shape = [network.dense is not None, network.dropout.p, context.n_known, context.n_new, context.trunk_dropout, views]
-    return repr(
-        [
-            *shared,
-            context.encoder.max_length,
-            context.tune,
-            context.seed,
-            str(context.device),
-            *shape,
-            schedule,
-            temperature,
-        ]
-    )
+    of_fit = [context.encoder.max_length, context.tune, context.seed, str(context.device)]
+    return repr([*shared, *of_fit, *shape, schedule, temperature])
 
 
 @torch.no_grad()

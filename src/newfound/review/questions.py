@@ -17,9 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.ensembles import diffuse
+from newfound.algorithms.ensembles import cluster_ensemble, diffuse
 from newfound.algorithms.ranking import rank_descending
-from newfound.algorithms.ways import cluster_ensemble
 from newfound.data.corpus import Corpus
 from newfound.model.classifier import IntentModel
 from newfound.questions.selection import next_question

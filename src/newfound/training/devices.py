@@ -35,9 +35,6 @@ def pick_device(name: str) -> torch.device:
     """Return the device of a name; "auto" is the GPU if there is one.
 
     Of several processes that were started together, each gets its own GPU.
-
-    Raises:
-        NoGpu: The GPU was asked for, and torch sees none.
     """
     check_device(name)
     import torch

@@ -18,17 +18,11 @@ EXIT_CODE_OF_CTRL_C = 130
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Which of several processes this one is.
+    """Which of several processes this one is."""
 
-    Attributes:
-        rank: Its number, counted from 0 over all machines.
-        count: How many there are on all machines.
-        local_rank: Its number on this machine.
-    """
-
-    rank: int = 0
+    rank: int = 0  # over all machines
     count: int = 1
-    local_rank: int = 0
+    local_rank: int = 0  # on this machine
 
     @property
     def is_main(self) -> bool:

@@ -28,17 +28,11 @@ DEFAULT_TIMEOUT_SECONDS = 1_800.0  # others wait while the main process writes t
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """The processes of a fit, and which of them this one is.
+    """The processes of a fit, and which of them this one is."""
 
-    Attributes:
-        rank: The number of this process, counted from 0.
-        count: How many there are.
-        device: Where tensors must be that are sent to the others.
-    """
-
-    rank: int = 0
+    rank: int = 0  # the number of this process
     count: int = 1
-    device: torch.device | str = "cpu"
+    device: torch.device | str = "cpu"  # where tensors must be that are sent to the others
 
     @property
     def is_main(self) -> bool:
@@ -55,19 +49,11 @@ class Processes:
         return rows[places[self.rank :: self.count]]
 
     def gather(self, x: Tensor, size: int) -> Tensor:
-        """Return what all processes have computed for the rows of a batch, in the order of the batch.
+        """Return [views, B, ...]: what all processes have computed for the B rows of a batch, each [views, share, ...].
 
         The gradient of the result is that of a loss which every process computes alike. Only the part for the own share
         goes back, multiplied by the number of processes: the average over the processes (`average_gradients`) is then
-        the gradient that one process has with the whole batch, for the parameters before the gather as well as for
-        those after it.
-
-        Args:
-            x: What this process has computed for its share, [views, share, ...].
-            size: The number of rows of the whole batch, B.
-
-        Returns:
-            The same for the whole batch, [views, B, ...].
+        the gradient that one process has with the whole batch, for parameters before the gather as well as after it.
         """
         if self.count == 1:
             return x
@@ -140,11 +126,7 @@ class _Gather(torch.autograd.Function):
 
 
 def join(device: torch.device) -> Processes:
-    """Return the processes that this one was started with, connected to each other; `ALONE` if there are no others.
-
-    Args:
-        device: What this process computes on.
-    """
+    """Return the processes that this one was started with, connected to each other; `ALONE` if there are no others."""
     launch = current_launch()
     if launch.count == 1:
         return ALONE

@@ -63,11 +63,7 @@ class Run:
         self.processes = ALONE
 
     def start(self, device: torch.device) -> None:
-        """Connect with the processes that this one was started with, if there are any.
-
-        Args:
-            device: What this process computes on.
-        """
+        """Connect with the processes that this one was started with, if there are any; it computes on the device."""
         self.divide_among(join(device))
 
     @property
@@ -129,7 +125,6 @@ class Run:
         return value
 
     def is_checkpoint_due(self) -> bool:
-        """Whether enough time has passed for the next checkpoint."""
         return self.folder is not None and time.monotonic() - self._last >= self._every
 
     def save_checkpoint(self, stage: str, state: StageState) -> None:
@@ -139,12 +134,7 @@ class Run:
             return
         from safetensors.torch import save
 
-        about = {
-            "epoch": state.epoch,
-            "history": state.history,
-            "best_score": state.best_score,
-            "best_epoch": state.best_epoch,
-        }
+        about = {name: getattr(state, name) for name in ("epoch", "history", "best_score", "best_epoch")}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.tensors.items()}
         write_atomically(path, save(tensors, metadata={"state": json.dumps(about)}))
         self._last = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,7 @@ class Schedule:
     warmup_epochs: int = 10
     momentum: float = 0.9
     weight_decay: float = 1.5e-4
+    clip: ClassVar[None] = None  # gradients are as long as they are
 
     def __post_init__(self) -> None:
         if self.epochs < 0:
@@ -35,11 +37,6 @@ class Schedule:
             raise SettingsError(f"lr={self.lr} must be positive and min_lr={self.min_lr} between 0 and lr")
         if not 0 <= self.momentum < 1:
             raise SettingsError(f"momentum={self.momentum} must lie in [0, 1)")
-
-    @property
-    def clip(self) -> float | None:
-        """The longest gradient; None does not limit it."""
-        return None
 
     def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
         """Return SGD over the parameters, with its state made, so that a graph and a checkpoint find it."""
@@ -70,25 +67,15 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class AdamWSchedule:
-    """AdamW at a low rate for a few epochs: linear warm-up, then a cosine to zero, step by step.
-
-    Attributes:
-        epochs: Epochs of the training.
-        lr: Highest learning rate of the encoder.
-        head_lr: Highest learning rate of what is not the encoder.
-        weight_decay: Weight decay of AdamW on all weights that train.
-        warmup: Share of the steps in which the rate rises.
-        clip: Norm that longer gradients are scaled down to; None leaves them as they are.
-        batch_size: Utterances per step, where the batches are not given.
-    """
+    """AdamW at a low rate for a few epochs: linear warm-up, then a cosine to zero, step by step."""
 
     epochs: int = 2
-    lr: float = 2e-5
-    head_lr: float = 1e-3
+    lr: float = 2e-5  # highest, of the encoder
+    head_lr: float = 1e-3  # highest, of what is not the encoder
     weight_decay: float = 0.01
-    warmup: float = 0.1
-    clip: float | None = 1.0
-    batch_size: int = 256
+    warmup: float = 0.1  # share of the steps in which the rate rises
+    clip: float | None = 1.0  # norm that longer gradients are scaled down to
+    batch_size: int = 256  # where the batches are not given
 
     def __post_init__(self) -> None:
         if self.epochs < 0:
@@ -125,3 +112,7 @@ class AdamWSchedule:
         else:
             factor = (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) / 2
         return {"encoder": self.lr * factor, "heads": self.head_lr * factor}
+
+
+Optimization = Schedule | AdamWSchedule
+"""The optimiser of a stage and its learning rates."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 
 from newfound.errors import RunMismatch
 from newfound.training.run import Run, StageState
-from newfound.training.schedule import Groups, Rates
+from newfound.training.schedule import Groups, Optimization, Rates
 from newfound.training.seeding import epoch_batches, seed_torch
 
 Losses = dict[str, Tensor]
@@ -26,26 +27,6 @@ Batch = TypeVar("Batch")
 BatchOut = TypeVar("BatchOut", covariant=True)
 History = list[dict[str, float]]
 WARM_UP_STEPS = 3  # before a capture: lets libraries choose kernels and allocate their workspaces
-
-
-class Optimization(Protocol):
-    """The optimiser of a stage and its learning rates."""
-
-    @property
-    def epochs(self) -> int: ...
-
-    @property
-    def batch_size(self) -> int: ...
-
-    @property
-    def clip(self) -> float | None:
-        """The longest gradient; None does not limit it."""
-
-    def optimizer(self, groups: Groups, rates: Rates, *, fused: bool) -> torch.optim.Optimizer:
-        """Make the optimiser, with its state."""
-
-    def rates(self, step: int, steps_per_epoch: int) -> dict[str, float]:
-        """Return the learning rate of each parameter group at a step, counted from 0."""
 
 
 class Layout(Protocol[BatchOut]):
@@ -68,21 +49,15 @@ class Batches(Protocol[BatchOut]):
 
 
 class Trainer:
-    """Trains the parameters of a module for one stage of a method."""
+    """Trains the parameters of a module for one stage of a method.
+
+    Seeds and checkpoints go by the name of the stage, which is unique within a fit. Parameters under `tail` are the
+    encoder's, all others are heads.
+    """
 
     def __init__(
         self, stage: str, module: nn.Module, schedule: Optimization, *, seed: int, device: torch.device, run: Run
     ) -> None:
-        """Prepare a stage.
-
-        Args:
-            stage: Its name, unique within a fit: seeds and checkpoints go by it.
-            module: What is trained; parameters under `tail` are the encoder's, all others are heads.
-            schedule: Optimiser and learning rates.
-            seed: Same seed, same batches and dropout.
-            device: Where the module is.
-            run: Shows progress and keeps checkpoints.
-        """
         self.stage = stage
         self.module = module
         self.schedule = schedule
@@ -117,8 +92,7 @@ class Trainer:
         """Train for the epochs of the schedule.
 
         Args:
-            rows: Row numbers of the corpus to train on (CPU), or a function that gives the batches [steps, B] of an
-                epoch.
+            rows: Row numbers to train on (CPU), or a function that gives the batches [steps, B] of an epoch.
             batches: Makes batches out of row numbers.
             step: Computes the losses of a batch; "loss" is minimised.
             after_epoch: Called after every epoch; what it returns goes into the history.
@@ -137,12 +111,13 @@ class Trainer:
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
         capture = self.device.type == "cuda" and self.processes.count == 1 and plan and not waits_for_host
         advance = self._make_captured_epoch(step, plan, batches) if capture else self._make_eager_epoch(step, batches)
+        own_noise = () if self.processes.is_main else (self.processes.rank,)  # equal rows must not get equal dropout
         with self.run.reporter.task(self.stage, self.schedule.epochs) as task:
             if state.epoch:
                 task.advance(steps=state.epoch)
             for epoch, order in enumerate(plan, start=state.epoch):
                 self._step = epoch * len(order)
-                seed_torch(self.seed, self.stage, "dropout", epoch, *self._own_name())
+                seed_torch(self.seed, self.stage, "dropout", epoch, *own_noise)
                 self.module.train()
                 started = time.perf_counter()
                 record = {"epoch": float(epoch), **advance(order)}
@@ -151,7 +126,7 @@ class Trainer:
                     record |= after_epoch(epoch)
                     self._take_from_main(self.module.buffers())
                 if score is not None:
-                    record["score"] = self._note_best(state, epoch, self._score_of_main(score()))
+                    record["score"] = self._note_best(state, epoch, score())
                 state.history.append(record)
                 state.epoch = epoch + 1
                 is_last = state.epoch == self.schedule.epochs or _is_exhausted(state, patience)
@@ -177,15 +152,6 @@ class Trainer:
             for tensor in tensors:
                 tensor.copy_(self.processes.from_main(tensor))
 
-    def _score_of_main(self, score: float) -> float:
-        if self.processes.count == 1:
-            return score
-        return float(self.processes.from_main(torch.tensor(score, dtype=torch.float64)))
-
-    def _own_name(self) -> tuple[int, ...]:
-        """What tells the dropout of this process from that of the others: equal rows must not get equal noise."""
-        return () if self.processes.is_main else (self.processes.rank,)
-
     def _batches_of_epoch(self, rows: Tensor | Callable[[int], Tensor], epoch: int) -> Tensor:
         if isinstance(rows, Tensor):
             return epoch_batches(rows, self.schedule.batch_size, self.seed, self.stage, epoch)
@@ -205,7 +171,8 @@ class Trainer:
         return run_epoch
 
     def _one_step(self, step: Callable[[Batch], Losses], batch: Batch) -> Losses:
-        with self._autocast():
+        on_gpu = self.device.type == "cuda"  # the cast cache would hold tensors of one capture beyond it
+        with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False) if on_gpu else nullcontext():
             losses = step(batch)
         self._optimizer.zero_grad(set_to_none=True)
         losses["loss"].backward()  # type: ignore[no-untyped-call]
@@ -214,12 +181,6 @@ class Trainer:
             nn.utils.clip_grad_norm_(self._names, self.schedule.clip)
         self._optimizer.step()
         return {name: value.detach() for name, value in losses.items()}
-
-    def _autocast(self) -> AbstractContextManager[object]:
-        if self.device.type == "cuda":
-            # The cast cache would hold tensors of one capture beyond it.
-            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
-        return nullcontext()
 
     def _make_captured_epoch(
         self, step: Callable[[Batch], Losses], plan: list[Tensor], batches: Batches[Batch]
@@ -282,6 +243,7 @@ class Trainer:
         return {name: t for name, t in self.module.state_dict().items() if name not in frozen}
 
     def _note_best(self, state: StageState, epoch: int, score: float) -> float:
+        score = float(self.processes.from_main(torch.tensor(score, dtype=torch.float64)))
         if state.best_score is None or score > state.best_score:
             state.best_score, state.best_epoch = score, epoch
             for name, tensor in self._trained_state().items():
@@ -289,14 +251,12 @@ class Trainer:
         return score
 
     def _restore_best(self, state: StageState) -> None:
-        best = {name: t for name, t in state.tensors.items() if name.startswith("best.")}
-        for name, tensor in self._trained_state().items():
-            if best:
-                tensor.copy_(best[f"best.{name}"])
+        if state.best_score is not None:
+            for name, tensor in self._trained_state().items():
+                tensor.copy_(state.tensors[f"best.{name}"])
 
     def _checkpoint(self, state: StageState) -> StageState:
-        best = {name: t for name, t in state.tensors.items() if name.startswith("best.")}
-        return StageState(state.epoch, {**self._tensors(), **best}, state.history, state.best_score, state.best_epoch)
+        return replace(state, tensors={**self._tensors(), **state.tensors})
 
     def _load(self, state: StageState) -> None:
         wanted = self._tensors()
