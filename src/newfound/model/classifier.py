@@ -139,6 +139,10 @@ class IntentModel(FittedClassifier):
             renamed.append(replace(intent, name=new_name[intent.name], overlaps=overlaps))
         return replace(self, intents=tuple(renamed))
 
+    def with_ids(self, ids: Sequence[str]) -> IntentModel:
+        """Return the same model with other ids of its intents, one for each, in order."""
+        return replace(self, intents=tuple(replace(i, id=new) for i, new in zip(self.intents, ids, strict=True)))
+
     def similar_intents(self, count: int) -> list[list[int]]:
         """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
         prototypes = torch.from_numpy(self.columns.prototypes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -42,6 +43,7 @@ class Intent:
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
             intent.
         takes_wordless: Whether a text without words, such as a number, may belong to it.
+        id: Stays with the intent when it is renamed, and from round to round; by default it is made of the name.
     """
 
     name: str
@@ -57,6 +59,11 @@ class Intent:
     position: tuple[float, float] | None = None
     min_similarity: float = -1.0
     takes_wordless: bool = True
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", intent_id(self.name))
 
     @property
     def status(self) -> Status:
@@ -77,6 +84,11 @@ class Intent:
     def as_dict(self) -> dict[str, Any]:
         """Return the description as JSON values, with status and expected error."""
         return {**asdict(self), "status": self.status, "expected_error": self.expected_error}
+
+
+def intent_id(name: str) -> str:
+    """Return the id of an intent that is first seen under this name."""
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,14 @@ class ReviewedModel(FittedClassifier):
     def intents(self) -> tuple[Intent, ...]:
         """The intents after the review; the model's own description where their utterances are the same."""
         same = described_without_network(self.review, self.model.intents)
-        return tuple(self.describer().describe_all()) if same is None else same
+        if same is not None:
+            return same
+        return tuple(replace(intent, id=self.ids[intent.name]) for intent in self.describer().describe_all())
+
+    @cached_property
+    def ids(self) -> dict[str, str]:
+        """The id of each intent after the review, by name."""
+        return self.review.ids(self.model.intents)
 
     def corpus(self) -> Corpus:
         """Return the training utterances with their intents after the review; those of no intent are left out.

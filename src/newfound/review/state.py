@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
-from newfound.model.types import AssignedUtterance, Intent, Status, Utterance
+from newfound.model.types import AssignedUtterance, Intent, Status, Utterance, intent_id
 from newfound.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -72,6 +72,17 @@ class Review:
     def status(self, name: str) -> Status:
         """Return whether an intent is known, accepted or new."""
         return "known" if name in self.known else "accepted" if name in self.accepted else "new"
+
+    def ids(self, intents: Sequence[Intent]) -> dict[str, str]:
+        """Return the id of each intent; `intents` has one for each column.
+
+        A merged intent has the id of the first column that went into it, and a part of a split one an id of its own.
+        """
+        ids: dict[str, str] = {}
+        for (column, part), name in sorted(self.slots.items()):
+            if name is not None:
+                ids.setdefault(name, intents[column].id if part == WHOLE else f"{intents[column].id}.{part}")
+        return ids | {name: intent_id(name) for name in self.created if name not in ids}
 
     @property
     def checked(self) -> set[str]:

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
+from newfound.algorithms.rounds import carried_ids, compare_rounds
 from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
 from newfound.llm.settings import LanguageModelSettings
+from newfound.model.types import intent_id
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import (
@@ -88,7 +90,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
         model = name_intents(method.model_, llm, runtime).with_accepted(reviewed.discovered & decided)
-        model = with_names_given(model, given, runtime)
+        model = with_ids(with_names_given(model, given, runtime), reviewed)
         save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
     return DiscoverResult(model, out, logs)
 
@@ -143,6 +145,22 @@ def with_names_given(model: IntentModel, given: Mapping[str, str | None], runtim
             f"{_join_names(lost)}: not found again in the logs, so that the name is lost; accept intents first"
         )
     return model.with_names(names)
+
+
+def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
+    """Return the model in which intents that continue earlier ones have their ids, by utterances and not by names."""
+    before = {u.text: u.intent for u in earlier.assigned}
+    after = {u.text: None if u.intent is None else model.intents[u.intent].name for u in model.utterances}
+    sizes = Counter(name for name in (*before.values(), *after.values()) if name is not None)
+    carried = carried_ids(compare_rounds(before, after), earlier.ids, sizes)
+    carried |= {intent.name: earlier.ids[intent.name] for intent in model.intents if intent.name in earlier.ids}
+    ids: dict[str, str] = {}
+    for intent in sorted(model.intents, key=lambda intent: intent.name not in earlier.ids):
+        new = carried.get(intent.name, intent.id)
+        while new in ids.values():
+            new = intent_id(new)
+        ids[intent.name] = new
+    return model.with_ids([ids[intent.name] for intent in model.intents])
 
 
 def _join_names(names: Sequence[str]) -> str:
