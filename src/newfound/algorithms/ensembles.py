@@ -53,8 +53,8 @@ def diffuse(x: Tensor, *, neighbours: int = 10, share: float = 0.5) -> Tensor:
     return F.normalize(moved, dim=-1)
 
 
-def views(x: Tensor, *, neighbours: int = 10) -> tuple[Tensor, Tensor]:
-    """Return the two views that are clustered: the vectors, and the vectors averaged over their neighbours."""
+def views(x: Tensor, *, neighbours: int = 10) -> tuple[Tensor, ...]:
+    """Return the views that are clustered, [n, d] each: the vectors, and the vectors averaged over their neighbours."""
     return x, diffuse(x, neighbours=neighbours)
 
 
