@@ -27,7 +27,7 @@ def test_cli_page_is_up_to_date(tmp_path):
     assert page.read_text() == (ROOT / "docs" / "cli.md").read_text(), "run `make docs`"
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = r"<!-- newfound (bench table .*?) -->\n(.*?)<!-- end -->"
 TABLES = [found for page in PAGES for found in re.findall(GENERATED, page.read_text(), re.S)]
 
