@@ -177,9 +177,10 @@ def test_descriptions_without_the_network_are_those_with_it(model, tiny_encoder)
     for stored, computed in zip(loaded.intents, loaded.describer().describe_all(), strict=True):
         assert stored.certainty == pytest.approx(computed.certainty, abs=2e-4)  # probabilities are stored rounded
         one, other = stored.as_dict(), computed.as_dict()
-        for key in ("certainty", "expected_error"):
+        for key in ("certainty", "expected_error", "id"):
             del one[key], other[key]
         assert one == other
+        assert stored.id == loaded.ids[stored.name]
 
 
 def exported(model, out, *options):

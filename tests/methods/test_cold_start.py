@@ -153,7 +153,7 @@ class _Listener:
 
 def test_fine_tuning_of_a_single_log_line_does_nothing():
     """There is nothing to contrast it with."""
-    parts = {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1]), "run": Run()}
+    parts = {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1]), "settle": lambda _, y: y}
     context = type("Context", (), parts)()
     assert fine_tune(context, None, torch.tensor([0, -1]), None, stage="fine-tuning") is None
 

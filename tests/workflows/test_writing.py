@@ -19,7 +19,7 @@ from commands import newfound
 from newfound.data.parquet import open_dataset
 from newfound.data.rows import ReadOptions
 from newfound.engines import parts
-from newfound.engines.predictor import PredictorSettings
+from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, ModelError, OutputError, SettingsError, TargetExists
 from newfound.model.types import Prediction
 from newfound.workflows import WritePredictionsRequest, writing
@@ -270,8 +270,9 @@ def test_a_named_pipe_is_written_to_and_not_replaced(saved, table, tmp_path):
 
 
 def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatch):
-    def one_part_is_lost(request, job, planned):
-        yield from list(map(parts.PartPredictor(saved, job), planned))[:-1]
+    def one_part_is_lost(request, job, planned, runtime):
+        predictor = Predictor(saved, job.settings)
+        yield from [parts.predict_part(predictor, job, part) for part in planned][:-1]
 
     monkeypatch.setattr(parts, "MIN_ROWS_PER_PART", 10)
     monkeypatch.setattr(writing, "_results", one_part_is_lost)
@@ -281,9 +282,10 @@ def test_rows_that_do_not_add_up_are_an_error(saved, table, tmp_path, monkeypatc
 
 
 def test_what_a_killed_worker_leaves_is_not_in_the_finished_folder(saved, table, tmp_path, monkeypatch):
-    def a_worker_is_killed(request, job, planned):
+    def a_worker_is_killed(request, job, planned, runtime):
         (job.folder / ".part-00000.parquet-x1y2").write_bytes(b"half a part")
-        yield from map(parts.PartPredictor(saved, job), planned)
+        predictor = Predictor(saved, job.settings)
+        yield from (parts.predict_part(predictor, job, part) for part in planned)
 
     monkeypatch.setattr(writing, "_results", a_worker_is_killed)
     for overwrite in (False, True):
