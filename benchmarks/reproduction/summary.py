@@ -34,11 +34,11 @@ def values_of(method: str, tune: str, variant: str, benchmark: str) -> dict[str,
     return {score: [result["scores"]["paper"][score] for result in results] for score in SCORES}
 
 
-def lines() -> list[list[str]]:
+def lines() -> list[tuple[str, ...]]:
     """Return the lines of the table: measured ones with the best of a column bold, then the published one."""
     means, shown = [], []
-    for title, *row in ROWS:
-        cells = [values_of(*row, benchmark)[score] for benchmark in ALL_BENCHMARKS for score in SCORES]
+    for title, method, tune, variant in ROWS:
+        cells = [values_of(method, tune, variant, benchmark)[score] for benchmark in ALL_BENCHMARKS for score in SCORES]
         means.append([round(statistics.fmean(cell), 1) for cell in cells])
         shown.append([title, *map(mean_std, cells)])
     best = [max(column) for column in zip(*means, strict=True)]
@@ -46,10 +46,10 @@ def lines() -> list[list[str]]:
         line[1:] = [f"**{text}**" if m == b else text for text, m, b in zip(line[1:], mean, best, strict=True)]
     published = facts("published")["scores"]
     printed = [f"{published[benchmark]['dpl'][score]:.1f}" for benchmark in ALL_BENCHMARKS for score in SCORES]
-    return [*shown, ["DPL as the paper prints it (BERT-base)", *printed]]
+    return [*map(tuple, shown), ("DPL as the paper prints it (BERT-base)", *printed)]
 
 
 if __name__ == "__main__":
     names = {"ood_f1": "F1 of new intents", "all_acc": "accuracy, all"}
-    header = ["", *(f"{benchmark}: {names[score]}" for benchmark in ALL_BENCHMARKS for score in SCORES)]
+    header = ("", *(f"{benchmark}: {names[score]}" for benchmark in ALL_BENCHMARKS for score in SCORES))
     print(as_markdown(header, lines()))

@@ -327,3 +327,12 @@ def test_refused_decisions_are_named(model, tmp_path, yaml, phrases):
     done = newfound("review", "apply", model, tmp_path / "decisions.yaml")
     refused(done, *(phrase.format(first=first) for phrase in phrases), "nothing was recorded")
     assert not ReviewStore(model).exists
+
+
+def test_the_demo_as_the_files_that_a_user_has(tmp_path):
+    assert "known.csv" in newfound("data", "get", "demo", "--to", tmp_path).stdout
+    header = {path.name: path.read_text("utf-8").splitlines()[0] for path in tmp_path.iterdir()}
+    assert header == {"known.csv": "text,label", "logs.csv": "text", "held-out.csv": "text,label"}
+    refused = newfound("data", "get", "demo", "--to", tmp_path)
+    assert (refused.returncode, "known.csv" in refused.stderr) == (2, True)
+    assert newfound("data", "get", "demo", "--to", tmp_path, "--force").returncode == 0

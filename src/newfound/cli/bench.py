@@ -154,8 +154,20 @@ def list_sets() -> None:
 
 
 @data_app.command("get")
-def get(name: Annotated[str, typer.Argument(help="banking77 or clinc150.")]) -> None:
-    """Find a data set in $NEWFOUND_DATA or in the cache, or download it, and verify it."""
+def get(
+    name: Annotated[str, typer.Argument(help="banking77, clinc150 or demo.")],
+    to: Annotated[
+        Path, typer.Option(help="The folder for the demo's files: known.csv, logs.csv and held-out.csv.")
+    ] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace the demo's files.")] = False,
+) -> None:
+    """Find a data set in $NEWFOUND_DATA or in the cache, or download it, and verify it. `demo` writes its files."""
+    if name == "demo":
+        from newfound.data.demo_corpus import write_demo
+
+        for path, rows in write_demo(to, overwrite=force).items():
+            print(f"{path}: {rows:,} utterances")
+        return
     from newfound.data.benchmarks import get as find_or_fetch
 
     for part, path in find_or_fetch(name).items():

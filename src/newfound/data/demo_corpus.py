@@ -9,9 +9,11 @@ import csv
 import io
 import json
 from importlib import resources
+from pathlib import Path
 
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask, make_task
+from newfound.files import check_file_target, csv_bytes, write_atomically
 
 
 def load_demo() -> DiscoveryTask:
@@ -30,6 +32,22 @@ def load_demo() -> DiscoveryTask:
 def off_topic() -> Corpus:
     """Return the utterances that belong to no intent."""
     return Corpus.of(_read("off_topic.txt").splitlines())
+
+
+def write_demo(folder: Path, *, overwrite: bool = False) -> dict[Path, int]:
+    """Write the demo corpus as the files that a user has, and labelled held-out rows; return the rows of each."""
+    task = load_demo()
+    parts = {
+        "known.csv": task.observed_train.labelled(),
+        "logs.csv": task.observed_train.unlabelled() + off_topic(),
+        "held-out.csv": task.test,
+    }
+    for name in parts:
+        check_file_target(folder / name, overwrite)
+    for name, corpus in parts.items():
+        table = [("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)]
+        write_atomically(folder / name, csv_bytes([row[:1] for row in table] if name == "logs.csv" else table))
+    return {folder / name: len(corpus) for name, corpus in parts.items()}
 
 
 def _read(name: str) -> str:
