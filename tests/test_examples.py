@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from newfound.data.demo_corpus import write_demo
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 pytestmark = pytest.mark.real_encoder
@@ -27,6 +30,20 @@ def test_the_engineer_finds_intents_and_exports_them(tmp_path, capsys, monkeypat
     assert "new intents:" in printed
     assert "i want to pay my bill -> pay_bill (known" in printed
     assert (tmp_path / "nlu.yml").read_text().startswith('version: "3.1"')
+
+
+def test_the_five_lines_of_the_readme_print_what_it_says(tmp_path, capsys, monkeypatch):
+    """How many intents are found may differ by one or two on another processor."""
+    readme = (EXAMPLES.parent / "README.md").read_text("utf-8")
+    code, printed = re.search(r"```python\n(import newfound.*?)```\s*```\n(.*?)```", readme, re.S).groups()
+    write_demo(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})
+    first, intent = capsys.readouterr().out.strip().splitlines()
+    said, said_intent = printed.strip().splitlines()
+    assert abs(int(first.split()[0]) - int(said.split()[0])) <= 2
+    assert ("meter" in intent, "meter" in said_intent) == (True, True)
+    assert (tmp_path / "nlu.yml").exists()
 
 
 def test_the_researchers_method_is_scored_by_both_protocols(tmp_path, capsys, monkeypatch):
