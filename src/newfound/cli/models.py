@@ -261,7 +261,7 @@ def report(
 def export(
     model: ModelArgument,
     to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
-    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets, argilla and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
