@@ -46,7 +46,8 @@ def _umask() -> int:
 
 
 MODEL_FORMAT = "newfound-model"
-MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html"})
+CARD_FILE = "README.md"
+MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html", CARD_FILE})
 REVIEW_FILE = "review.sqlite3"
 
 
