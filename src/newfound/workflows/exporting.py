@@ -25,6 +25,7 @@ from newfound.exports.registry import (
 )
 from newfound.files import folder_atomically
 from newfound.model.about import describe, read_utterances
+from newfound.model.beside import thresholds_by_name
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import Review, accepted_intents, assigned_without_network
 from newfound.review.store import ReviewStore
@@ -210,14 +211,22 @@ def facts_of(model: ModelSource) -> ModelFacts:
     if isinstance(model, str | Path):
         store, encoder = ReviewStore(model), str(describe(model)["encoder"]["name"])
         review, intents = store.review(), tuple(store.intents)
+        thresholds = thresholds_by_name(model, review.ids(intents))
     else:
         reviewed = as_reviewed(model)
         review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.encoder.name
+        thresholds = dict(reviewed.thresholds)
     certainty = {intent.id: intent.certainty for intent in intents}
-    ids = review.ids(intents)
+
+    def threshold(name: str) -> float | None:
+        return min(thresholds[name], 1.0) if name in thresholds else None
+
     return ModelFacts(
         RELEASES[encoder].repo if encoder in RELEASES else encoder,
-        {name: IntentFacts(review.status(name), certainty.get(id)) for name, id in ids.items()},
+        {
+            name: IntentFacts(review.status(name), certainty.get(id), threshold(name))
+            for name, id in review.ids(intents).items()
+        },
     )
 
 
