@@ -26,8 +26,7 @@ from newfound.exports.semantic_router import to_semantic_router
 from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
 from newfound.files import folder_atomically, write_atomically
 
-Writer = Callable[[Corpus, str, str], bytes]  # corpus, name of the project, language -> the file's bytes
-DescribingWriter = Callable[[Corpus, str, str, ModelFacts], bytes]
+Writer = Callable[..., bytes]  # corpus, name of the project, language (and facts, if wanted) -> the file's bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,8 @@ class ExportFormat:
     title: str  # what the platform is called
     about: str  # what the platform or the reader gets, as the page says it
     suffix: str  # of the exported file, with its dot
-    write: Writer | None = None
-    write_described: DescribingWriter | None = None  # instead of `write`, if the file says more of the model
+    write: Writer
+    wants_facts: bool = False  # whether the file says more of the model than its utterances
     files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
@@ -46,10 +45,7 @@ class ExportFormat:
         self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE, facts: ModelFacts | None = None
     ) -> bytes:
         """Return the exported file's bytes; of a folder, a zip of it."""
-        if self.write is not None:
-            return self.write(corpus, name, language)
-        assert self.write_described is not None
-        return self.write_described(corpus, name, language, facts or ModelFacts())
+        return self.write(corpus, name, language, *([facts or ModelFacts()] if self.wants_facts else []))
 
 
 EXPORTS: dict[str, ExportFormat] = {
@@ -67,22 +63,13 @@ EXPORTS: dict[str, ExportFormat] = {
     "datasets": ExportFormat(
         "Hugging Face, SetFit", "a training folder for load_dataset", ".zip", to_datasets, files=DATASET_FILES
     ),
-    "argilla": ExportFormat(
-        "Argilla", "a dataset for from_disk", ".zip", write_described=to_argilla, files=ARGILLA_FILES
-    ),
-    "semantic-router": ExportFormat(
-        "semantic-router", "routes for load_router", ".json", write_described=to_semantic_router
-    ),
+    "argilla": ExportFormat("Argilla", "a dataset for from_disk", ".zip", to_argilla, True, ARGILLA_FILES),
+    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", to_semantic_router, True),
     "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", to_label_studio),
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
 """Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""
-ALIASES: dict[str, str] = {
-    "hf": "datasets",
-    "huggingface": "datasets",
-    "setfit": "datasets",
-    "dialogflow": "dialogflow-es",
-}
+ALIASES: dict[str, str] = {**dict.fromkeys(("hf", "huggingface", "setfit"), "datasets"), "dialogflow": "dialogflow-es"}
 """Other names of formats. `dialogflow` is `dialogflow-cx` if the file's name ends in .json."""
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 

@@ -14,7 +14,7 @@ import yaml
 
 from newfound.encoders.languages import UNKNOWN, likely_language
 from newfound.encoders.registry import RELEASES
-from newfound.files import CARD_FILE as CARD_FILE
+from newfound.files import CARD_FILE
 from newfound.model.hub import REPOSITORY
 from newfound.model.types import Intent
 

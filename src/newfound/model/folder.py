@@ -17,7 +17,7 @@ from torch import Tensor
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
 from newfound.errors import EncoderError, EncoderMismatch, ModelError, OtherWeights
-from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
+from newfound.files import CARD_FILE, MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.model.about import (
     ABOUT_FILE,
     ENCODER_FOLDER,
@@ -31,7 +31,7 @@ from newfound.model.about import (
     read_intents,
     read_utterances,
 )
-from newfound.model.card import CARD_FILE, kept_card, model_card, spoken_languages
+from newfound.model.card import kept_card, model_card, spoken_languages
 from newfound.model.classifier import IntentModel
 from newfound.model.hub import model_folder
 from newfound.model.network import IntentNetwork

@@ -167,7 +167,7 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         path,
         name=name_of(request.model),
         language=request.language,
-        facts=facts_of(request.model) if format.write_described else None,
+        facts=facts_of(request.model) if format.wants_facts else None,
         overwrite=request.overwrite,
     )
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
@@ -217,17 +217,12 @@ def facts_of(model: ModelSource) -> ModelFacts:
         review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.encoder.name
         thresholds = dict(reviewed.thresholds)
     certainty = {intent.id: intent.certainty for intent in intents}
-
-    def threshold(name: str) -> float | None:
-        return min(thresholds[name], 1.0) if name in thresholds else None
-
-    return ModelFacts(
-        RELEASES[encoder].repo if encoder in RELEASES else encoder,
-        {
-            name: IntentFacts(review.status(name), certainty.get(id), threshold(name))
-            for name, id in review.ids(intents).items()
-        },
-    )
+    thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
+    facts = {
+        name: IntentFacts(review.status(name), certainty.get(id), thresholds.get(name))
+        for name, id in review.ids(intents).items()
+    }
+    return ModelFacts(RELEASES[encoder].repo if encoder in RELEASES else encoder, facts)
 
 
 def corpus_to_export(

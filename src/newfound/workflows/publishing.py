@@ -94,11 +94,9 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
             if _card_was_changed(repository):
                 (staged / CARD_FILE).unlink()
             gone = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", *FILES_WITHOUT_TEXTS]  # of an earlier push
+            said = f"newfound {__version__}"
             commit = hub.upload_folder(
-                repo_id=repository,
-                folder_path=staged,
-                commit_message=f"newfound {__version__}",
-                delete_patterns=gone,
+                repo_id=repository, folder_path=staged, commit_message=said, delete_patterns=gone
             )
         files = sorted(path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file())
     encoder = about["encoder"]
@@ -116,9 +114,8 @@ def _stage(request: PushRequest, target: Path, address: str) -> dict[str, Any]:
     encoder = {**about["encoder"], "name": public_name(about["encoder"]["name"])}
     published = {**about, "encoder": encoder, "intents": [{**entry, **without_texts} for entry in about["intents"]]}
     (target / ABOUT_FILE).write_bytes(to_json(published))
-    names = [WEIGHTS_FILE, *FILES_WITHOUT_TEXTS, *([UTTERANCES_FILE] if with_utterances else [])]
-    for name in names:
-        if name == WEIGHTS_FILE or (folder / name).exists():
+    for name in (WEIGHTS_FILE, *FILES_WITHOUT_TEXTS, *([UTTERANCES_FILE] if with_utterances else [])):
+        if (folder / name).exists() or name == WEIGHTS_FILE:  # which must be there
             shutil.copyfile(inside(folder, name), target / name)
     if encoder.get("included"):
         shutil.copytree(inside(folder, ENCODER_FOLDER), target / ENCODER_FOLDER)

@@ -96,7 +96,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         def content() -> bytes:
             reviewed = service.refresh().reviewed
             corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
-            facts = facts_of(service.session.folder) if chosen.write_described else None
+            facts = facts_of(service.session.folder) if chosen.wants_facts else None
             return chosen.content(corpus, name=name, language=language, facts=facts)
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
