@@ -127,6 +127,13 @@ def test_a_fetched_model_serves_without_the_network_and_a_newer_one_is_fetched(h
         newfound.load("hf://ana/another")
 
 
+def test_a_server_takes_an_address(hub, model):
+    app = pytest.importorskip("newfound.serve.app", reason="extra `serve` not installed")
+    newfound.push(model, "ana/bank-bot", with_utterances=True)
+    assert app.create_app("hf://ana/bank-bot") is not None
+    assert "GET /ana/bank-bot/resolve" in " ".join(hub.requests)
+
+
 class _Unreachable:
     def __init__(self, endpoint):
         self.endpoint = endpoint
