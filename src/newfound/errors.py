@@ -27,6 +27,7 @@ REMEDIES = {
     "guesses": "include what the model has guessed, with a lower probability",
     "heads": "train heads only (tune='heads')",
     "host": "choose another host or port",
+    "hub_token": "log in to the hub, or set HF_TOKEN",
     "known": "give more of them",
     "label_column": "say which column holds the label",
     "label_some": "label some utterances of at least two intents",
@@ -36,6 +37,7 @@ REMEDIES = {
     "no_header": "say that there is no header line",
     "other_encoder": "use an encoder of another family",
     "place": "choose another place",
+    "publish_texts": "refit the model first, or publish its utterances as well",
     "put_none_aside": "put no utterance aside",
     "quick": "use effort quick, which leaves the encoder as it is",
     "repeat": "repeat that fit",
@@ -236,6 +238,10 @@ class EncoderMismatch(ModelError):
 
     def __init__(self, folder: Path, reason: str) -> None:
         super().__init__(f"{folder}: {reason}", "encoder")
+
+
+class HubError(NewfoundError):
+    """A model cannot be fetched from the Hugging Face hub, or put there."""
 
 
 class Interrupted(NewfoundError):

@@ -46,8 +46,10 @@ def _umask() -> int:
 
 
 MODEL_FORMAT = "newfound-model"
-MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html"})
-REVIEW_FILE = "review.sqlite3"
+REVIEW_FILE, AUDIT_FILE, THRESHOLDS_FILE, CARD_FILE = "review.sqlite3", "audit.json", "thresholds.json", "README.md"
+MODEL_FILES = frozenset(
+    {"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html", THRESHOLDS_FILE, CARD_FILE}
+)
 
 
 def check_replaceable(target: Path, overwrite: bool) -> None:
@@ -63,6 +65,8 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
         raise SettingsError(f"{target} is a link; give the folder itself")
     if (target / REVIEW_FILE).exists():
         raise TargetExists(target, "holds a person's review decisions", replaceable=False)
+    if (target / AUDIT_FILE).exists():
+        raise TargetExists(target, "holds a person's answers of an audit", replaceable=False)
     if target.exists():
         other_content = _other_content(target)
         if other_content:

@@ -26,6 +26,11 @@ def answer_cache_dir() -> Path:
     return cache_dir() / "answers"
 
 
+def hub_cache_dir() -> Path:
+    """Return the folder into which models are fetched from the Hugging Face hub."""
+    return cache_dir() / "hub"
+
+
 def graph_cache_dir() -> Path:
     """Return the folder in which the ONNX graphs of encoders are cached."""
     return cache_dir() / "onnx"

@@ -17,7 +17,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import DataError, SettingsError, TargetExists
-from newfound.exports.common import by_intent
+from newfound.exports.common import IntentFacts, ModelFacts, by_intent
 from newfound.exports.registry import EXPORTS, export_format, renamed_intents, write_export
 
 CORPUS = Corpus.of(
@@ -33,7 +33,8 @@ CORPUS = Corpus.of(
     ],
     ["lost_card", "lost_card", "pay bill/now", "pay bill/now", "odd: name", "odd: name", "pay bill/now", "lost_card"],
 )
-READABLE = [name for name in EXPORTS if name not in ("parquet", "datasets", "csv-safe", "label-studio")]
+NOT_READABLE = ("parquet", "datasets", "csv-safe", "label-studio", "argilla", "semantic-router")
+READABLE = [name for name in EXPORTS if name not in NOT_READABLE]
 
 
 @pytest.mark.parametrize("format", READABLE)
@@ -306,7 +307,7 @@ def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
 
 
 def test_other_names_of_formats(tmp_path):
-    assert export_format("hf") is EXPORTS["datasets"]
+    assert all(export_format(name) is EXPORTS["datasets"] for name in ("hf", "huggingface", "setfit"))
     assert export_format("dialogflow") is EXPORTS["dialogflow-es"]
     assert export_format("dialogflow", tmp_path / "agent.zip") is EXPORTS["dialogflow-es"]
     assert export_format("dialogflow", tmp_path / "intents.json") is EXPORTS["dialogflow-cx"]
@@ -349,6 +350,49 @@ def test_label_studio_gets_annotations_and_predictions():
         (marked,) = task.get("annotations") or task["predictions"]
         assert marked["result"][0]["value"]["choices"] == [label]
     assert tasks[5]["data"]["text"] == "two lines"
+
+
+FACTS = ModelFacts("owner/encoder", {"a": IntentFacts("known", 0.9, 0.62), "b": IntentFacts("new")})
+
+
+def test_semantic_router_gets_a_file_for_load_router():
+    """The keys are those of semantic-router 1.1.1 (`semantic_router/config.py`), which refuses any other at the top."""
+    corpus = Corpus.of(["pay", "pay\nnow", "move", "nothing"], ["a", "a", "b", None])
+    config = json.loads(EXPORTS["semantic-router"].content(corpus, name="bot", facts=FACTS))
+    assert config == {
+        "router_type": "indexed",
+        "encoder": {"type": "local", "name": "owner/encoder"},
+        "routes": [
+            {"name": "a", "utterances": ["pay", "pay now"], "metadata": {"status": "known", "threshold": 0.62}},
+            {"name": "b", "utterances": ["move"], "metadata": {"status": "new"}},
+        ],
+    }
+
+
+def test_argilla_gets_a_folder_for_from_disk(tmp_path):
+    """The keys are those that Argilla 2.8.0 writes with `to_disk`; what it has a default for is left out."""
+    origins = [Origin(True), Origin(False, probability=0.7), Origin(False)]
+    corpus = Corpus.of(["pay", "move\nout", "nothing"], ["a", "b", None], origins)
+    write_export(corpus, "argilla", tmp_path / "set", name="my bot/2", facts=FACTS)
+    read = {p.relative_to(tmp_path / "set").as_posix(): p for p in (tmp_path / "set").rglob("*.json")}
+    content = {name: json.loads(path.read_bytes()) for name, path in read.items()}
+    assert set(content) == {".argilla/dataset.json", ".argilla/settings.json", "records.json"}
+    assert content[".argilla/dataset.json"] == {"name": "my_bot_2"}
+    settings = content[".argilla/settings.json"]
+    (question,), (field,) = settings["questions"], settings["fields"]
+    assert (field["name"], field["settings"]) == ("text", {"type": "text"})
+    options = [{"value": "a", "text": "a"}, {"value": "b", "text": "b"}]
+    assert (question["name"], question["settings"]) == ("intent", {"type": "label_selection", "options": options})
+    types = {m["name"]: m["settings"]["type"] for m in settings["metadata"]}
+    assert types == {"status": "terms", "labelled": "terms", "certainty": "float"}
+    first, second = content["records.json"]
+    assert set(first) == {"id", "fields", "metadata", "suggestions", "responses", "vectors"}
+    assert first["suggestions"] == {"intent": {"value": "a", "score": 1.0, "agent": "newfound"}}
+    assert first["metadata"] == {"status": "known", "labelled": "yes", "certainty": 0.9}
+    assert second["fields"] == {"text": "move out"}
+    assert second["suggestions"]["intent"]["score"] == 0.7
+    assert second["metadata"] == {"status": "new", "labelled": "no"}
+    write_export(corpus, "argilla", tmp_path / "set", overwrite=True)
 
 
 @pytest.mark.parametrize("format", ["csv", "datasets"])

@@ -23,6 +23,7 @@ from serving import QUIET, client_of, server_of
 
 from conftest import HOSTILE, themed_corpus
 from newfound.errors import MissingExtra, SettingsError
+from newfound.exports.registry import EXPORTS
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
@@ -159,14 +160,12 @@ def test_two_reviewers_do_not_overwrite_each_other(client):
     assert other.status_code == 200, "a decision about something else is no conflict"
 
 
-@pytest.mark.parametrize(
-    "format", ["rasa", "dialogflow-es", "dialogflow-cx", "clu", "botpress", "csv", "csv-safe", "jsonl", "datasets"]
-)
+@pytest.mark.parametrize("format", [name for name in EXPORTS if name != "parquet"])
 def test_every_format_is_exported(client, format):
     answer = client.get(f"/v1/export/{format}")
     assert answer.status_code == 200
     assert "attachment" in answer.headers["content-disposition"]
-    if format in ("dialogflow-es", "datasets"):
+    if EXPORTS[format].suffix == ".zip":
         assert zipfile.ZipFile(io.BytesIO(answer.content)).testzip() is None
     assert client.get("/v1/export/../../etc/passwd").status_code == 404
 

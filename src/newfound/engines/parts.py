@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from newfound.data.parquet import ParquetDataset, ParquetPart, batches_of, not_utf8
 from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import DataError, EngineError, NewfoundError, OutputError
-from newfound.exports.predictions import PREDICTION_COLUMNS, arrow_fields, writer_of
+from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN, arrow_fields, writer_of
 from newfound.files import file_atomically
 from newfound.version import __version__
 
@@ -94,9 +94,10 @@ def _write_part(predictor: Predictor, job: PartJob, part: Part) -> PartResult:
 
     path = job.folder / f"part-{part.number:05}.{job.format}"
     names = [*kept_names(job.columns, identify=job.identify), *(IDENTITY_COLUMNS if job.identify else ())]
-    fields = arrow_fields(predictor.top)
+    fields = arrow_fields(predictor.top, predictor.columns)
     rows = empty = 0
-    with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, names) as writer:
+    columns_written = [*names, *predictor.columns]
+    with file_atomically(path) as stream, writer_of(job.format, stream, predictor.top, columns_written) as writer:
         for batch in batches_of(part.file, part.start, part.rows, list(job.columns)):
             answers = predictor(batch.column(job.text_column).to_pylist())
             columns, first = list(batch.columns), part.start + rows + 1
@@ -111,7 +112,7 @@ def _write_part(predictor: Predictor, job: PartJob, part: Part) -> PartResult:
 
 def kept_names(names: Sequence[str], *, identify: bool) -> list[str]:
     """Return what the columns of the input are called beside those of the predictions."""
-    taken = {*PREDICTION_COLUMNS, "top", *(IDENTITY_COLUMNS if identify else ())}
+    taken = {*PREDICTION_COLUMNS, THRESHOLD_COLUMN, "top", *(IDENTITY_COLUMNS if identify else ())}
     kept: list[str] = []
     for name in names:
         others = taken | set(kept) | (set(names) - {name} if name in taken else set())

@@ -14,8 +14,9 @@ from newfound import defaults
 from newfound.data.rows import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
-from newfound.exports.predictions import PREDICTION_COLUMNS
+from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
+from newfound.model.beside import load_thresholds
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 
@@ -46,7 +47,8 @@ class PredictionLimits:
         is_unsure = self.threshold is not None and prediction.probability < self.threshold
         if prediction.intent is not None and not is_outlier and not is_unsure:
             return prediction
-        return replace(prediction, intent=self.fallback, known=False, status=None)
+        above = None if prediction.above_threshold is None else False
+        return replace(prediction, intent=self.fallback, known=False, status=None, above_threshold=above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,13 @@ class Predictor:
         """How many intents a prediction holds: those that were asked for, or all if there are fewer."""
         return min(self.settings.top, len(self.model.columns.statuses))
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of predictions, apart from `top`."""
+        return (*PREDICTION_COLUMNS, THRESHOLD_COLUMN) if self.model.thresholds else PREDICTION_COLUMNS
+
     def __call__(self, texts: Sequence[str | None]) -> dict[str, list[Any]]:
-        """Return one value for each text in the columns `PREDICTION_COLUMNS`, and in `top` if it was asked for.
+        """Return one value for each text in `columns`, and in `top` if it was asked for.
 
         A text that is None or blank belongs to no intent and has no probability.
         """
@@ -104,7 +111,7 @@ class Predictor:
         answers = iter(self.predictions([text for text in cleaned if text]))
         rows = [next(answers) if text else None for text in cleaned]
         columns: dict[str, list[Any]] = {
-            name: [None if row is None else getattr(row, name) for row in rows] for name in PREDICTION_COLUMNS
+            name: [None if row is None else getattr(row, name) for row in rows] for name in self.columns
         }
         columns["intent"] = [self.settings.limits.fallback if row is None else row.intent for row in rows]
         if self.settings.top:
@@ -138,6 +145,7 @@ def model_fingerprint(folder: str | Path) -> str:
     for name in (ABOUT_FILE, WEIGHTS_FILE):
         with inside(Path(folder), name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
+    digest.update(repr(sorted(load_thresholds(folder).items())).encode())
     for entry in ReviewStore(folder).entries():
         if entry.undone_at is None:
             digest.update(repr(entry.decision).encode())

@@ -10,11 +10,36 @@ import io
 import re
 import uuid
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from newfound.data.corpus import Corpus
+from newfound.encoders.registry import RELEASES
+from newfound.model.types import Status
 
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time of the format, so that equal content gives equal files
+
+
+@dataclass(frozen=True, slots=True)
+class IntentFacts:
+    """What a format may say of an intent besides its utterances."""
+
+    status: Status = "known"
+    certainty: float | None = None  # the mean probability of its utterances from the logs
+    threshold: float | None = None  # the least probability at which a prediction of it is trusted
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a format may say of the model besides the utterances."""
+
+    encoder: str = RELEASES["minilm"].repo  # as sentence-transformers loads it
+    intents: Mapping[str, IntentFacts] = field(default_factory=dict)
+
+    def of(self, intent: str) -> IntentFacts:
+        """Return what is known of an intent."""
+        return self.intents.get(intent, IntentFacts())
 
 
 def by_intent(corpus: Corpus) -> dict[str, list[str]]:

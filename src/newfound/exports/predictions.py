@@ -20,28 +20,31 @@ from newfound.model.types import Prediction
 
 INPUT_COLUMNS = ("line", "text")
 PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status")
+THRESHOLD_COLUMN = "above_threshold"  # of models with thresholds
+ALL_COLUMNS = (*INPUT_COLUMNS, *PREDICTION_COLUMNS)
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
 
 
 class PredictionWriter:
     """Writes predictions to a stream; what was written can be read at once, unless the format has an end."""
 
-    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
+    def __init__(self, stream: BinaryIO, top: int, columns: Sequence[str] = ALL_COLUMNS) -> None:
         """Write to a stream, which stays open.
 
         Args:
             stream: The stream.
             top: How many of the most probable intents are written.
-            kept: The columns before those of the predictions.
+            columns: Those of the input that are kept and those of the predictions; `top` comes after them.
         """
-        self._stream, self._top = stream, top
+        self._stream, self._top, self._columns = stream, top, columns
 
     def write(self, predictions: Iterable[tuple[int, Prediction]]) -> None:
         """Write predictions, each with the line of its text."""
         rows = [{"line": line, **asdict(prediction)} for line, prediction in predictions]
-        if not self._top:
-            for row in rows:
-                del row["top"]
+        for row in rows:
+            above, top = row.pop(THRESHOLD_COLUMN), row.pop("top")
+            row |= {THRESHOLD_COLUMN: above} if THRESHOLD_COLUMN in self._columns else {}
+            row |= {"top": top} if self._top else {}
         self.write_rows(rows)
 
     @abstractmethod
@@ -70,10 +73,10 @@ class JsonLines(PredictionWriter):
 class CommaSeparated(PredictionWriter):
     """CSV with a header; the most probable intents are columns intent_1, probability_1, intent_2 and so on."""
 
-    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
-        super().__init__(stream, top, kept)
+    def __init__(self, stream: BinaryIO, top: int, columns: Sequence[str] = ALL_COLUMNS) -> None:
+        super().__init__(stream, top, columns)
         ranked = [f"{name}_{i + 1}" for i in range(top) for name in ("intent", "probability")]
-        self._write([[*kept, *PREDICTION_COLUMNS, *ranked]])
+        self._write([[*columns, *ranked]])
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
         lines = []
@@ -114,9 +117,9 @@ def _with_finite_numbers(value: Any) -> Any:
 class Parquet(PredictionWriter):
     """A Parquet file; the most probable intents are a list in the column `top`."""
 
-    def __init__(self, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS) -> None:
+    def __init__(self, stream: BinaryIO, top: int, columns: Sequence[str] = ALL_COLUMNS) -> None:
         check_pyarrow()
-        super().__init__(stream, top, kept)
+        super().__init__(stream, top, columns)
         self._writer: Any = None  # the first table says which columns there are
         self._rows: list[dict[str, Any]] = []
 
@@ -129,7 +132,7 @@ class Parquet(PredictionWriter):
     def _write_group(self) -> None:
         import pyarrow
 
-        schema = pyarrow.schema([("line", pyarrow.int64()), ("text", pyarrow.string()), *arrow_fields(self._top)])
+        schema = pyarrow.schema(arrow_fields(self._top, self._columns))
         self.write_table(pyarrow.Table.from_pylist(self._rows, schema=schema))
         self._rows = []
 
@@ -160,13 +163,15 @@ def _with_times_as_text(table: Any) -> Any:
     return table
 
 
-def arrow_fields(top: int) -> list[tuple[str, Any]]:
+def arrow_fields(top: int, columns: Sequence[str]) -> list[tuple[str, Any]]:
     """Return names and types of the columns of predictions in Parquet."""
     import pyarrow
 
     ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
-    types = (pyarrow.string(), pyarrow.bool_(), pyarrow.float64(), pyarrow.float64(), pyarrow.string())
-    return [*zip(PREDICTION_COLUMNS, types, strict=True), *([("top", ranked)] if top else [])]
+    special = {"line": pyarrow.int64(), "known": pyarrow.bool_(), THRESHOLD_COLUMN: pyarrow.bool_()}
+    special |= {"probability": pyarrow.float64(), "outlier": pyarrow.float64()}
+    fields = [(name, special.get(name, pyarrow.string())) for name in columns]
+    return [*fields, *([("top", ranked)] if top else [])]
 
 
 WRITERS: dict[str, type[PredictionWriter]] = {"jsonl": JsonLines, "csv": CommaSeparated, "parquet": Parquet}
@@ -174,10 +179,10 @@ WRITERS: dict[str, type[PredictionWriter]] = {"jsonl": JsonLines, "csv": CommaSe
 
 @contextmanager
 def writer_of(
-    format: str, stream: BinaryIO, top: int, kept: Sequence[str] = INPUT_COLUMNS
+    format: str, stream: BinaryIO, top: int, columns: Sequence[str] = ALL_COLUMNS
 ) -> Iterator[PredictionWriter]:
     """Yield a writer to a stream; the file is finished when the block ends without an error."""
-    writer = WRITERS[format](stream, top, kept)
+    writer = WRITERS[format](stream, top, columns)
     try:
         yield writer
         writer.close()

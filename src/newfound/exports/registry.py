@@ -15,15 +15,18 @@ from pathlib import Path
 from newfound.data.corpus import Corpus
 from newfound.defaults import LANGUAGE
 from newfound.errors import SettingsError, TargetExists
+from newfound.exports.argilla import ARGILLA_FILES, to_argilla
 from newfound.exports.botpress import to_botpress
 from newfound.exports.clu import to_clu
+from newfound.exports.common import ModelFacts
 from newfound.exports.dialogflow import to_dialogflow_cx, to_dialogflow_es
 from newfound.exports.label_studio import to_label_studio
 from newfound.exports.rasa import names_without_slash, to_rasa
+from newfound.exports.semantic_router import to_semantic_router
 from newfound.exports.tables import DATASET_FILES, to_csv, to_csv_safe, to_datasets, to_jsonl, to_parquet
 from newfound.files import folder_atomically, write_atomically
 
-Writer = Callable[[Corpus, str, str], bytes]  # corpus, name of the project, language -> the file's bytes
+Writer = Callable[..., bytes]  # corpus, name of the project, language (and facts, if wanted) -> the file's bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,15 @@ class ExportFormat:
     about: str  # what the platform or the reader gets, as the page says it
     suffix: str  # of the exported file, with its dot
     write: Writer
+    wants_facts: bool = False  # whether the file says more of the model than its utterances
     files: frozenset[str] = frozenset()  # the names of the files, where the format is a folder on disk
     names: Callable[[Sequence[str]], dict[str, str]] | None = None  # of the intents, if not all names are allowed
 
-    def content(self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE) -> bytes:
+    def content(
+        self, corpus: Corpus, *, name: str = "newfound", language: str = LANGUAGE, facts: ModelFacts | None = None
+    ) -> bytes:
         """Return the exported file's bytes; of a folder, a zip of it."""
-        return self.write(corpus, name, language)
+        return self.write(corpus, name, language, *([facts or ModelFacts()] if self.wants_facts else []))
 
 
 EXPORTS: dict[str, ExportFormat] = {
@@ -55,13 +61,15 @@ EXPORTS: dict[str, ExportFormat] = {
     "jsonl": ExportFormat("JSON lines", "one object per line", ".jsonl", to_jsonl),
     "parquet": ExportFormat("Parquet", "a table for data tools", ".parquet", to_parquet),
     "datasets": ExportFormat(
-        "Hugging Face datasets", "a folder for load_dataset", ".zip", to_datasets, files=DATASET_FILES
+        "Hugging Face, SetFit", "a training folder for load_dataset", ".zip", to_datasets, files=DATASET_FILES
     ),
+    "argilla": ExportFormat("Argilla", "a dataset for from_disk", ".zip", to_argilla, True, ARGILLA_FILES),
+    "semantic-router": ExportFormat("semantic-router", "routes for load_router", ".json", to_semantic_router, True),
     "label-studio": ExportFormat("Label Studio", "tasks to import", ".json", to_label_studio),
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
 """Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""
-ALIASES: dict[str, str] = {"hf": "datasets", "dialogflow": "dialogflow-es"}
+ALIASES: dict[str, str] = {**dict.fromkeys(("hf", "huggingface", "setfit"), "datasets"), "dialogflow": "dialogflow-es"}
 """Other names of formats. `dialogflow` is `dialogflow-cx` if the file's name ends in .json."""
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -109,16 +117,18 @@ def write_export(
     *,
     name: str = "newfound",
     language: str = LANGUAGE,
+    facts: ModelFacts | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write a labelled corpus in one of `EXPORTS` or `ALIASES`: all of it, or nothing.
 
-    The name is what the project is called on the platform, and the language a code.
+    The name is what the project is called on the platform, the language a code, and the facts what some formats say
+    of the model besides.
     """
     chosen = export_format(format, path)
     check_language(language)
     check_target(path, chosen.files, overwrite=overwrite)
-    content = chosen.content(corpus, name=name, language=language)
+    content = chosen.content(corpus, name=name, language=language, facts=facts)
     if not chosen.files:
         write_atomically(path, content)
         return

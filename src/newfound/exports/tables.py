@@ -57,11 +57,17 @@ def to_parquet(corpus: Corpus, name: str, language: str) -> bytes:
 
 
 def to_datasets(corpus: Corpus, name: str, language: str) -> bytes:
-    """Return a zip of a folder for Hugging Face's `load_dataset`: the utterances and a dataset card."""
+    """Return a zip of a folder for Hugging Face's `load_dataset` (datasets 5), as SetFit and others train on it.
+
+    It has the utterances, with the columns text and label, and a dataset card, which names the labels (`ClassLabel`).
+    """
     import yaml
 
     names = {str(i): intent for i, intent in enumerate(corpus.intents)}
     about = {
+        "language": [language],
+        "task_categories": ["text-classification"],
+        "tags": ["newfound", "setfit"],
         "configs": [{"config_name": "default", "data_files": UTTERANCES}],
         "dataset_info": {
             "features": [

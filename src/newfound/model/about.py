@@ -197,6 +197,7 @@ INTENT_CHECKS: dict[str, Callable[[Any], bool]] = {
     ),
     "min_similarity": _is_number,
     "takes_wordless": _is_flag,
+    "id": _is_name,
 }
 UTTERANCE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "text": _is_text,

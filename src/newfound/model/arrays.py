@@ -7,7 +7,7 @@ make predictions of the vectors.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +110,7 @@ class FittedClassifier:
 
     _estimator_type = "classifier"  # scikit-learn before version 1.6
     columns: Columns
+    thresholds: Mapping[str, float] = {}  # the least probability that keeps a promise, by name; empty without any
 
     def __init__(
         self, columns: Columns, encode: Callable[[Sequence[str]], Array], stored_vectors: StoredVectors | None = None
@@ -161,7 +162,9 @@ class FittedClassifier:
             name = names[i] if i < len(names) else None
             status = None if name is None else statuses[name]
             outlier = 1.0 if is_blank(text) else o
-            predictions.append(Prediction(text, name, status == "known", round_probability(p), outlier, status, r))
+            p = round_probability(p)
+            above = name is not None and p >= self.thresholds.get(name, np.inf) if self.thresholds else None
+            predictions.append(Prediction(text, name, status == "known", p, outlier, status, r, above))
         return predictions
 
     def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:

@@ -1,4 +1,4 @@
-"""A model on disk: `model.json` (its description) and `weights.safetensors` (the trained weights).
+"""A model on disk: `model.json` (its description), `weights.safetensors` (the trained weights) and a model card.
 
 The pretrained encoder is loaded by name and verified by its hash, or it is in the folder itself.
 """
@@ -17,7 +17,7 @@ from torch import Tensor
 from newfound.encoders.encoder import Encoder, Pooling, Tune, load_encoder
 from newfound.encoders.registry import RELEASES
 from newfound.errors import EncoderError, EncoderMismatch, ModelError, OtherWeights
-from newfound.files import MODEL_FORMAT, check_replaceable, folder_atomically, to_json
+from newfound.files import CARD_FILE, MODEL_FORMAT, check_replaceable, folder_atomically, to_json
 from newfound.model.about import (
     ABOUT_FILE,
     ENCODER_FOLDER,
@@ -31,7 +31,9 @@ from newfound.model.about import (
     read_intents,
     read_utterances,
 )
+from newfound.model.card import kept_card, model_card, spoken_languages
 from newfound.model.classifier import IntentModel
+from newfound.model.hub import model_folder
 from newfound.model.network import IntentNetwork
 from newfound.text import first_line
 
@@ -71,10 +73,13 @@ def save(
         "reliability": model.calibration.reliability,
         "intents": [asdict(intent) for intent in intents],
         "provenance": model.provenance,
+        "languages": spoken_languages([u.text for u in model.utterances]),
     }
+    card = kept_card(folder) or model_card(about, intents, name=folder.resolve().name, source=folder.name)
     with folder_atomically(folder) as target:
         (target / ABOUT_FILE).write_bytes(to_json(about))
         save_file(tensors, target / WEIGHTS_FILE)
+        (target / CARD_FILE).write_bytes(card)
         if with_utterances and model.utterances:
             with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
                 for utterance in model.utterances:
@@ -92,7 +97,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
         ModelError: The folder is missing, damaged, or of another version.
         EncoderMismatch: The encoder was not found, or is not the one that the model was fitted on.
     """
-    folder = Path(folder)
+    folder = model_folder(folder)
     about = read_about(folder)
     intents = read_intents(folder, about)
     pretrained = _find_encoder(folder, about, encoder)

@@ -166,6 +166,8 @@ class Prediction:
             training utterances, if fewer than 100 are labelled. A text with a score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
         top: The most probable intents, as many as were asked for, the best first.
+        above_threshold: Whether the probability reaches the threshold of the intent (`newfound thresholds`), so that
+            the promised precision holds; None if the model has no thresholds.
     """
 
     text: str
@@ -175,6 +177,7 @@ class Prediction:
     outlier: float
     status: Status | None = None
     top: tuple[RankedIntent, ...] = ()
+    above_threshold: bool | None = None
 
 
 def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:

@@ -18,6 +18,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
 from newfound.model.arrays import FittedClassifier, Names, best_of, round_probability
+from newfound.model.beside import thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_model
 from newfound.model.types import AssignedUtterance, Intent
@@ -93,7 +94,11 @@ class ReviewedModel(FittedClassifier):
     def with_precision(self, precision: Precision) -> ReviewedModel:
         """Return the same model with an encoder of another precision: fp32, or int8 on a CPU."""
         model = self.model.with_precision(precision)
-        return self if model is self.model else ReviewedModel(model, self.review)
+        if model is self.model:
+            return self
+        changed = ReviewedModel(model, self.review)
+        changed.thresholds = self.thresholds
+        return changed
 
     @cached_property
     def assigned(self) -> list[AssignedUtterance]:
@@ -208,4 +213,6 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> Reviewe
         ModelError: The folder is missing, damaged, or of another version.
     """
     model = load_model(folder, encoder=encoder)
-    return ReviewedModel(model, ReviewStore(folder).review())
+    reviewed = ReviewedModel(model, ReviewStore(folder).review())
+    reviewed.thresholds = thresholds_by_name(folder, reviewed.ids)
+    return reviewed

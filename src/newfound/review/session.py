@@ -20,6 +20,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError, NewfoundError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import map_positions, quick_positions
+from newfound.model.beside import thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
 from newfound.review.decisions import Decision
@@ -70,6 +71,7 @@ class ReviewSession:
                 is_same = next_view is not None and next_view.reviewed.review == review
                 self._view = next_view if next_view is not None and is_same else self._view_of(review, version)
                 self._view.version, self._view.entries = version, entries
+            self._view.reviewed.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import describe, read_intents, read_utterances
+from newfound.model.hub import model_folder
 from newfound.review.decisions import Decision, check_new, format_decision
 from newfound.review.entries import Entry, check_conflicts, version_of
 from newfound.review.sqlite import LogWriter, SqliteLog, arguments_as_json
@@ -27,7 +28,7 @@ class ReviewStore:
         Args:
             folder: The model folder.
         """
-        self.folder = Path(folder)
+        self.folder = model_folder(folder)
         self.intents = read_intents(self.folder, describe(self.folder))
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]

@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError, NewfoundError
+from newfound.model.hub import model_folder
 from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.metrics import route_of
@@ -50,7 +51,7 @@ def create_app(
     """
     settings = settings or ServeSettings()
     settings.check()
-    service = Service(Path(folder), settings, encoder=encoder)
+    service = Service(model_folder(folder), settings, encoder=encoder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from threading import Lock, Thread
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, ModelError, NewfoundError
-from newfound.files import REVIEW_FILE
+from newfound.files import REVIEW_FILE, THRESHOLDS_FILE
 from newfound.model.about import ABOUT_FILE
 from newfound.model.types import Prediction
 from newfound.review.queries import ReviewView
@@ -155,7 +155,7 @@ class Service:
 
 def _signature_of(folder: Path) -> Signature:
     """Return what changes with the model, and what changes with the decisions."""
-    review_files = [folder / f"{REVIEW_FILE}{suffix}" for suffix in ("", "-wal")]
+    review_files = [folder / name for name in (REVIEW_FILE, f"{REVIEW_FILE}-wal", THRESHOLDS_FILE)]
     return _file_signature(folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
 
 

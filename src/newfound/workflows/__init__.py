@@ -1,4 +1,5 @@
-"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, estimate, export.
+"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, estimate, export,
+push.
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -13,10 +14,14 @@ refused at once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import cache, wraps
 from importlib import import_module
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from newfound.model.hub import is_on_hub, model_folder
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -29,6 +34,7 @@ _WORKFLOWS = {
     "evaluate": ("evaluation", "EvaluateRequest"),
     "export": ("exporting", "ExportRequest"),
     "predict": ("prediction", "PredictRequest"),
+    "push": ("publishing", "PushRequest"),
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
     "update": ("updating", "UpdateRequest"),
@@ -46,12 +52,19 @@ def _accept_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
         reporter: Any = {"reporter": kwargs.pop("reporter")} if "reporter" in kwargs else {}
         is_request = len(args) == 1 and not kwargs and type(args[0]) is request_type
         request: Any = args[0] if is_request else request_type(*args, **kwargs)
-        return run(request, **reporter)
+        return run(_with_fetched_models(request), **reporter)
 
     reporters = [parameter for name, parameter in signature(run).parameters.items() if name == "reporter"]
     fields_and_reporter = [*signature(request_type).parameters.values(), *reporters]
     call.__signature__ = signature(run).replace(parameters=fields_and_reporter)  # type: ignore[attr-defined]
     return call
+
+
+def _with_fetched_models(request: Any) -> Any:
+    """Return a request in which models on the hub (`hf://owner/name`) are folders of newfound's cache."""
+    values = {field.name: getattr(request, field.name) for field in fields(request)}
+    addresses = {name: v for name, v in values.items() if isinstance(v, str | Path) and is_on_hub(v)}
+    return replace(request, **{name: model_folder(address) for name, address in addresses.items()})
 
 
 if TYPE_CHECKING:
@@ -62,6 +75,7 @@ if TYPE_CHECKING:
         evaluation,
         exporting,
         prediction,
+        publishing,
         refitting,
         resizing,
         updating,
@@ -73,6 +87,7 @@ if TYPE_CHECKING:
     from newfound.workflows.evaluation import EvaluateRequest as EvaluateRequest
     from newfound.workflows.exporting import ExportRequest as ExportRequest
     from newfound.workflows.prediction import PredictRequest as PredictRequest
+    from newfound.workflows.publishing import PushRequest as PushRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
@@ -84,6 +99,7 @@ if TYPE_CHECKING:
     refit = _accept_fields(RefitRequest, refitting.refit)
     resize = _accept_fields(ResizeRequest, resizing.resize)
     predict = _accept_fields(PredictRequest, prediction.predict)
+    push = _accept_fields(PushRequest, publishing.push)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)
     evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)
     export = _accept_fields(ExportRequest, exporting.export)

@@ -12,7 +12,9 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Precision
 from newfound.encoders.precision import check_precision
+from newfound.encoders.registry import RELEASES
 from newfound.errors import ModelError, NothingToExport, SettingsError
+from newfound.exports.common import IntentFacts, ModelFacts
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
@@ -22,12 +24,13 @@ from newfound.exports.registry import (
     write_export,
 )
 from newfound.files import folder_atomically
-from newfound.model.about import read_utterances
+from newfound.model.about import describe, read_utterances
+from newfound.model.beside import thresholds_by_name
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import Review, accepted_intents, assigned_without_network
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter, reporter_of_main
-from newfound.workflows.runtime import ModelSource, Runtime, name_of
+from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed, name_of
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -83,7 +86,7 @@ class ExportRequest(ExportChoice):
     Attributes:
         model: A model folder, or a loaded model.
         to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
-        out: The file to write; a folder for datasets and onnx.
+        out: The file to write; a folder for datasets, argilla and onnx.
         language: The utterances' language code.
         encoder: Where the model's encoder lies, if it cannot be found.
         overwrite: Replace what is at `out`.
@@ -158,8 +161,15 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     request.check()
     check_target(path, format.files, overwrite=request.overwrite)
     corpus, counts = corpus_to_export(*_read_assigned(request, runtime), request)
-    name = name_of(request.model)
-    write_export(corpus, request.to, path, name=name, language=request.language, overwrite=request.overwrite)
+    write_export(
+        corpus,
+        request.to,
+        path,
+        name=name_of(request.model),
+        language=request.language,
+        facts=facts_of(request.model) if format.wants_facts else None,
+        overwrite=request.overwrite,
+    )
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
 
 
@@ -196,6 +206,25 @@ def _read_assigned(request: ExportRequest, runtime: Runtime) -> tuple[Sequence[A
     return reviewed.assigned, reviewed.review, reviewed.accepted
 
 
+def facts_of(model: ModelSource) -> ModelFacts:
+    """Return what formats may say of a model besides its utterances; the network is not loaded."""
+    if isinstance(model, str | Path):
+        store, encoder = ReviewStore(model), str(describe(model)["encoder"]["name"])
+        review, intents = store.review(), tuple(store.intents)
+        thresholds = thresholds_by_name(model, review.ids(intents))
+    else:
+        reviewed = as_reviewed(model)
+        review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.encoder.name
+        thresholds = dict(reviewed.thresholds)
+    certainty = {intent.id: intent.certainty for intent in intents}
+    thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
+    facts = {
+        name: IntentFacts(review.status(name), certainty.get(id), thresholds.get(name))
+        for name, id in review.ids(intents).items()
+    }
+    return ModelFacts(RELEASES[encoder].repo if encoder in RELEASES else encoder, facts)
+
+
 def corpus_to_export(
     assigned: Sequence[AssignedUtterance], review: Review, accepted: Set[str], choice: ExportChoice
 ) -> tuple[Corpus, ExportCounts]:
@@ -228,5 +257,5 @@ def corpus_to_export(
     )
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
-    origins = [Origin(kind == "labelled", u.source, u.count) for u, kind in kept]
+    origins = [Origin(kind == "labelled", u.source, u.count, probability=u.probability) for u, kind in kept]
     return Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins), counts

@@ -22,7 +22,14 @@ from newfound.engines.parts import Part, PartJob, PartResult, collect_files, kep
 from newfound.engines.predictor import Predictor, model_fingerprint
 from newfound.engines.ray_data import RaySettings, run_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
-from newfound.exports.predictions import FORMAT_OF_ENDING, check_pyarrow, check_writer, writer_of
+from newfound.exports.predictions import (
+    ALL_COLUMNS,
+    FORMAT_OF_ENDING,
+    THRESHOLD_COLUMN,
+    check_pyarrow,
+    check_writer,
+    writer_of,
+)
 from newfound.files import file_atomically, folder_atomically, to_json, write_atomically
 from newfound.training.progress import Reporter
 from newfound.version import __version__
@@ -114,8 +121,10 @@ def write_as_they_arrive(
     batches = stream_predictions(request, reporter=reporter)
     first = next(batches, None)
     top = min(request.top, len(first[0][1].top)) if first else request.top
+    has_thresholds = first is not None and first[0][1].above_threshold is not None
+    columns = (*ALL_COLUMNS, *([THRESHOLD_COLUMN] if has_thresholds else []))
     rows = 0
-    with target as stream, writer_of(format, stream, top) as writer:
+    with target as stream, writer_of(format, stream, top, columns) as writer:
         for batch in chain([] if first is None else [first], batches):
             writer.write(batch)
             rows += len(batch)

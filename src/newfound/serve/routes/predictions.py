@@ -21,7 +21,7 @@ from newfound.serve.batching import QueueFull
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
-from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export
+from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
 from newfound.workflows.prediction import PredictionLimits
 
 
@@ -96,7 +96,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
         def content() -> bytes:
             reviewed = service.refresh().reviewed
             corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
-            return chosen.content(corpus, name=name, language=language)
+            facts = facts_of(service.session.folder) if chosen.wants_facts else None
+            return chosen.content(corpus, name=name, language=language, facts=facts)
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
         disposition = f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"'

@@ -1,0 +1,172 @@
+"""Models are put on the Hugging Face hub and loaded from there, against a stand-in on this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+import newfound
+from commands import newfound as command
+from newfound.errors import HubError, SettingsError
+from newfound.model import hub as client
+from newfound.model.card import is_generated
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+
+sys.path.insert(0, str(Path(__file__).parent))
+from hub_server import TOKEN, running_hub
+
+OLD = Path(__file__).parent / "folder-of-version-0.1.0"
+TEXTS = ["please pay my bill today", "the meter is old", "water leak"]
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    with running_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # the stand-in is the only hub that is asked
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
+        monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
+        yield hub
+    client._fetch.cache_clear()
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model folder that holds its encoder, without a review."""
+    folder = shutil.copytree(OLD / "model", tmp_path / "bank-bot")
+    (folder / "review.sqlite3").unlink()
+    return folder
+
+
+def test_a_model_makes_the_round_trip_without_its_utterances(hub, model):
+    result = newfound.push(model, "ana/bank-bot")
+    files = hub.files("ana/bank-bot")
+    assert set(result.files) <= set(files)
+    assert {"model.json", "weights.safetensors", "README.md"} <= set(files)
+    assert "utterances.jsonl" not in files
+    assert hub.private == {"ana/bank-bot": False}
+    about = json.loads(files["model.json"])
+    assert all(intent["exemplars"] == intent["border"] == [] for intent in about["intents"])
+    assert "/tmp/" not in files["model.json"].decode()
+    texts = [json.loads(line)["text"] for line in (model / "utterances.jsonl").read_text("utf-8").splitlines()]
+    published = b"\n".join(content for name, content in files.items() if name.endswith((".json", ".md"))).decode()
+    assert not [text for text in texts if len(text.split()) > 2 and text in published]
+    assert 'newfound.load("hf://ana/bank-bot")' in files["README.md"].decode()
+
+    there, here = newfound.load("hf://ana/bank-bot"), newfound.load(model)
+    assert there.predict(TEXTS) == here.predict(TEXTS)
+    assert newfound.load(f"hf://ana/bank-bot@{result.commit}").predict(TEXTS) == here.predict(TEXTS)
+    assert [p.intent for p in newfound.predict("hf://ana/bank-bot", TEXTS, device="cpu")] == here.predict(TEXTS)
+    assert [p.intent for p in newfound.predict(Path("hf://ana/bank-bot"), TEXTS)] == here.predict(TEXTS)
+
+
+def test_utterances_are_published_if_asked_for_and_deleted_by_the_next_push(hub, model, tmp_path):
+    newfound.push(model, "ana/bank-bot", with_utterances=True, private=True)
+    assert hub.private == {"ana/bank-bot": True}
+    assert hub.files("ana/bank-bot")["utterances.jsonl"] == (model / "utterances.jsonl").read_bytes()
+    assert newfound.export("hf://ana/bank-bot", "csv", tmp_path / "x.csv").utterances > 0
+    newfound.push(model, "ana/bank-bot", private=True)
+    assert "utterances.jsonl" not in hub.files("ana/bank-bot")
+
+
+def test_decisions_go_along_and_texts_in_them_are_refused(hub, model):
+    store = ReviewStore(model)
+    store.decide([Decision("rename", {"intent": "leak", "to": "water_leak"})], author="ana")
+    store.decide([Decision("comment", {"intent": "pay", "text": "secret remark"})], author="ana")
+    newfound.push(model, "ana/bank-bot")
+    assert "water_leak" in newfound.load("hf://ana/bank-bot").names
+    assert b"| water_leak | known |" in hub.files("ana/bank-bot")["README.md"]
+    assert b"secret" not in hub.files("ana/bank-bot")["review.sqlite3"]
+    text = newfound.load(model).model.utterances[0].text
+    store.decide([Decision("move", {"texts": [text], "to": "pay"})], author="ana")
+    with pytest.raises(SettingsError, match="has moved or split utterances, and has their texts; refit"):
+        newfound.push(model, "ana/bank-bot")
+    newfound.push(model, "ana/bank-bot", with_utterances=True)
+    client._fetch.cache_clear()
+    assert newfound.load("hf://ana/bank-bot").predict([text]) == ["pay"]
+
+
+def test_a_card_that_somebody_edited_is_kept_here_and_on_the_hub(hub, model):
+    newfound.push(model, "ana/bank-bot")
+    assert is_generated(hub.files("ana/bank-bot")["README.md"])
+    hub.files("ana/bank-bot")["README.md"] = b"# Mine\n"
+    newfound.push(model, "ana/bank-bot", with_utterances=True)
+    assert hub.files("ana/bank-bot")["README.md"] == b"# Mine\n"
+    (model / "README.md").write_text("# Local\n")
+    newfound.push(model, "ana/other")
+    assert hub.files("ana/other")["README.md"] == b"# Local\n"
+
+
+def test_nothing_is_put_into_a_public_model_that_is_asked_to_be_private(hub, model):
+    hub.create("ana/bank-bot")
+    with pytest.raises(HubError, match="is public already, nothing was put there"):
+        newfound.push(model, "ana/bank-bot", private=True)
+    assert set(hub.files("ana/bank-bot")) == {".gitattributes"}
+
+
+def test_a_fetched_model_serves_without_the_network_and_a_newer_one_is_fetched(hub, model, monkeypatch):
+    newfound.push(model, "ana/bank-bot")
+    expected = newfound.load("hf://ana/bank-bot").predict(TEXTS)
+    asked = len(hub.requests)
+    newfound.load("hf://ana/bank-bot")
+    assert len(hub.requests) == asked  # once in a process
+    client._fetch.cache_clear()
+    newfound.load("hf://ana/bank-bot")
+    assert hub.requests[asked:] == ["GET /api/models/ana/bank-bot/revision/main"]
+    monkeypatch.setattr(client, "open_hub", lambda: _Unreachable(hub.url))
+    client._fetch.cache_clear()
+    assert newfound.load("hf://ana/bank-bot").predict(TEXTS) == expected
+    with pytest.raises(HubError, match=r"the hub cannot be reached .*; check the network, or give a model folder"):
+        newfound.load("hf://ana/another")
+
+
+def test_a_server_takes_an_address(hub, model):
+    app = pytest.importorskip("newfound.serve.app", reason="extra `serve` not installed")
+    newfound.push(model, "ana/bank-bot", with_utterances=True)
+    assert app.create_app("hf://ana/bank-bot") is not None
+    assert "GET /ana/bank-bot/resolve" in " ".join(hub.requests)
+
+
+class _Unreachable:
+    def __init__(self, endpoint):
+        self.endpoint = endpoint
+
+    def model_info(self, *args, **more):
+        raise ConnectionError("no route to host")
+
+
+def _one_line(done, *parts):
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    for part in parts:
+        assert part in line
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_the_command_pushes_and_takes_the_address_as_a_model(hub, model, tmp_path):
+    done = command("push", model, "ana/bank-bot")
+    assert done.returncode == 0, done.stderr
+    assert f"to {hub.url}/ana/bank-bot, without utterances, which are customers' texts" in done.stdout
+    done = command("predict", "hf://ana/bank-bot", stdin="water leak\n")
+    assert json.loads(done.stdout)["intent"] == newfound.load(model).predict(["water leak"])[0]
+    done = command("inspect", "hf://ana/bank-bot")
+    assert "leak" in done.stdout
+
+    _one_line(command("predict", "hf://ana/none"), "no such model on the hub", "hf auth login")
+    _one_line(command("predict", "hf://ana/bank-bot@v9"), "hf://ana/bank-bot@v9", "not this revision")
+    _one_line(command("predict", "hf://ana"), "give hf://owner/name")
+    _one_line(command("push", model, "bank-bot"), "give owner/name")
+    _one_line(command("push", model, "others/bank-bot"), "the hub refuses the token", "HTTP 403")
+    _one_line(command("push", model, "ana/b", HF_TOKEN="wrong"), "hf://ana/b", "hf auth login")
+    _one_line(command("push", model, "ana/b", HF_TOKEN=""), "there is no token for the hub", "set HF_TOKEN")
+    closed = {"HF_ENDPOINT": "http://127.0.0.1:9", "NEWFOUND_CACHE": str(tmp_path / "empty")}
+    _one_line(command("predict", "hf://ana/bank-bot", **closed), "the hub cannot be reached", "check the network")
+    _one_line(command("push", model, "ana/b", **closed), "the hub cannot be reached")
