@@ -1,4 +1,4 @@
-"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, estimate, export.
+"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, audit, ...
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 # Module, request and function of each workflow; the function has the workflow's name.
 _WORKFLOWS = {
+    "audit": ("auditing", "AuditRequest"),
     "check": ("checking", "CheckRequest"),
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
@@ -31,6 +32,7 @@ _WORKFLOWS = {
     "predict": ("prediction", "PredictRequest"),
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
+    "thresholds": ("thresholding", "ThresholdsRequest"),
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
@@ -56,6 +58,7 @@ def _accept_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 
 if TYPE_CHECKING:
     from newfound.workflows import (
+        auditing,
         checking,
         discovery,
         estimation,
@@ -64,9 +67,11 @@ if TYPE_CHECKING:
         prediction,
         refitting,
         resizing,
+        thresholding,
         updating,
         writing,
     )
+    from newfound.workflows.auditing import AuditRequest as AuditRequest
     from newfound.workflows.checking import CheckRequest as CheckRequest
     from newfound.workflows.discovery import DiscoverRequest as DiscoverRequest
     from newfound.workflows.estimation import EstimateRequest as EstimateRequest
@@ -75,14 +80,17 @@ if TYPE_CHECKING:
     from newfound.workflows.prediction import PredictRequest as PredictRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
+    from newfound.workflows.thresholding import ThresholdsRequest as ThresholdsRequest
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
     from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
+    audit = _accept_fields(AuditRequest, auditing.audit)
     check = _accept_fields(CheckRequest, checking.check)
     discover = _accept_fields(DiscoverRequest, discovery.discover)
     update = _accept_fields(UpdateRequest, updating.update)
     refit = _accept_fields(RefitRequest, refitting.refit)
     resize = _accept_fields(ResizeRequest, resizing.resize)
+    thresholds = _accept_fields(ThresholdsRequest, thresholding.thresholds)
     predict = _accept_fields(PredictRequest, prediction.predict)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)
     evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)
