@@ -1,6 +1,6 @@
 """Models of many corpora whose answers are known to be right or wrong: what the studies of audits and thresholds ask.
 
-A case is a corpus of `benchmarks.everyday.shapes` with a seed for its partition; the rows are training rows. `consensus`
+A case is a corpus of `benchmarks.everyday.shapes` with a seed for its partition, of training rows alone. `consensus`
 is fitted as `discover` does by default on a CPU. The answer about an utterance of the logs is right if it has the name
 of its intent, or, in a new intent, the true intent that most utterances there have. What was fitted is kept in the
 cache, so that both studies and further runs share it.
@@ -55,7 +55,9 @@ def answers_of_models(seeds: list[int]) -> Iterator[tuple[Answers, int]]:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 case = case_of(by_name[name], labels, seed)
-                np.savez(path, **_fit(list(case.texts), list(case.labels), case.gold, encoder, seed, given, len(case.new)))
+                np.savez(
+                    path, **_fit(list(case.texts), list(case.labels), case.gold, encoder, seed, given, len(case.new))
+                )
             with np.load(path) as kept:
                 yield Answers(name, kept["intent"], kept["probability"], kept["right"]), seed
 
@@ -80,7 +82,9 @@ def _fit(
     for number in np.unique(intent):
         own = intent == number
         names, counts = np.unique(true[own & (true != "")], return_counts=True)
-        meaning = model.intents[number].name if model.intents[number].known else names[counts.argmax()] if len(names) else ""
+        meaning = (
+            model.intents[number].name if model.intents[number].known else names[counts.argmax()] if len(names) else ""
+        )
         right[own] = (true[own] == meaning) & (true[own] != "")
     probability = np.array([model.utterances[i].probability for i in rows])
     return {"intent": intent, "probability": probability, "right": right}

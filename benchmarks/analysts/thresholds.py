@@ -65,7 +65,10 @@ def _asked(
 
 def table(rows: list[Row]) -> str:
     """Return a Markdown table: over the corpora, the mean, the worst, and how many are within two points."""
-    lines = ["| promised | with | reached, mean | worst | within two points of it or above | coverage |", "|" + "---|" * 6]
+    lines = [
+        "| promised | with | reached, mean | worst | within two points of it or above | coverage |",
+        "|" + "---|" * 6,
+    ]
     for (promise, help), own in group_rows(rows, ["promise", "help"]).items():
         reached = [row["precision"] for row in own if row["precision"] is not None]
         kept = f"{sum(value >= promise - 2 for value in reached)} of {len(reached)}"
