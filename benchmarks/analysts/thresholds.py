@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from benchmarks.analysts.oracle import Answers, answers_of_models
 
-from newfound.algorithms.audit import choose_questions
+from newfound.algorithms.audit import choose_questions, weights_of_sample
 from newfound.algorithms.thresholds import correction, thresholds
 from newfound.bench.studies import Row, append_row, group_rows, read_rows, whole_numbers
 
@@ -34,7 +34,9 @@ def run(answers: Answers, promise: float, help: str) -> Row:
         is_seen = generator.random(len(answers.right)) < 0.5
         seen, other = np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
         asked = seen[_asked(answers.probability[seen], help, generator, seed)]
-        corrected = correction(answers.probability[asked], answers.right[asked])(answers.probability)
+        places = np.searchsorted(seen, asked)
+        weight = weights_of_sample(answers.probability[seen], places) if help == "60 answers" else None
+        corrected = correction(answers.probability[asked], answers.right[asked], weight)(answers.probability)
         own = answers.intent.copy()
         own[other] = -1
         count = int(answers.intent.max()) + 1

@@ -109,6 +109,15 @@ def accuracy_of_sample(certainty: Floats, rows: Sequence[int], right: Flags, *, 
     return Estimate(float(draws.mean()), float(low), float(high))
 
 
+def weights_of_sample(certainty: Floats, rows: Sequence[int]) -> Floats:
+    """Return what each answer stands for, [rows], with mean 1: questions go to doubtful utterances more often."""
+    strata = strata_of(certainty)
+    asked = strata[list(rows)]
+    size, count = np.bincount(strata, minlength=N_STRATA), np.bincount(asked, minlength=N_STRATA)
+    weight: Floats = (size / count.clip(1))[asked]
+    return weight / weight.mean() if len(weight) else weight
+
+
 def accuracy_of_intent(certainty: Floats, asked: Floats, right: Flags, *, seed: int = 0) -> Estimate:
     """Return the share of one intent's utterances that belong there.
 

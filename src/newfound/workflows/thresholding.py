@@ -18,7 +18,7 @@ from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.sources import KnownSource
 
 if TYPE_CHECKING:
-    from newfound.algorithms.thresholds import Flags, Floats
+    from newfound.algorithms.thresholds import Floats
     from newfound.encoders.encoder import Encoder
 
 
@@ -110,7 +110,12 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
     rows, right, _ = logs.counted()
     probability, extra = list(logs.certainty[rows]), _labelled_answers(request, logs, reporter)
     probability, right = probability + [p for p, _ in extra], right + [yes for _, yes in extra]
-    intents = _thresholds(logs, request.precision, np.array(probability), np.array(right, dtype=bool))
+    from newfound.algorithms.audit import weights_of_sample
+    from newfound.algorithms.thresholds import correction
+
+    weight = np.concatenate([weights_of_sample(logs.certainty, rows), np.ones(len(extra))])
+    corrected = correction(np.array(probability), np.array(right, dtype=bool), weight)(logs.certainty)
+    intents = _thresholds(logs, request.precision, corrected)
     total = sum(i.utterances for i in intents)
     kept = sum(i.coverage * i.utterances for i in intents)
     expected = sum(i.precision * i.coverage * i.utterances for i in intents) / kept if kept else 0.0
@@ -119,16 +124,15 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
     return ThresholdsResult(request.precision, expected, kept / total, len(rows), len(extra), tuple(intents))
 
 
-def _thresholds(logs: LogAudit, wanted: float, answered: Floats, right: Flags) -> list[IntentThreshold]:
+def _thresholds(logs: LogAudit, wanted: float, corrected: Floats) -> list[IntentThreshold]:
     import numpy as np
 
     from newfound.algorithms import thresholds as algorithm
 
     number = {name: i for i, name in enumerate(logs.ids)}
     intent = np.array([number[str(u.intent)] for u in logs.logs])
-    probability_right = algorithm.correction(answered, right)(logs.certainty)
-    each = algorithm.thresholds(intent, logs.certainty, probability_right, len(number), precision=wanted)
-    (together,) = algorithm.thresholds(intent * 0, logs.certainty, probability_right, 1, precision=wanted)
+    each = algorithm.thresholds(intent, logs.certainty, corrected, len(number), precision=wanted)
+    (together,) = algorithm.thresholds(intent * 0, logs.certainty, corrected, 1, precision=wanted)
     result = []
     for (name, id), count, own in zip(logs.ids.items(), np.bincount(intent, minlength=len(number)), each, strict=True):
         t = own if count else together
