@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from newfound.algorithms.audit import Estimate
 from newfound.errors import DataError, ModelError, SettingsError
 from newfound.files import csv_bytes, write_atomically
 from newfound.model.about import loading, read_utterances
@@ -23,7 +24,7 @@ from newfound.review.store import ReviewStore
 from newfound.text import shorten
 
 if TYPE_CHECKING:
-    from newfound.algorithms.audit import Estimate, Floats
+    from newfound.algorithms.audit import Floats
     from newfound.encoders.encoder import Encoder
 
 DEFAULT_QUESTIONS = 60
