@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from benchmarks.analysts.oracle import Answers, answers_of_models
 from scipy.stats import beta
 
@@ -50,7 +52,7 @@ def run(answers: Answers, questions: int) -> Row:
     return row
 
 
-def _intents(answers: Answers, rows: np.ndarray, seed: int) -> Held:  # type: ignore[type-arg]
+def _intents(answers: Answers, rows: npt.NDArray[np.int64], seed: int) -> Held:
     certainty = correction(answers.probability[rows], answers.right[rows])(answers.probability)
     held = []
     for intent in np.unique(answers.intent[rows]):
@@ -61,7 +63,7 @@ def _intents(answers: Answers, rows: np.ndarray, seed: int) -> Held:  # type: ig
     return held
 
 
-def _percent(share: float) -> float:
+def _percent(share: float | np.floating[Any]) -> float:
     return round(100 * float(share), 1)
 
 
