@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +71,7 @@ def _fit(
     seed: int,
     given: bool,
     n_new: int,
-) -> dict[str, npt.NDArray[np.generic]]:
+) -> dict[str, Any]:
     method = Consensus(
         encoder=encoder, n_new=n_new if given else "auto", logs="mixed", seed=seed, device="cpu", tune="heads"
     )

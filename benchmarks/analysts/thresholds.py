@@ -34,7 +34,7 @@ def run(answers: Answers, promise: float, help: str) -> Row:
         is_seen = generator.random(len(answers.right)) < 0.5
         seen, other = np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
         asked = seen[_asked(answers.probability[seen], help, generator, seed)]
-        places = np.searchsorted(seen, asked)
+        places = np.searchsorted(seen, asked).tolist()
         weight = weights_of_sample(answers.probability[seen], places) if help == "60 answers" else None
         corrected = correction(answers.probability[asked], answers.right[asked], weight)(answers.probability)
         own = answers.intent.copy()
