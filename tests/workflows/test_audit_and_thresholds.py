@@ -216,7 +216,7 @@ def test_ids_are_read_from_the_folder(model):
 def test_on_real_data(shared_data, tmp_path):
     """Ten intents of BANKING77, four of them new, by an oracle: an audit's interval and thresholds are near the truth.
 
-    With 60 answers the interval is about 11 points wide (`benchmarks/analysts/audit.json`, BANKING77), that is a standard
+    With 60 answers the interval is about 11 points wide (`benchmarks/analysts/audit.json`), that is a standard
     deviation of 3.3 points; the margin is five of them.
     """
     with (shared_data / "banking77" / "train.csv").open(newline="") as file:
