@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from newfound.model.classifier import IntentModel as IntentModel
     from newfound.model.types import Intent as Intent
     from newfound.review.reviewed import load as load
+    from newfound.workflows import audit as audit
     from newfound.workflows import check as check
     from newfound.workflows import discover as discover
     from newfound.workflows import estimate as estimate
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from newfound.workflows import push as push
     from newfound.workflows import refit as refit
     from newfound.workflows import resize as resize
+    from newfound.workflows import thresholds as thresholds
     from newfound.workflows import update as update
     from newfound.workflows import write_predictions as write_predictions
 
@@ -47,7 +49,8 @@ _NAMES_OF_MODULE = {
     "model.classifier": "IntentModel",
     "model.types": "Intent",
     "review.reviewed": "load",
-    "workflows": "check discover estimate evaluate export predict push refit resize update write_predictions",
+    "workflows": "audit check discover estimate evaluate export predict push refit resize thresholds update "
+    "write_predictions",
 }
 _MODULE_OF_NAME = {name: f"newfound.{module}" for module, names in _NAMES_OF_MODULE.items() for name in names.split()}
 __all__ = [*sorted(_MODULE_OF_NAME), "__version__"]

@@ -49,12 +49,19 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     assert np.mean(widths) < 0.95 * simple
 
 
-def test_an_intent_by_hand():
-    """Certainty 0.8 counts as three answers: (3 * 0.8 + 2) / (3 + 4) = 0.629 after two of four said yes."""
-    estimate = accuracy_of_intent(0.8, yes=2, asked=4)
-    assert estimate.value == pytest.approx(4.4 / 7)
+def test_an_intent_follows_its_answers_and_not_the_doubt_of_those_asked():
+    """Of 40 utterances at 0.95 and 10 at 0.4, only the doubtful ones are asked about, and 4 of 10 are right.
+
+    The model is right about its doubt, so that the intent stays near (40 * 0.95 + 10 * 0.4) / 50 = 0.84, not 0.4.
+    """
+    certainty = np.array([0.95] * 40 + [0.4] * 10)
+    right = np.arange(10) < 4
+    estimate = accuracy_of_intent(certainty, certainty[40:], right)
+    assert estimate.value == pytest.approx(0.84, abs=0.05)
     assert estimate.low < estimate.value < estimate.high
-    assert accuracy_of_intent(1.0, yes=0, asked=20).high < 0.3
+    assert accuracy_of_intent(certainty, certainty[:20], np.zeros(20, bool)).high < 0.3
+    unasked = accuracy_of_intent(certainty, certainty[:0], right[:0])
+    assert unasked.half_width > estimate.half_width
 
 
 def test_half_the_width_needs_four_times_the_questions():

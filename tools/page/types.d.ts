@@ -114,7 +114,30 @@ interface Prediction {
 
 interface Explanation extends Prediction {
   intents: Shares;
-  utterances: (Utterance & { similarity: number })[];
+  runner_up: { intent: string; probability: number } | null;
+  utterances: (Utterance & { similarity: number; labelled_by: string })[];
+  words: { word: string; start: number; end: number; intent: string | null; probability: number }[];
+}
+
+interface Estimate {
+  value: number;
+  low: number;
+  high: number;
+}
+
+interface AuditQuestion {
+  text: string;
+  intent: string;
+  id: string;
+  examples: string[];
+}
+
+interface AuditResult {
+  answered: number;
+  accuracy: Estimate;
+  more_questions: number;
+  intents: { name: string; accuracy: Estimate; answered: number; yes: number }[];
+  questions: AuditQuestion[];
 }
 
 type MapPoint = [x: number, y: number, intent: number, utterance: number, probability: number, checked: number];

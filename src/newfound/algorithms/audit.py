@@ -3,8 +3,8 @@
 Utterances are divided into strata by how sure the model is, so that each stratum holds the same share of the expected
 spread of right and wrong. Questions go to strata by their size and spread (Neyman allocation). Within a stratum, the
 share that is right has a beta distribution, which begins as one answer at the model's own certainty. The interval is
-that of their sum; it held the truth in 88 to 97 % of samples instead of 90 %, and is 5 to 50 % narrower than that of
-a simple random sample (docs/howto/audit.md).
+that of their sum; with 60 questions it held the truth in 85 to 96 % of samples instead of 90 %, and has 0.8
+times the width of a simple random sample (docs/howto/audit.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Flags = npt.NDArray[np.bool_]
 N_STRATA = 6
 MIN_QUESTIONS_PER_STRATUM = 2
 PRIOR_ANSWERS = 1.0  # what the model's certainty is worth beside the answers of a stratum
-PRIOR_ANSWERS_OF_INTENT = 3.0
+SHIFT_OF_INTENT = 1.25  # standard deviation of the shift of an intent's log-odds that is expected before any answer
+MAX_SHIFT, N_SHIFTS, N_DRAWS_OF_INTENT = 6.0, 121, 2_000
 LEAST_DOUBT = 0.02  # nothing is certain before it was asked
 COVERAGE = 0.9
 N_DRAWS = 20_000
@@ -108,20 +109,38 @@ def accuracy_of_sample(certainty: Floats, rows: Sequence[int], right: Flags, *, 
     return Estimate(float(draws.mean()), float(low), float(high))
 
 
-def accuracy_of_intent(certainty: float, yes: int, asked: int) -> Estimate:
+def weights_of_sample(certainty: Floats, rows: Sequence[int]) -> Floats:
+    """Return what each answer stands for, [rows], with mean 1: questions go to doubtful utterances more often."""
+    strata = strata_of(certainty)
+    asked = strata[list(rows)]
+    size, count = np.bincount(strata, minlength=N_STRATA), np.bincount(asked, minlength=N_STRATA)
+    weight: Floats = (size / count.clip(1))[asked]
+    return weight / weight.mean() if len(weight) else weight
+
+
+def accuracy_of_intent(certainty: Floats, asked: Floats, right: Flags, *, seed: int = 0) -> Estimate:
     """Return the share of one intent's utterances that belong there.
 
-    Args:
-        certainty: The mean certainty of its utterances.
-        yes: How many answers said that an utterance belongs there.
-        asked: How many answers there are.
-    """
-    from scipy.stats import beta
+    Questions go to doubtful utterances more often than to others, so that the plain share of yes would be too low.
+    Instead, one shift of the log-odds is learned for the intent, which begins near none.
 
-    prior = min(max(certainty, LEAST_DOUBT), 1 - LEAST_DOUBT)
-    posterior = beta(yes + PRIOR_ANSWERS_OF_INTENT * prior, asked - yes + PRIOR_ANSWERS_OF_INTENT * (1 - prior))
-    low, high = posterior.interval(COVERAGE)
-    return Estimate(float(posterior.mean()), float(low), float(high))
+    Args:
+        certainty: Probability that the answer is right, of all its utterances, [n].
+        asked: The same of those that were asked about.
+        right: Which of the latter are right.
+        seed: Of the draws from which the interval is read.
+    """
+    shifts = np.linspace(-MAX_SHIFT, MAX_SHIFT, N_SHIFTS)
+    odds = _log_odds(asked)[:, None] + shifts  # [asked, shifts]
+    fit = (np.asarray(right)[:, None] * odds - np.logaddexp(0, odds)).sum(0) - (shifts / SHIFT_OF_INTENT) ** 2 / 2
+    weight = np.exp(fit - fit.max())
+    share = 1 / (1 + np.exp(-(_log_odds(certainty)[:, None] + shifts)))  # [n, shifts]
+    spread = np.sqrt((share * (1 - share)).sum(0)) / len(certainty)
+    generator = np.random.default_rng(seed)
+    chosen = generator.choice(N_SHIFTS, p=weight / weight.sum(), size=N_DRAWS_OF_INTENT)
+    draws = share.mean(0)[chosen] + spread[chosen] * generator.standard_normal(N_DRAWS_OF_INTENT)
+    low, high = np.quantile(draws.clip(0, 1), [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return Estimate(float(draws.clip(0, 1).mean()), float(low), float(high))
 
 
 def more_questions(estimate: Estimate, asked: int, half_width: float) -> int:
@@ -137,6 +156,12 @@ def _count(strata: Ids, right: Flags) -> tuple[Floats, Floats]:
 def _doubtful(certainty: Floats) -> Floats:
     clipped: Floats = np.asarray(certainty, dtype=np.float64).clip(LEAST_DOUBT, 1 - LEAST_DOUBT)
     return clipped
+
+
+def _log_odds(certainty: Floats) -> Floats:
+    p = _doubtful(certainty)
+    odds: Floats = np.log(p / (1 - p))
+    return odds
 
 
 def _spread(certainty: Floats) -> Floats:

@@ -35,23 +35,25 @@ class Threshold:
     coverage: float
 
 
-def correction(probability: Floats, right: Flags) -> Callable[[Floats], Floats]:
+def correction(probability: Floats, right: Flags, weight: Floats | None = None) -> Callable[[Floats], Floats]:
     """Return what turns a probability into that of being right, learned from answers.
 
     Args:
         probability: What the model said, [answers].
         right: Whether it was right, [answers].
+        weight: What each answer counts, [answers]; by default one.
     """
     from scipy.optimize import minimize
 
     if not len(probability):
         return lambda p: p
     odds, y = _log_odds(probability), np.asarray(right, dtype=np.float64)
+    counts = np.ones(len(y)) if weight is None else weight
 
     def loss(w: Floats) -> float:
         score = w[0] + w[1] * odds
         prior = (w[0] / SHIFT_SPREAD) ** 2 / 2 + ((w[1] - 1) / SLOPE_SPREAD) ** 2 / 2
-        return float((np.logaddexp(0, score) - y * score).sum() + prior)
+        return float((counts * (np.logaddexp(0, score) - y * score)).sum() + prior)
 
     shift, slope = minimize(loss, np.array([0.0, 1.0])).x
     return lambda p: 1 / (1 + np.exp(-(shift + slope * _log_odds(p))))

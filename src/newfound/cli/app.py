@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import bench, check, discover, models, review, serve
+from newfound.cli import audit, bench, check, discover, models, review, serve
 from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
@@ -50,6 +50,8 @@ for command in (
     discover.update,
     models.predict,
     models.evaluate,
+    audit.audit,
+    audit.thresholds,
     models.inspect,
     models.report,
     models.export,

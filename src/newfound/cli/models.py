@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, cast, get_args
 import typer
 
 from newfound import defaults
+from newfound.cli.audit import print_explanations
 from newfound.cli.errors import REMEDIES
 from newfound.cli.options import (
     DeviceOption,
@@ -40,6 +41,8 @@ from newfound.cli.show import (
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
+
+JSON_ENDINGS = ("", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,12 @@ def predict(
         str | None, typer.Option(help="The label of texts of no intent, for instance below --threshold.")
     ] = None,
     precision: PrecisionOption = defaults.PRECISION,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say why: the nearest utterances, the runner-up, and the words that decide. Slower."
+        ),
+    ] = False,
     written_format: Annotated[
         str | None,
         typer.Option(
@@ -143,6 +152,10 @@ def predict(
         "precision": parse_precision(precision),
     }
     chosen, reporter = engine.request_fields(), reporter_for_terminal()
+    is_folder = chosen["engine"] == "ray" or (out is not None and (out.endswith("/") or Path(out).is_dir()))
+    if explain and (is_folder or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
+        raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
+    settings["explain"] = explain
     from newfound.workflows import PredictRequest, WritePredictionsRequest
     from newfound.workflows.writing import write_as_they_arrive, write_predictions
 
@@ -157,6 +170,10 @@ def predict(
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     if written_format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
+    if explain and written_format is None and sys.stdout.isatty():
+        with _naming_input_format():
+            print_explanations(PredictRequest(**settings), reporter)
+        return
     with _naming_input_format():
         write_as_they_arrive(PredictRequest(**settings), written_format or "jsonl", writing_output(), reporter=reporter)
 

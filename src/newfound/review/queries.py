@@ -6,12 +6,9 @@ A `ReviewView` shows one version and never changes; after a decision there is an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
@@ -19,6 +16,7 @@ from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.review import views
 from newfound.review.entries import Entry
+from newfound.review.explaining import Explainer
 from newfound.review.proposals import (
     MIN_SEPARATION_TO_SUGGEST,
     TwoParts,
@@ -210,17 +208,6 @@ class ReviewView:
         )
 
     def explain(self, text: str) -> views.Explanation:
-        """Classify one text, and return the most probable intents and the most similar utterances with it."""
-        (prediction,) = self.reviewed.classify([text])
-        vector = F.normalize(torch.from_numpy(self.session.model.transform([text])), dim=-1)
-        probabilities = self.reviewed.probabilities_of([text], vector)[0]
-        similarity = self.session.vectors @ vector[0]
-        nearest = rank_descending(similarity)[:5].tolist()
-        similar = tuple(
-            self.describe_utterance(views.NearUtterance, i, similarity=round(float(similarity[i]), 3)) for i in nearest
-        )
-        return views.Explanation(
-            **{f.name: getattr(prediction, f.name) for f in fields(prediction)},
-            intents=self.candidates(probabilities, 5),
-            utterances=similar,
-        )
+        """Classify one text, and return why: intents, similar utterances and the words that decide."""
+        (explained,) = Explainer(self.reviewed, self.session.vectors).classify([text])
+        return cast(views.Explanation, explained)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, Status
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, RankedIntent, Status
 from newfound.review.decisions import Decision
 
 
@@ -48,9 +48,15 @@ class PairedUtterance(ListedUtterance):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearUtterance(ListedUtterance):
-    """A training utterance, and the cosine of its vector to that of a text."""
+    """A training utterance near a text.
+
+    Attributes:
+        similarity: The cosine of its vector to that of the text.
+        labelled_by: Who says that it has its intent: the file of a label, `review`, or `discovered` by the model.
+    """
 
     similarity: float
+    labelled_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,9 +305,37 @@ class LogMap:
     is_final: bool
 
 
+@dataclass(frozen=True, slots=True)
+class WordEffect:
+    """What a text is without one of its words.
+
+    Attributes:
+        word: The word.
+        start: Where it begins in the text.
+        end: Where it ends.
+        intent: The intent of the text without it.
+        probability: The probability, without it, of the intent that the whole text has.
+    """
+
+    word: str
+    start: int
+    end: int
+    intent: str | None
+    probability: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Prediction):
-    """A prediction, the most probable intents with their probabilities, and the most similar training utterances."""
+    """A prediction, and why it was made.
+
+    Attributes:
+        intents: The most probable intents with their probabilities.
+        runner_up: The most probable one besides the predicted one.
+        utterances: The most similar training utterances.
+        words: The words without which the intent is another or less probable, those that matter most first.
+    """
 
     intents: tuple[tuple[str, float], ...]
+    runner_up: RankedIntent | None
     utterances: tuple[NearUtterance, ...]
+    words: tuple[WordEffect, ...]

@@ -28,7 +28,7 @@ from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
 from newfound.serve.metrics import route_of
 from newfound.serve.middleware import GuardMiddleware
-from newfound.serve.routes import pages, predictions, reviews, training
+from newfound.serve.routes import pages, predictions, quality, reviews, training
 from newfound.serve.schemas.errors import describe_errors, describe_fields, encodable, without_paths
 from newfound.serve.service import Service
 from newfound.serve.settings import ServeSettings
@@ -92,6 +92,7 @@ def create_app(
     if settings.workers == 1:
         reviews.add_routes(app, service)
         training.add_routes(app, service)
+        quality.add_routes(app, service)
         pages.add_routes(app, service, guard)
     else:
         _say_where_the_rest_is(app)

@@ -1,5 +1,4 @@
-"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, estimate, export,
-push.
+"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, audit, export, ...
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -28,6 +27,7 @@ Result = TypeVar("Result")
 
 # Module, request and function of each workflow; the function has the workflow's name.
 _WORKFLOWS = {
+    "audit": ("auditing", "AuditRequest"),
     "check": ("checking", "CheckRequest"),
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
@@ -37,6 +37,7 @@ _WORKFLOWS = {
     "push": ("publishing", "PushRequest"),
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
+    "thresholds": ("thresholding", "ThresholdsRequest"),
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
@@ -69,6 +70,7 @@ def _with_fetched_models(request: Any) -> Any:
 
 if TYPE_CHECKING:
     from newfound.workflows import (
+        auditing,
         checking,
         discovery,
         estimation,
@@ -78,9 +80,11 @@ if TYPE_CHECKING:
         publishing,
         refitting,
         resizing,
+        thresholding,
         updating,
         writing,
     )
+    from newfound.workflows.auditing import AuditRequest as AuditRequest
     from newfound.workflows.checking import CheckRequest as CheckRequest
     from newfound.workflows.discovery import DiscoverRequest as DiscoverRequest
     from newfound.workflows.estimation import EstimateRequest as EstimateRequest
@@ -90,14 +94,17 @@ if TYPE_CHECKING:
     from newfound.workflows.publishing import PushRequest as PushRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
+    from newfound.workflows.thresholding import ThresholdsRequest as ThresholdsRequest
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
     from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
+    audit = _accept_fields(AuditRequest, auditing.audit)
     check = _accept_fields(CheckRequest, checking.check)
     discover = _accept_fields(DiscoverRequest, discovery.discover)
     update = _accept_fields(UpdateRequest, updating.update)
     refit = _accept_fields(RefitRequest, refitting.refit)
     resize = _accept_fields(ResizeRequest, resizing.resize)
+    thresholds = _accept_fields(ThresholdsRequest, thresholding.thresholds)
     predict = _accept_fields(PredictRequest, prediction.predict)
     push = _accept_fields(PushRequest, publishing.push)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)

@@ -25,6 +25,7 @@ from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.model.arrays import FittedClassifier
 
 MAX_TEXTS_AT_ONCE, MAX_TEXTS_AT_ONCE_ON_GPU = 256, 8_192  # a GPU is idle between small batches
 
@@ -46,6 +47,8 @@ class PredictRequest:
         threshold: Return no intent for texts whose most probable intent is less probable than this.
         fallback: The label of texts of no intent: below the threshold, too untypical, or of a rejected intent.
         precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
+        explain: Return an `Explanation` of each text: nearest utterances, runner-up, and the words that decide. It
+            encodes each text once for every word.
     """
 
     model: ModelSource
@@ -58,6 +61,7 @@ class PredictRequest:
     threshold: float | None = None
     fallback: str | None = None
     precision: Precision = defaults.PRECISION
+    explain: bool = False
 
     @property
     def predictor_settings(self) -> PredictorSettings:
@@ -95,13 +99,21 @@ def stream_predictions(
         raise DataError(f"{report.name}: no utterance in it; it needs one text a row")
     for note in report.notes:
         runtime.reporter.note(note)
-    predictor = Predictor(runtime.open_predictor(request.model), settings)
+    predictor = Predictor(_classifier(request, runtime), settings)
     at_once = MAX_TEXTS_AT_ONCE if is_surely_cpu(request.device) else MAX_TEXTS_AT_ONCE_ON_GPU
     for batch in _ready_batches(chain([first], rows), at_once):
         answers = predictor.predictions([row.text for row in batch])
         yield [(row.line, answer) for row, answer in zip(batch, answers, strict=True)]
     for warning in report.warnings():
         runtime.reporter.warn(warning)
+
+
+def _classifier(request: PredictRequest, runtime: Runtime) -> FittedClassifier:
+    if not request.explain:
+        return runtime.open_predictor(request.model)
+    from newfound.review.explaining import Explainer
+
+    return Explainer(runtime.open_model(request.model))
 
 
 def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport]:

@@ -21,6 +21,7 @@ from newfound.workflows.discovery import DiscoverRequest, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
+from newfound.workflows.thresholding import ThresholdsRequest, ThresholdsResult, thresholds
 from newfound.workflows.updating import UpdateRequest, update
 
 
@@ -49,6 +50,13 @@ def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: R
         **_options(body),
     )
     return answers.EvaluationOut.model_validate(evaluate(request, reporter=reporter))
+
+
+def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter: Reporter) -> ThresholdsResult:
+    """Write the thresholds of the model, or take them away."""
+    labelled = Corpus.of(*_pairs(body.labelled)) if body.labelled else None
+    request = ThresholdsRequest(model.folder, body.precision, labelled, encoder=model.encoder, device=model.device)
+    return thresholds(request, reporter=reporter)
 
 
 def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:

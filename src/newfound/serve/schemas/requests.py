@@ -15,12 +15,14 @@ from newfound.methods.registry import METHODS
 from newfound.review.decisions import KINDS
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.text import has_half_character
+from newfound.workflows.auditing import DEFAULT_QUESTIONS
 
 MAX_TEXTS_IN_A_REQUEST = 256
 MAX_TEXTS_TO_LEARN_FROM = 1_000_000
 MAX_TEXT_LENGTH = 10_000
 MAX_DECISIONS_IN_A_REQUEST = 1_000
 MAX_NEW_INTENTS = 100_000
+MAX_QUESTIONS = 10_000  # of an audit
 MAX_TOP = 20  # intents of one prediction
 
 
@@ -155,6 +157,33 @@ class EvaluateBody(Body):
     labelled: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
     out_of_scope: Name | None = Field(default=None, description="The label of utterances that belong to no intent")
     model_config = _example(labelled=KNOWN_EXAMPLE)
+
+
+class ThresholdsBody(Body):
+    """The promised precision, and labelled utterances that the model has not learned from."""
+
+    precision: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        description="The share of predictions above their thresholds to be right; null takes the thresholds away"
+    )
+    labelled: Annotated[list[KnownText], Field(max_length=MAX_TEXTS_TO_LEARN_FROM)] = []
+    model_config = _example(precision=0.95)
+
+
+class AuditAnswer(Body):
+    """Whether an utterance belongs to an intent."""
+
+    text: Text
+    id: Annotated[str, Field(max_length=1_000, description="The id of the intent")]
+    belongs: bool
+
+
+class AuditBody(Body):
+    """Answers to questions of an audit."""
+
+    answers: Annotated[list[AuditAnswer], Field(min_length=1, max_length=MAX_QUESTIONS)]
+    questions: Annotated[int, Field(ge=0, le=MAX_QUESTIONS)] = DEFAULT_QUESTIONS
+    model: Model = None
+    model_config = _example(answers=[{"text": "where is my card?", "id": "0c9f1b2a", "belongs": True}])
 
 
 class LabelledText(Body):

@@ -8,6 +8,7 @@ import { term } from "./parts.js";
 import { addView, arrived, current, show } from "./router.js";
 import { hasDrafts, known, limits, mayBe, refresh } from "./store.js";
 import { fillTexts, t } from "./strings.js";
+import { auditView } from "./view-audit.js";
 import { exportView } from "./view-export.js";
 import { historyView } from "./view-history.js";
 import { intentView } from "./view-intent.js";
@@ -28,6 +29,7 @@ addView("pair", pairView, "intents");
 addView("queue", queueView);
 addView("map", mapView);
 addView("try", tryView);
+addView("audit", auditView);
 addView("history", historyView);
 addView("export", exportView);
 

@@ -312,6 +312,13 @@ export const english = /** @type {const} */ ({
   "map.zoomIn": "Zoom in",
   "map.zoomOut": "Zoom out",
   // Try it
+  "audit.accuracy": { one: "Accuracy {interval} from {n} answer.", other: "Accuracy {interval} from {n} answers." },
+  "audit.help": "Your answers say how good the model is. They are no decisions: no utterance moves.",
+  "audit.more": { one: "{n} more question makes it ±3 points.", other: "{n} more questions make it ±3 points." },
+  "audit.no": "No",
+  "audit.question": "Does it belong to {intent}?",
+  "audit.title": "Audit",
+  "audit.yes": "Yes",
   "try.classify": "Classify",
   "try.label": "What users may type",
   "try.nearestIntents": "Nearest intents",

@@ -66,7 +66,12 @@ function reasons(e) {
     u.text,
     " ",
     named(u.intent),
-    quiet(` ${t("try.similarity", { value: String(u.similarity) })}`),
+    quiet(` ${u.labelled_by} · ${t("try.similarity", { value: String(u.similarity) })}`),
+  ]);
+  const words = e.words.map((w) => [
+    el("del", w.word),
+    ` ${percent(w.probability)}`,
+    w.intent !== e.intent && [" → ", named(w.intent)],
   ]);
   return [
     el("p", { class: "big" }, [named(e.intent), " ", quiet(percent(e.probability))]),
@@ -74,6 +79,7 @@ function reasons(e) {
     el("div", { class: "columns" }, [
       el("div", { class: "card" }, [el("h3", t("try.nearestIntents")), el("ul", { class: "plain" }, intents)]),
       el("div", { class: "card" }, [el("h3", t("try.nearestUtterances")), bullets(utterances, { class: "plain" })]),
+      words.length > 0 && el("div", { class: "card" }, [el("h3", t("try.why")), bullets(words, { class: "plain" })]),
     ]),
   ];
 }

@@ -1,0 +1,98 @@
+"""Measure whether the interval of an audit holds the true accuracy, and how wide it is beside a simple random sample.
+
+export NEWFOUND_DATA=...
+python -m benchmarks.analysts.audit --out benchmarks/analysts/audit.json
+python -m benchmarks.analysts.audit --table benchmarks/analysts/audit.json
+
+An oracle answers the questions of many audits of the models of `oracle.py`. `cover` is the share of audits whose 90 %
+interval holds the true accuracy, `width` its mean width; `simple` is a random sample of as many utterances with the
+interval of Jeffreys. `intents` is the same for the intents that were asked about. Shares are in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from benchmarks.analysts.oracle import Answers, answers_of_models
+from scipy.stats import beta
+
+from newfound.algorithms.audit import COVERAGE, accuracy_of_intent, accuracy_of_sample, choose_questions
+from newfound.algorithms.thresholds import correction
+from newfound.bench.studies import Row, append_row, read_rows, whole_numbers
+
+QUESTIONS = (60, 200)
+AUDITS, AUDITS_OF_INTENTS = 300, 30
+Held = list[tuple[bool, float]]  # whether an interval holds the truth, and its width
+
+
+def run(answers: Answers, questions: int) -> Row:
+    """Audit a model again and again, with other utterances each time."""
+    certainty, right, truth = answers.probability, answers.right, answers.right.mean()
+    sampled: Held = []
+    simple: Held = []
+    intents: Held = []
+    for seed in range(AUDITS):
+        rows = choose_questions(certainty, questions, seed=seed)
+        estimate = accuracy_of_sample(certainty, rows, right[rows], seed=seed)
+        sampled.append((estimate.low <= truth <= estimate.high, estimate.high - estimate.low))
+        plain = np.random.default_rng(seed).permutation(len(right))[:questions]
+        yes = right[plain].sum()
+        low, high = beta(yes + 0.5, len(plain) - yes + 0.5).interval(COVERAGE)
+        simple.append((low <= truth <= high, high - low))
+        if seed < AUDITS_OF_INTENTS:
+            intents += _intents(answers, np.array(rows), seed)
+    row: Row = {"shape": answers.shape, "utterances": len(right), "questions": questions, "accuracy": _percent(truth)}
+    for name, held in (("", sampled), ("simple_", simple), ("intents_", intents)):
+        row[f"{name}cover"] = _percent(np.mean([inside for inside, _ in held]))
+        row[f"{name}width"] = _percent(np.mean([width for _, width in held]))
+    return row
+
+
+def _intents(answers: Answers, rows: npt.NDArray[np.int64], seed: int) -> Held:
+    certainty = correction(answers.probability[rows], answers.right[rows])(answers.probability)
+    held = []
+    for intent in np.unique(answers.intent[rows]):
+        own, asked = answers.intent == intent, rows[answers.intent[rows] == intent]
+        estimate = accuracy_of_intent(certainty[own], certainty[asked], answers.right[asked], seed=seed)
+        truth = answers.right[own].mean()
+        held.append((estimate.low - 1e-9 <= truth <= estimate.high + 1e-9, estimate.high - estimate.low))
+    return held
+
+
+def _percent(share: float | np.floating[Any]) -> float:
+    return round(100 * float(share), 1)
+
+
+def table(rows: list[Row]) -> str:
+    """Return the rows as a Markdown table."""
+    lines = ["| corpus | questions | accuracy | held | width | width of a simple sample | intents held | their width |"]
+    lines.append("|" + "---|" * 8)
+    for r in rows:
+        cells = (r["shape"], r["questions"], r["accuracy"], r["cover"], r["width"], r["simple_width"])
+        lines.append("| " + " | ".join(map(str, (*cells, r["intents_cover"], r["intents_width"]))) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the cases that are missing, or print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--seeds", type=whole_numbers, default=[1010])
+    options = parser.parse_args()
+    if options.table:
+        print(table(read_rows(options.table)))
+        return
+    done = {(row["shape"], row["seed"], row["questions"]) for row in read_rows(options.out)}
+    for answers, seed in answers_of_models(options.seeds):
+        for questions in QUESTIONS:
+            if (answers.shape, seed, questions) not in done:
+                append_row(options.out, {"seed": seed, **run(answers, questions)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Measure promised against reached precision of thresholds, and what is lost in coverage.
+
+export NEWFOUND_DATA=...
+python -m benchmarks.analysts.thresholds --out benchmarks/analysts/thresholds.json
+python -m benchmarks.analysts.thresholds --table benchmarks/analysts/thresholds.json
+
+Thresholds are computed on a random half of the logs of the models of `oracle.py`, and used on the other half: without
+any answer, with 60 answers of an audit, and with 300 labelled utterances. Values are means over ten halves, in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from benchmarks.analysts.oracle import Answers, answers_of_models
+
+from newfound.algorithms.audit import choose_questions, weights_of_sample
+from newfound.algorithms.thresholds import correction, thresholds
+from newfound.bench.studies import Row, append_row, group_rows, read_rows, whole_numbers
+
+PROMISES = (0.8, 0.9, 0.95)
+HELP = ("none", "60 answers", "300 labelled")
+HALVES = 10
+
+
+def run(answers: Answers, promise: float, help: str) -> Row:
+    """Return the precision that is reached and the share of utterances that is above the thresholds."""
+    reached, coverage = [], []
+    for seed in range(HALVES):
+        generator = np.random.default_rng(seed)
+        is_seen = generator.random(len(answers.right)) < 0.5
+        seen, other = np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
+        asked = seen[_asked(answers.probability[seen], help, generator, seed)]
+        places = np.searchsorted(seen, asked).tolist()
+        weight = weights_of_sample(answers.probability[seen], places) if help == "60 answers" else None
+        corrected = correction(answers.probability[asked], answers.right[asked], weight)(answers.probability)
+        own = answers.intent.copy()
+        own[other] = -1
+        count = int(answers.intent.max()) + 1
+        each = thresholds(own, answers.probability, corrected, count, precision=promise)
+        (together,) = thresholds(own.clip(-1, 0), answers.probability, corrected, 1, precision=promise)
+        sizes = np.bincount(answers.intent[seen], minlength=count)
+        least = [t.probability if size else together.probability for t, size in zip(each, sizes, strict=True)]
+        limit = np.array([np.inf if p is None else p for p in least])
+        above = other[answers.probability[other] >= limit[answers.intent[other]]]
+        coverage.append(len(above) / len(other))
+        if len(above):
+            reached.append(answers.right[above].mean())
+    precision = round(100 * float(np.mean(reached)), 1) if reached else None
+    accuracy = round(100 * float(answers.right.mean()), 1)
+    row = {"shape": answers.shape, "accuracy": accuracy, "promise": round(100 * promise), "help": help}
+    return {**row, "precision": precision, "coverage": round(100 * float(np.mean(coverage)), 1)}
+
+
+def _asked(
+    certainty: npt.NDArray[np.float64], help: str, generator: np.random.Generator, seed: int
+) -> npt.NDArray[np.int64]:
+    if help == "none":
+        return np.empty(0, dtype=np.int64)
+    if help == "60 answers":
+        return np.array(choose_questions(certainty, 60, seed=seed))
+    return generator.permutation(len(certainty))[:300]
+
+
+def table(rows: list[Row]) -> str:
+    """Return a Markdown table: over the corpora, the mean, the worst, and how many are within two points."""
+    lines = [
+        "| promised | with | reached, mean | worst | within two points of it or above | coverage |",
+        "|" + "---|" * 6,
+    ]
+    for (promise, help), own in group_rows(rows, ["promise", "help"]).items():
+        reached = [row["precision"] for row in own if row["precision"] is not None]
+        kept = f"{sum(value >= promise - 2 for value in reached)} of {len(reached)}"
+        coverage = np.mean([row["coverage"] for row in own])
+        lines.append(f"| {promise} % | {help} | {np.mean(reached):.1f} | {min(reached)} | {kept} | {coverage:.0f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the cases that are missing, or print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--seeds", type=whole_numbers, default=[1010])
+    options = parser.parse_args()
+    if options.table:
+        print(table(read_rows(options.table)))
+        return
+    done = {(row["shape"], row["seed"], row["promise"], row["help"]) for row in read_rows(options.out)}
+    for answers, seed in answers_of_models(options.seeds):
+        for promise in PROMISES:
+            for help in HELP:
+                if (answers.shape, seed, round(100 * promise), help) not in done:
+                    append_row(options.out, {"seed": seed, **run(answers, promise, help)})
+
+
+if __name__ == "__main__":
+    main()

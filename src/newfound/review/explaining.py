@@ -1,0 +1,80 @@
+"""Why a text gets its intent: the nearest utterances, who labelled them, the runner-up, the words that decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from newfound.algorithms.ranking import rank_descending
+from newfound.errors import ModelError
+from newfound.model.arrays import FittedClassifier, best_of, round_probability
+from newfound.model.types import AssignedUtterance, Prediction
+from newfound.review.reviewed import ReviewedModel
+from newfound.review.views import Explanation, NearUtterance, WordEffect
+
+NEAREST = 5  # utterances, and intents
+MAX_WORDS_LEFT_OUT = 64
+MAX_WORDS_SHOWN = 5
+MIN_EFFECT = 0.01  # by which a word raises the probability
+
+
+class Explainer(FittedClassifier):
+    """Classifies texts as a reviewed model does, and says why."""
+
+    def __init__(self, reviewed: ReviewedModel, vectors: Tensor | None = None) -> None:
+        """Take the model, and the unit embeddings of its utterances if they are at hand, [n, d]."""
+        super().__init__(reviewed.columns, reviewed.model.transform)
+        self.reviewed, self.thresholds = reviewed, reviewed.thresholds
+        if not reviewed.model.utterances:
+            raise ModelError("the model was saved without its utterances; discover again and keep them")
+        self._vectors = F.normalize(reviewed.model.utterance_vectors, dim=-1) if vectors is None else vectors
+
+    def classify(self, texts: Sequence[str], *, top: int = 0) -> list[Prediction]:
+        """Return one explanation per text, the best `top` intents in it."""
+        return [self.explain(p, top) for p in super().classify(texts, top=max(top, NEAREST))]
+
+    def explain(self, p: Prediction, top: int = 0) -> Explanation:
+        """Return why a text was classified so."""
+        vector = F.normalize(torch.from_numpy(self.transform([p.text])), dim=-1)[0]
+        similarity = self._vectors @ vector
+        nearest = [self._near(i, float(similarity[i])) for i in rank_descending(similarity)[:NEAREST].tolist()]
+        shown = replace(p, top=p.top[:top])
+        return Explanation(
+            **{f.name: getattr(shown, f.name) for f in fields(shown)},
+            intents=tuple((one.intent, round(one.probability, 4)) for one in p.top[:NEAREST]),
+            runner_up=next((one for one in p.top if one.intent != p.intent), None),
+            utterances=tuple(nearest),
+            words=self._words(p),
+        )
+
+    def _near(self, row: int, similarity: float) -> NearUtterance:
+        u, review = self.reviewed.assigned[row], self.reviewed.review
+        checked = u.text in review.checked
+        who = "review" if checked else (u.source or "labelled data") if u.labelled else "discovered"
+        own = {f.name: getattr(u, f.name) for f in fields(AssignedUtterance)}
+        near = NearUtterance(**own, id=row, checked=checked, similarity=round(similarity, 3), labelled_by=who)
+        return replace(near, probability=round(u.probability, 4))
+
+    def _words(self, p: Prediction) -> tuple[WordEffect, ...]:
+        """Leave out one word after the other, and return those that matter most."""
+        spans = [m.span() for m in re.finditer(r"\S+", p.text)]
+        if len(spans) == 1 and not p.text.isascii():  # a script without spaces between words
+            spans = [(i, i + 1) for i in range(*spans[0])]
+        spans = spans[:MAX_WORDS_LEFT_OUT] if len(spans) > 1 else []
+        if not spans:
+            return ()
+        variants = [" ".join(f"{p.text[:start]} {p.text[end:]}".split()) for start, end in spans]
+        probabilities, names = self.predict_proba(variants), [*self.columns.statuses, None]
+        best, column = best_of(probabilities)[1], names.index(p.intent)
+        own = 1 - probabilities.sum(1) if p.intent is None else probabilities[:, column]
+        effects = [
+            WordEffect(p.text[a:b], a, b, names[i], round_probability(float(left)))
+            for (a, b), i, left in zip(spans, best.tolist(), own, strict=True)
+        ]
+        changed = [e for e in effects if e.intent != p.intent or p.probability - e.probability >= MIN_EFFECT]
+        return tuple(sorted(changed, key=lambda e: (e.intent == p.intent, e.probability))[:MAX_WORDS_SHOWN])

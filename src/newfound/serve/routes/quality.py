@@ -1,0 +1,60 @@
+"""How good the model is without labels: audits and thresholds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Query
+from starlette.concurrency import run_in_threadpool
+
+from newfound.review.queries import ReviewView
+from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
+from newfound.serve.background.work import run_thresholds
+from newfound.serve.schemas import requests as bodies
+from newfound.serve.service import Service
+from newfound.workflows.auditing import DEFAULT_QUESTIONS, AuditResult, LogAudit
+from newfound.workflows.thresholding import ThresholdsResult
+
+
+def add_routes(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+
+    def audit_of(view: ReviewView) -> LogAudit:
+        reviewed = view.reviewed
+
+        def examples(name: str) -> tuple[str, ...]:
+            number = view.number(name)
+            rows = view.describer.rows(number)
+            return view.session.cache.get("examples", rows, lambda: view.describer.exemplars(number))
+
+        return LogAudit(view.session.folder, reviewed.assigned, reviewed.ids, reviewed.review.checked, examples)
+
+    @app.get("/v1/audit", tags=["review"])
+    async def audit(
+        questions: Annotated[int, Query(ge=0, le=bodies.MAX_QUESTIONS)] = DEFAULT_QUESTIONS,
+    ) -> AuditResult:
+        """Return what the answers so far say, and the questions that are left."""
+        return await run_in_threadpool(lambda: audit_of(service.refresh()).result(questions))
+
+    @app.post("/v1/audit", tags=["review"])
+    async def answer(body: bodies.AuditBody) -> AuditResult:
+        """Keep answers; they are no decisions of the review."""
+
+        def run() -> AuditResult:
+            service.check_model(body.model)
+            opened = audit_of(service.refresh())
+            opened.record({(one.text, one.id): one.belongs for one in body.answers})
+            return opened.result(body.questions)
+
+        return await run_in_threadpool(run)
+
+    queued = APIRouter(route_class=queued_route(service.queue), dependencies=app.router.dependencies)
+
+    @queued.post("/v1/thresholds", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    async def set_thresholds(body: bodies.ThresholdsBody) -> ThresholdsResult:
+        """Write thresholds that keep a promised precision; predictions have `above_threshold` a second later."""
+        result: ThresholdsResult = await service.queue.run(partial(run_thresholds, service.served_model, body))
+        return result
+
+    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`

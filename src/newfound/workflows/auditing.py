@@ -1,0 +1,249 @@
+"""How good is a model, without labels? Yes/no questions about a sample of its logs, and the accuracy that follows.
+
+An answer is not a decision of the review: it changes nothing but the estimate, and the thresholds that are made of it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from newfound.algorithms.audit import Estimate
+from newfound.errors import DataError, ModelError, SettingsError
+from newfound.files import csv_bytes, write_atomically
+from newfound.model.about import loading, read_utterances
+from newfound.model.beside import Answers, load_answers, save_answers
+from newfound.model.types import AssignedUtterance
+from newfound.review.state import assigned_without_network, described_without_network
+from newfound.review.store import ReviewStore
+from newfound.text import shorten
+
+if TYPE_CHECKING:
+    from newfound.algorithms.audit import Floats
+    from newfound.encoders.encoder import Encoder
+
+DEFAULT_QUESTIONS = 60
+WANTED_HALF_WIDTH = 0.03
+EXAMPLES = 3  # typical utterances that a question shows
+COLUMNS = ("text", "intent", "typical", "belongs", "id")  # of a file of questions
+SAID = {"y": True, "yes": True, "true": True, "1": True, "n": False, "no": False, "false": False, "0": False}
+_writing = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """Which model to audit.
+
+    Attributes:
+        model: The model folder.
+        questions: How many questions are to be answered in all, those that were answered earlier included.
+        answers: A file of questions in which the column `belongs` is filled in, or answers by text and intent id.
+        encoder: Where the model's encoder lies, if it cannot be found.
+    """
+
+    model: str | Path
+    questions: int = DEFAULT_QUESTIONS
+    answers: str | Path | Answers | None = None
+    encoder: str | Encoder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuestion:
+    """Does an utterance of the logs belong to its intent?
+
+    Attributes:
+        text: The utterance.
+        intent: The name of its intent.
+        id: The id of the intent.
+        examples: The most typical utterances of the intent.
+    """
+
+    text: str
+    intent: str
+    id: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedIntent:
+    """The share of an intent's utterances that belong there, with its 90 % interval, and the answers about it."""
+
+    name: str
+    id: str
+    accuracy: Estimate
+    answered: int
+    yes: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What the answers so far say.
+
+    Attributes:
+        answered: How many answers count.
+        outdated: Answers about utterances that have another intent now; they do not count.
+        accuracy: The share of the logs' distinct utterances whose intent is right, with its 90 % interval; None without
+            an answer.
+        more_questions: How many more questions make the interval as narrow as ±3 points.
+        intents: The intents that were asked about, the worst first.
+        wrong: The utterances that do not belong to their intent, with its name.
+        questions: The questions that are left.
+    """
+
+    answered: int
+    outdated: int
+    accuracy: Estimate | None
+    more_questions: int
+    intents: tuple[AuditedIntent, ...]
+    wrong: tuple[tuple[str, str], ...]
+    questions: tuple[AuditQuestion, ...]
+
+
+def audit(request: AuditRequest) -> AuditResult:
+    """Record answers, if there are any, and return the estimate and the questions that are left.
+
+    Args:
+        request: Which model to audit.
+
+    Raises:
+        ModelError: The model was saved without its utterances.
+        DataError: There is nothing to ask about, or an answer is about something else.
+    """
+    opened = open_audit(request.model, request.encoder)
+    if isinstance(request.answers, str | Path):
+        opened.record(opened.read(Path(request.answers)))
+    elif request.answers:
+        opened.record(request.answers)
+    return opened.result(request.questions)
+
+
+def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
+    """Return the audit of a model folder; the network is loaded only if the review needs it."""
+    store = ReviewStore(model)
+    review, utterances = store.review(), read_utterances(model, len(store.names))
+    if not utterances:
+        raise ModelError("the model was saved without its utterances; discover again and keep them")
+    assigned, ids = assigned_without_network(review, utterances), review.ids(store.intents)
+    intents = described_without_network(review, store.intents)
+    if assigned is None or intents is None:
+        from newfound.review.reviewed import load
+
+        with loading(model):
+            reviewed = load(model, encoder=encoder)
+        assigned, intents = reviewed.assigned, reviewed.intents
+    examples = {intent.name: intent.exemplars for intent in intents}
+    return LogAudit(Path(model), assigned, ids, review.checked, lambda name: examples.get(name, ()))
+
+
+class LogAudit:
+    """The audit of one version of a reviewed model: what nobody has labelled or assigned is asked about."""
+
+    def __init__(
+        self,
+        folder: Path,
+        assigned: Sequence[AssignedUtterance],
+        ids: Mapping[str, str],
+        checked: set[str],
+        examples: Callable[[str], Sequence[str]],
+    ) -> None:
+        self.folder, self.ids, self.examples = folder, ids, examples
+        self.logs = [u for u in assigned if not u.labelled and u.intent is not None and u.text not in checked]
+        if not self.logs:
+            raise DataError("nothing to ask about: a person labelled or assigned every utterance that has an intent")
+        self._row = {u.text: row for row, u in enumerate(self.logs)}
+        self._texts = {u.text for u in assigned}
+        self.learned = {u.text for u in assigned if u.labelled or u.text in checked}
+
+    def key(self, row: int) -> tuple[str, str]:
+        """Return text and intent id of an utterance of the logs."""
+        return self.logs[row].text, self.ids[str(self.logs[row].intent)]
+
+    @cached_property
+    def certainty(self) -> Floats:
+        """The probability of each utterance's intent, [logs]."""
+        import numpy as np
+
+        return np.array([u.probability for u in self.logs])
+
+    def counted(self) -> tuple[list[int], list[bool], int]:
+        """Return the utterances whose answers count, the answers, and how many others there are."""
+        answers = load_answers(self.folder)
+        rows = [self._row[text] for text, id in answers if text in self._row and self.key(self._row[text])[1] == id]
+        return rows, [answers[self.key(row)] for row in rows], len(answers) - len(rows)
+
+    def record(self, answers: Answers) -> None:
+        """Keep answers; an earlier one about the same utterance and intent is replaced."""
+        for text, id in answers:
+            if text not in self._texts:
+                raise DataError(f"“{shorten(text, 60)}” is no utterance of this model; nothing was recorded")
+            if id not in self.ids.values():
+                raise DataError(f"the model has no intent with the id {id!r}; nothing was recorded")
+        with _writing:
+            save_answers(self.folder, load_answers(self.folder) | answers)
+
+    def questions(self, count: int) -> tuple[AuditQuestion, ...]:
+        """Return the questions that are left of so many in all."""
+        from newfound.algorithms.audit import choose_questions
+
+        if type(count) is not int or count < 0:
+            raise SettingsError(f"questions={count!r} must be a whole number from 0")
+        rows = choose_questions(self.certainty, count, asked=self.counted()[0]) if count else []
+        return tuple(self._question(row) for row in rows)
+
+    def _question(self, row: int) -> AuditQuestion:
+        (text, id), name = self.key(row), str(self.logs[row].intent)
+        return AuditQuestion(text, name, id, tuple(e for e in self.examples(name) if e != text)[:EXAMPLES])
+
+    def result(self, count: int = 0) -> AuditResult:
+        """Return what the answers so far say, and the questions that are left of so many."""
+        import numpy as np
+
+        from newfound.algorithms.audit import accuracy_of_intent, accuracy_of_sample, more_questions
+        from newfound.algorithms.thresholds import correction
+
+        rows, answers, outdated = self.counted()
+        left = self.questions(count)
+        if not rows:
+            return AuditResult(0, outdated, None, 0, (), (), left)
+        right, names = np.array(answers), np.array([u.intent for u in self.logs])
+        total = accuracy_of_sample(self.certainty, rows, right)
+        corrected = correction(self.certainty[rows], right)(self.certainty)
+        intents = []
+        for name in sorted(set(names[rows])):
+            own = names[rows] == name
+            estimate = accuracy_of_intent(corrected[names == name], corrected[rows][own], right[own])
+            intents.append(AuditedIntent(name, self.ids[name], estimate, int(own.sum()), int(right[own].sum())))
+        intents.sort(key=lambda i: i.accuracy.value)
+        wrong = tuple((self.logs[row].text, names[row]) for row, yes in zip(rows, answers, strict=True) if not yes)
+        more = more_questions(total, len(rows), WANTED_HALF_WIDTH)
+        more = min(more, len(self.logs) - len(rows))
+        return AuditResult(len(rows), outdated, total, more, tuple(intents), wrong, left)
+
+    def write(self, path: Path, count: int) -> int:
+        """Write the questions that are left to a CSV file that a colleague can fill in; return their number."""
+        left = self.questions(count)
+        rows = [(q.text, q.intent, " | ".join(q.examples), "", q.id) for q in left]
+        write_atomically(path, csv_bytes([COLUMNS, *rows]))
+        return len(left)
+
+    def read(self, path: Path) -> Answers:
+        """Return the answers in a file of questions; rows without an answer are skipped."""
+        answers: Answers = {}
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                for number, row in enumerate(csv.DictReader(file), 2):
+                    said = (row.get("belongs") or "").strip().casefold()
+                    if said and (said not in SAID or not row.get("text") or not row.get("id")):
+                        raise DataError(f"{path}, line {number}: {said[:40]!r} is no answer; write y or n")
+                    if said:
+                        answers[str(row["text"]), str(row["id"])] = SAID[said]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        if not answers:
+            raise DataError(f"{path}: no answers yet; write y or n into the column belongs")
+        return answers
