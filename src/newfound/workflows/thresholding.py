@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,7 +115,7 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
     from newfound.algorithms.thresholds import correction
 
     weight = np.concatenate([weights_of_sample(logs.certainty, rows), np.ones(len(extra))])
-    corrected = correction(np.array(probability), np.array(right, dtype=bool), weight)(logs.certainty)
+    corrected = correction(np.array(probability), np.array(right, dtype=bool), weight)
     intents = _thresholds(logs, request.precision, corrected)
     total = sum(i.utterances for i in intents)
     kept = sum(i.coverage * i.utterances for i in intents)
@@ -124,18 +125,18 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
     return ThresholdsResult(request.precision, expected, kept / total, len(rows), len(extra), tuple(intents))
 
 
-def _thresholds(logs: LogAudit, wanted: float, corrected: Floats) -> list[IntentThreshold]:
+def _thresholds(logs: LogAudit, wanted: float, corrected: Callable[[Floats], Floats]) -> list[IntentThreshold]:
     import numpy as np
 
     from newfound.algorithms import thresholds as algorithm
 
     number = {name: i for i, name in enumerate(logs.ids)}
     intent = np.array([number[str(u.intent)] for u in logs.logs])
-    each = algorithm.thresholds(intent, logs.certainty, corrected, len(number), precision=wanted)
-    (together,) = algorithm.thresholds(intent * 0, logs.certainty, corrected, 1, precision=wanted)
+    each = algorithm.thresholds(intent, logs.certainty, corrected(logs.certainty), len(number), precision=wanted)
+    sure = algorithm.sure_threshold(corrected, wanted)
     result = []
     for (name, id), count, own in zip(logs.ids.items(), np.bincount(intent, minlength=len(number)), each, strict=True):
-        t = own if count else together
+        t = sure if own.probability is None else own
         result.append(IntentThreshold(name, id, int(count), t.probability, t.precision, t.coverage))
     return result
 
