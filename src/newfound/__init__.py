@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from newfound.model.types import Intent as Intent
     from newfound.review.reviewed import load as load
     from newfound.workflows import check as check
+    from newfound.workflows import diff as diff
     from newfound.workflows import discover as discover
     from newfound.workflows import estimate as estimate
     from newfound.workflows import evaluate as evaluate
     from newfound.workflows import export as export
+    from newfound.workflows import group as group
     from newfound.workflows import predict as predict
     from newfound.workflows import refit as refit
     from newfound.workflows import resize as resize
@@ -46,7 +48,7 @@ _NAMES_OF_MODULE = {
     "model.classifier": "IntentModel",
     "model.types": "Intent",
     "review.reviewed": "load",
-    "workflows": "check discover estimate evaluate export predict refit resize update write_predictions",
+    "workflows": "check diff discover estimate evaluate export group predict refit resize update write_predictions",
 }
 _MODULE_OF_NAME = {name: f"newfound.{module}" for module, names in _NAMES_OF_MODULE.items() for name in names.split()}
 __all__ = [*sorted(_MODULE_OF_NAME), "__version__"]

@@ -46,7 +46,10 @@ def _umask() -> int:
 
 
 MODEL_FORMAT = "newfound-model"
-MODEL_FILES = frozenset({"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html"})
+GROUPS_FILE = "groups.json"
+MODEL_FILES = frozenset(
+    {"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html", GROUPS_FILE}
+)
 REVIEW_FILE = "review.sqlite3"
 
 

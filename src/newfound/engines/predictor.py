@@ -16,6 +16,7 @@ from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
+from newfound.model.groups import read_groups
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 
@@ -46,7 +47,7 @@ class PredictionLimits:
         is_unsure = self.threshold is not None and prediction.probability < self.threshold
         if prediction.intent is not None and not is_outlier and not is_unsure:
             return prediction
-        return replace(prediction, intent=self.fallback, known=False, status=None)
+        return replace(prediction, intent=self.fallback, known=False, status=None, intent_id=None, path=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Predictor:
 
 
 def model_fingerprint(folder: str | Path) -> str:
-    """Return a SHA-256 of what predictions depend on in a model folder: description, weights and review decisions."""
+    """Return a SHA-256 of what predictions depend on in a model folder: description, weights, groups and decisions."""
     from newfound.review.store import ReviewStore
 
     read_about(Path(folder))
@@ -138,6 +139,7 @@ def model_fingerprint(folder: str | Path) -> str:
     for name in (ABOUT_FILE, WEIGHTS_FILE):
         with inside(Path(folder), name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
+    digest.update(repr(sorted(read_groups(folder).items())).encode())
     for entry in ReviewStore(folder).entries():
         if entry.undone_at is None:
             digest.update(repr(entry.decision).encode())

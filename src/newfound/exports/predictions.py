@@ -19,7 +19,7 @@ from newfound.files import csv_bytes
 from newfound.model.types import Prediction
 
 INPUT_COLUMNS = ("line", "text")
-PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status")
+PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status", "intent_id", "path")
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory
 
 
@@ -165,7 +165,8 @@ def arrow_fields(top: int) -> list[tuple[str, Any]]:
     import pyarrow
 
     ranked = pyarrow.list_(pyarrow.struct([("intent", pyarrow.string()), ("probability", pyarrow.float64())]))
-    types = (pyarrow.string(), pyarrow.bool_(), pyarrow.float64(), pyarrow.float64(), pyarrow.string())
+    text, number = pyarrow.string(), pyarrow.float64()
+    types = (text, pyarrow.bool_(), number, number, text, text, text)
     return [*zip(PREDICTION_COLUMNS, types, strict=True), *([("top", ranked)] if top else [])]
 
 

@@ -69,7 +69,7 @@ def save(
         "temperature": model.calibration.temperature,
         "typical": list(model.calibration.typical),
         "reliability": model.calibration.reliability,
-        "intents": [asdict(intent) for intent in intents],
+        "intents": [{name: value for name, value in asdict(i).items() if name != "path"} for i in intents],
         "provenance": model.provenance,
     }
     with folder_atomically(folder) as target:

@@ -17,6 +17,7 @@ from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, 
 from newfound.encoders.precision import is_available, needs_seven_bits
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_calibration, read_intents
 from newfound.model.arrays import Array, Classifier, FittedClassifier, in_batches
+from newfound.model.groups import read_groups
 from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
@@ -58,7 +59,7 @@ def open_stored(folder: Path, precision: Precision) -> FittedClassifier | None:
         fitted = FittedClassifier(classifier, _encoding(session, stored, max_length), vectors)
     except Exception:  # of a value, of safetensors, of ONNX Runtime or of the tokenizer; torch's way says what it is
         return None
-    columns = ReviewedColumns(classifier, ReviewStore(folder).review(), fitted.transform)
+    columns = ReviewedColumns(classifier, ReviewStore(folder).review(), fitted.transform, read_groups(folder))
     return FittedClassifier(columns, fitted.transform)
 
 

@@ -1,4 +1,4 @@
-"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, estimate, export.
+"""What newfound does, as functions: check, discover, update, refit, resize, group, diff, predict and others.
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -24,10 +24,12 @@ Result = TypeVar("Result")
 # Module, request and function of each workflow; the function has the workflow's name.
 _WORKFLOWS = {
     "check": ("checking", "CheckRequest"),
+    "diff": ("comparing", "DiffRequest"),
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
     "evaluate": ("evaluation", "EvaluateRequest"),
     "export": ("exporting", "ExportRequest"),
+    "group": ("grouping", "GroupRequest"),
     "predict": ("prediction", "PredictRequest"),
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
@@ -57,10 +59,12 @@ def _accept_fields(request_type: Callable[P, Any], run: Callable[..., Result]) -
 if TYPE_CHECKING:
     from newfound.workflows import (
         checking,
+        comparing,
         discovery,
         estimation,
         evaluation,
         exporting,
+        grouping,
         prediction,
         refitting,
         resizing,
@@ -68,10 +72,12 @@ if TYPE_CHECKING:
         writing,
     )
     from newfound.workflows.checking import CheckRequest as CheckRequest
+    from newfound.workflows.comparing import DiffRequest as DiffRequest
     from newfound.workflows.discovery import DiscoverRequest as DiscoverRequest
     from newfound.workflows.estimation import EstimateRequest as EstimateRequest
     from newfound.workflows.evaluation import EvaluateRequest as EvaluateRequest
     from newfound.workflows.exporting import ExportRequest as ExportRequest
+    from newfound.workflows.grouping import GroupRequest as GroupRequest
     from newfound.workflows.prediction import PredictRequest as PredictRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
@@ -83,6 +89,8 @@ if TYPE_CHECKING:
     update = _accept_fields(UpdateRequest, updating.update)
     refit = _accept_fields(RefitRequest, refitting.refit)
     resize = _accept_fields(ResizeRequest, resizing.resize)
+    group = _accept_fields(GroupRequest, grouping.group)
+    diff = _accept_fields(DiffRequest, comparing.diff)
     predict = _accept_fields(PredictRequest, prediction.predict)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)
     evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)

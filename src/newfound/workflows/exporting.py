@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +12,7 @@ from newfound import defaults
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Precision
 from newfound.encoders.precision import check_precision
-from newfound.errors import ModelError, NothingToExport, SettingsError
+from newfound.errors import NothingToExport, SettingsError
 from newfound.exports.registry import (
     MODEL_EXPORTS,
     check_language,
@@ -22,11 +22,10 @@ from newfound.exports.registry import (
     write_export,
 )
 from newfound.files import folder_atomically
-from newfound.model.about import read_utterances
 from newfound.model.types import AssignedUtterance
-from newfound.review.state import Review, accepted_intents, assigned_without_network
-from newfound.review.store import ReviewStore
+from newfound.review.state import Review, accepted_intents
 from newfound.training.progress import Reporter, reporter_of_main
+from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, name_of
 
 if TYPE_CHECKING:
@@ -157,7 +156,9 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     check_language(request.language)
     request.check()
     check_target(path, format.files, overwrite=request.overwrite)
-    corpus, counts = corpus_to_export(*_read_assigned(request, runtime), request)
+    model = read_assigned(request.model, runtime)
+    accepted = accepted_intents(model.review, model.intents)
+    corpus, counts = corpus_to_export(model.utterances, model.review, accepted, request, model.paths)
     name = name_of(request.model)
     write_export(corpus, request.to, path, name=name, language=request.language, overwrite=request.overwrite)
     return ExportResult(path, len(corpus), len(corpus.intents), renamed_intents(format, corpus), counts)
@@ -181,27 +182,17 @@ def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> Expor
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def _read_assigned(request: ExportRequest, runtime: Runtime) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
-    """Return the utterances, the review and the accepted intents; the network is loaded only if it is needed."""
-    if isinstance(request.model, str | Path):
-        store = ReviewStore(request.model)
-        review = store.review()
-        utterances = read_utterances(request.model, len(store.names))
-        if not utterances:
-            raise ModelError("the model was saved without its utterances; discover again and keep them")
-        assigned = assigned_without_network(review, utterances)
-        if assigned is not None:
-            return assigned, review, accepted_intents(review, store.intents)
-    reviewed = runtime.open_model(request.model)
-    return reviewed.assigned, reviewed.review, reviewed.accepted
-
-
 def corpus_to_export(
-    assigned: Sequence[AssignedUtterance], review: Review, accepted: Set[str], choice: ExportChoice
+    assigned: Iterable[AssignedUtterance],
+    review: Review,
+    accepted: Set[str],
+    choice: ExportChoice,
+    paths: Mapping[str, str | None] | None = None,
 ) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
 
-    `accepted` has the discovered intents that were accepted, in this round or an earlier one.
+    `accepted` has the discovered intents that were accepted, in this round or an earlier one, and `paths` the groups
+    that intents are in.
 
     Raises:
         NothingToExport: No utterance is left.
@@ -229,4 +220,5 @@ def corpus_to_export(
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
     origins = [Origin(kind == "labelled", u.source, u.count) for u, kind in kept]
-    return Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins), counts
+    corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
+    return replace(corpus, paths=paths or {}), counts

@@ -95,7 +95,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed
-            corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
+            paths = reviewed.columns.paths
+            corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
             return chosen.content(corpus, name=name, language=language)
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
