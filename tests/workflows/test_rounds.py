@@ -165,3 +165,28 @@ def test_models_without_common_utterances_are_refused_in_one_line(saved, tiny_en
         newfound.diff(saved, tmp_path / "bare")
     done = command("diff", saved, tmp_path / "bare")
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+
+
+def test_real_intents_are_grouped_and_compared(shared_data, tiny_encoder, tmp_path):
+    """Ten intents of BANKING77 in groups, and two fits on the same rows, of which the second knows one more intent."""
+    import csv
+
+    from newfound.methods.kmeans import KMeans
+
+    rows: dict[str, list[str]] = {}
+    with (shared_data / "banking77" / "train.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            rows.setdefault(row["label"], []).append(row["text"])
+    names = sorted(rows)[:10]
+    texts = [text for name in names for text in rows[name][:15]]
+    for folder, n_known in (("first", 8), ("second", 9)):
+        labels = [name if name in names[:n_known] else None for name in names for _ in rows[name][:15]]
+        method = KMeans(n_new=10 - n_known, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
+        method.fit(texts, labels).save(tmp_path / folder)
+    grouped = newfound.group(tmp_path / "first", encoder=tiny_encoder)
+    assert 2 <= grouped.levels[0] <= 3
+    assert all(intent.path for intent in grouped.intents)
+    result = newfound.diff(tmp_path / "first", tmp_path / "second")
+    assert result.shared == result.utterances_before == result.utterances_after
+    kept = {c.before[0].name for c in result.changes if c.change == "kept"}
+    assert kept >= set(names[:8]), "labelled utterances have their label in both"
