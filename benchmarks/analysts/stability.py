@@ -79,7 +79,7 @@ def measure(corpus: str, encoder: Encoder) -> Row:
     new = [c for c, i in enumerate(model.intents) if not i.known and gold[c].total() >= MIN_UTTERANCES]
     purity = [gold[c].most_common(1)[0][1] / gold[c].total() for c in new]
     ways = {way: found_again(x, labels, len(model.intents), way)[new] for way in ("k_means", "from_intents")}
-    scores = {"certainty": [model.intents[c].certainty for c in new], **ways}
+    scores = {"certainty": np.array([model.intents[c].certainty for c in new], dtype=np.float64), **ways}
     correlations = {name: round(float(spearmanr(purity, score)[0]), 2) for name, score in scores.items()}
     return {"corpus": corpus, "new": len(new), **correlations}
 
