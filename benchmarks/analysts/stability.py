@@ -1,4 +1,4 @@
-"""Does it say more about an intent that it is found again in resamples than today's certainty does? It says less.
+"""Does it say more about an intent that it is found again in resamples than today's certainty does?
 
     export NEWFOUND_DATA=...
     python -m benchmarks.analysts.stability    # writes stability.json beside this file
@@ -6,7 +6,8 @@
 The vectors of a fitted model are drawn with replacement and clustered again by k-means, from a random start
 (`k_means`) or from means of a tenth of each intent (`from_intents`). An intent is found again where a cluster has a
 Jaccard index of at least 0.5 with it. Each figure is Spearman's correlation over the new intents of one corpus with
-their purity, the share of their utterances from the logs that have the most frequent label.
+their purity, the share of their utterances from the logs that have the most frequent label. Corpora with fewer than
+five new intents do not count in the mean.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ from newfound.model.arrays import unit
 Array = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 RESULT = Path(__file__).with_name("stability.json")
-CORPORA = ("dstc11-banking", "dstc11-insurance", "sofmattress", "banking 40", "clinc 40")
+CORPORA = ("dstc11-banking", "dstc11-insurance", "sofmattress", "xsid-en")
 SEED, RESAMPLES, ITERATIONS = 1000, 20, 10
 MIN_JACCARD, SHARE_OF_START = 0.5, 0.1
 MIN_UTTERANCES = 3  # of an intent whose purity is measured
+MIN_INTENTS = 5  # of a corpus that counts in the mean
 
 
 def clusters(x: Array, labels: Ids, way: str, seed: int) -> Ids:
@@ -80,15 +82,16 @@ def measure(corpus: str, encoder: Encoder) -> Row:
     purity = [gold[c].most_common(1)[0][1] / gold[c].total() for c in new]
     ways = {way: found_again(x, labels, len(model.intents), way)[new] for way in ("k_means", "from_intents")}
     scores = {"certainty": np.array([model.intents[c].certainty for c in new], dtype=np.float64), **ways}
-    correlations = {name: round(float(spearmanr(purity, score)[0]), 2) for name, score in scores.items()}
-    return {"corpus": corpus, "new": len(new), **correlations}
+    found = {name: round(float(spearmanr(purity, score)[0]), 2) for name, score in scores.items()}
+    return {"corpus": corpus, "new": len(new), **{name: None if np.isnan(v) else v for name, v in found.items()}}
 
 
 def main() -> None:
     """Measure, print and write the result."""
     encoder, done = study_encoder(), {row["corpus"]: row for row in read_rows(RESULT)}
     rows = [done[corpus] if corpus in done else measure(corpus, encoder) for corpus in CORPORA]
-    means = {n: round(float(np.mean([r[n] for r in rows])), 2) for n in ("certainty", "k_means", "from_intents")}
+    counted = [row for row in rows if row["new"] >= MIN_INTENTS]
+    means = {n: round(float(np.mean([r[n] for r in counted])), 2) for n in ("certainty", "k_means", "from_intents")}
     for row in (*rows, means):
         print(row)
     write_atomically(RESULT, to_json([*rows, {"corpus": "mean", **means}]))
