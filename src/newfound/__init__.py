@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from newfound.review.reviewed import load as load
     from newfound.workflows import audit as audit
     from newfound.workflows import check as check
+    from newfound.workflows import diff as diff
     from newfound.workflows import discover as discover
     from newfound.workflows import estimate as estimate
     from newfound.workflows import evaluate as evaluate
     from newfound.workflows import export as export
+    from newfound.workflows import group as group
     from newfound.workflows import predict as predict
     from newfound.workflows import push as push
     from newfound.workflows import refit as refit
@@ -49,8 +51,8 @@ _NAMES_OF_MODULE = {
     "model.classifier": "IntentModel",
     "model.types": "Intent",
     "review.reviewed": "load",
-    "workflows": "audit check discover estimate evaluate export predict push refit resize thresholds update "
-    "write_predictions",
+    "workflows": "audit check diff discover estimate evaluate export group predict push refit resize thresholds "
+    "update write_predictions",
 }
 _MODULE_OF_NAME = {name: f"newfound.{module}" for module, names in _NAMES_OF_MODULE.items() for name in names.split()}
 __all__ = [*sorted(_MODULE_OF_NAME), "__version__"]

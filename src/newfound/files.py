@@ -46,9 +46,11 @@ def _umask() -> int:
 
 
 MODEL_FORMAT = "newfound-model"
-REVIEW_FILE, AUDIT_FILE, THRESHOLDS_FILE, CARD_FILE = "review.sqlite3", "audit.json", "thresholds.json", "README.md"
+REVIEW_FILE, AUDIT_FILE, THRESHOLDS_FILE, GROUPS_FILE = "review.sqlite3", "audit.json", "thresholds.json", "groups.json"
+CARD_FILE = "README.md"
 MODEL_FILES = frozenset(
-    {"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html", THRESHOLDS_FILE, CARD_FILE}
+    {"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html"}
+    | {THRESHOLDS_FILE, GROUPS_FILE, CARD_FILE}
 )
 
 

@@ -53,3 +53,17 @@ def test_overlaps_by_hand():
     overlap = overlaps(nearest(x, 10)[1], torch.tensor([0, 0, 1, 1]), 2)
     assert overlap.sum(1).tolist() == [1, 1]
     assert overlap[0, 1] == pytest.approx(4 / 6)  # three neighbours each: all others
+
+
+def test_intents_in_groups_lie_in_sections(reviewed, tmp_path):
+    groups = {intent.id: ("<bills>" if intent.known else "others",) for intent in reviewed.intents[1:]}
+    write_page(ReviewedModel(reviewed.model, reviewed.review, groups=groups), tmp_path / "page.html", title="bot")
+    page = (tmp_path / "page.html").read_text()
+    assert re.findall("<summary>(.*?)</summary>", page) == [
+        "&lt;bills&gt;: 2 intents",
+        "others: 2 intents",
+        "in no group: 1 intents",
+    ]
+    assert page.count("<article") == len(reviewed.names)
+    write_page(reviewed, tmp_path / "page.html", title="bot")
+    assert "<summary>" not in (tmp_path / "page.html").read_text()

@@ -25,6 +25,7 @@ interface Limits {
 
 interface Intent {
   name: string;
+  path: string | null;
   status: Status;
   size: number;
   certainty: number;

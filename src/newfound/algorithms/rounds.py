@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Change = Literal["kept", "renamed", "split", "merged", "new", "gone"]
-MOST = 0.5  # of an intent's utterances: where they are, the intent is
+Pair = tuple[str | None, str | None]
+MOST = 0.5  # of an intent's utterances that both models have: where they are, the intent is
+MIN_SHARE = 0.1  # of all its utterances that must be there as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +31,52 @@ class Relation:
 
 
 def compare_rounds(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[Relation]:
-    """Return how the intents of two models relate.
-
-    An earlier intent leads to the later one that has most of its utterances, and a later intent comes from the earlier
-    one that has most of its own. What is connected so belongs together.
+    """Return how the intents of two models relate (`relate_intents`).
 
     Args:
         before: The intent of each utterance in the earlier model, by text; None for no intent.
         after: The same for the later model.
     """
-    shared: Counter[tuple[str, str]] = Counter()
-    for text, a in before.items():
-        b = after.get(text)
-        if a is not None and b is not None:
-            shared[a, b] += 1
-    sizes_before, sizes_after = _sizes(before), _sizes(after)
-    groups = [({a}, set[str]()) for a in sizes_before] + [(set[str](), {b}) for b in sizes_after]
-    for (a, b), n in shared.items():
-        if n > MOST * sizes_before[a] or n > MOST * sizes_after[b]:
-            joined = [group for group in groups if a in group[0] or b in group[1]]
-            groups = [group for group in groups if group not in joined]
-            groups.append((set().union(*(g[0] for g in joined)), set().union(*(g[1] for g in joined))))
-    return [_relation(earlier, later, shared) for earlier, later in groups]
+    pairs = Counter((a, after[text]) for text, a in before.items() if text in after)
+    return relate_intents(pairs, Counter(before.values()), Counter(after.values()))
 
 
-def _sizes(intents: Mapping[str, str | None]) -> Counter[str]:
-    return Counter(name for name in intents.values() if name is not None)
+def relate_intents(
+    pairs: Mapping[Pair, int], sizes_before: Mapping[str | None, int], sizes_after: Mapping[str | None, int]
+) -> list[Relation]:
+    """Return how the intents of two models relate; None is no intent.
+
+    An earlier intent leads to the later one that has most of those of its utterances that both models have, and a later
+    intent comes from the earlier one that has most of its own. What is connected so belongs together. A few shared
+    utterances of a large intent connect nothing.
+
+    Args:
+        pairs: How many utterances of both models are in each pair of an earlier and a later intent.
+        sizes_before: How many utterances each intent of the earlier model has.
+        sizes_after: The same of the later model.
+    """
+    shared_before, shared_after = Counter[str | None](), Counter[str | None]()
+    for (a, b), n in pairs.items():
+        shared_before[a] += n
+        shared_after[b] += n
+    group: dict[tuple[str, str], tuple[set[str], set[str]]] = {}  # of each intent, by model and name
+    for name in sizes_before:
+        if name is not None:
+            group["before", name] = ({name}, set())
+    for name in sizes_after:
+        if name is not None:
+            group["after", name] = (set(), {name})
+    for (a, b), n in pairs.items():
+        leads = n > max(MOST * shared_before[a], MIN_SHARE * sizes_before.get(a, 0))
+        comes = n > max(MOST * shared_after[b], MIN_SHARE * sizes_after.get(b, 0))
+        if a is not None and b is not None and (leads or comes):
+            first, second = group["before", a], group["after", b]
+            joined = (first[0] | second[0], first[1] | second[1])
+            group |= {("before", name): joined for name in joined[0]} | {("after", name): joined for name in joined[1]}
+    return [_relation(*both, pairs) for both in {id(both): both for both in group.values()}.values()]
 
 
-def _relation(earlier: set[str], later: set[str], shared: Mapping[tuple[str, str], int]) -> Relation:
+def _relation(earlier: set[str], later: set[str], pairs: Mapping[Pair, int]) -> Relation:
     change: Change
     if not later:
         change = "gone"
@@ -67,7 +86,7 @@ def _relation(earlier: set[str], later: set[str], shared: Mapping[tuple[str, str
         change = "kept" if earlier == later else "renamed"
     else:
         change = "merged" if len(earlier) >= len(later) else "split"
-    moved = sum(shared.get((a, b), 0) for a in earlier for b in later)
+    moved = sum(pairs.get((a, b), 0) for a in earlier for b in later)
     return Relation(change, tuple(sorted(earlier)), tuple(sorted(later)), moved)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import audit, bench, check, discover, models, review, serve
+from newfound.cli import audit, bench, check, discover, intents, models, review, serve
 from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
@@ -55,6 +55,8 @@ for command in (
     models.inspect,
     models.report,
     models.export,
+    intents.group,
+    intents.diff,
     models.push,
     serve.serve,
 ):

@@ -235,6 +235,7 @@ def inspect(
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe, read_intents
+    from newfound.model.groups import read_groups, with_paths
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore
 
@@ -248,7 +249,8 @@ def inspect(
 
             reviewed = load(model, encoder=encoder).intents
         intents = list(reviewed)
-    intents = sorted((i for i in intents if not (new and i.known)), key=lambda i: (not i.known, -i.size))
+    shown = with_paths((i for i in intents if not (new and i.known)), read_groups(model))
+    intents = sorted(shown, key=lambda i: (not i.known, -i.size))
     if as_json:
         print(json.dumps({**about, "intents": [i.as_dict() for i in intents]}, indent=2, ensure_ascii=False))
         return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from newfound.data.rows import label_text
 from newfound.errors import DataError
@@ -33,11 +33,13 @@ class Corpus:
         labels: Their intents; None marks an unlabelled utterance.
         origins: Where each utterance came from. By default, labelled utterances were labelled by a person and the
             others are from the logs.
+        paths: The groups that labels are in, such as `travel/flights`, for exports; subsets have none.
     """
 
     texts: tuple[str, ...]
     labels: tuple[str | None, ...]
     origins: tuple[Origin, ...] = ()
+    paths: Mapping[str, str | None] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
@@ -130,8 +132,8 @@ class Corpus:
         """Return a SHA-256 of texts and labels in order. A model records it to say what it was fitted on."""
         digest = hashlib.sha256()
         for text, label in zip(self.texts, self.labels, strict=True):
-            for field in (text, label):
-                data = b"\x00" if field is None else b"\x01" + field.encode("utf-8", "surrogatepass")
+            for part in (text, label):
+                data = b"\x00" if part is None else b"\x01" + part.encode("utf-8", "surrogatepass")
                 digest.update(len(data).to_bytes(8, "little"))
                 digest.update(data)
         return digest.hexdigest()

@@ -17,6 +17,7 @@ from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
 from newfound.model.beside import load_thresholds
+from newfound.model.groups import read_groups
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 
@@ -48,7 +49,8 @@ class PredictionLimits:
         if prediction.intent is not None and not is_outlier and not is_unsure:
             return prediction
         above = None if prediction.above_threshold is None else False
-        return replace(prediction, intent=self.fallback, known=False, status=None, above_threshold=above)
+        empty = Prediction(prediction.text, self.fallback, False, prediction.probability, prediction.outlier)
+        return replace(empty, top=prediction.top, above_threshold=above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Predictor:
 
 
 def model_fingerprint(folder: str | Path) -> str:
-    """Return a SHA-256 of what predictions depend on in a model folder: description, weights and review decisions."""
+    """Return a SHA-256 of what predictions depend on in a model folder: description, weights, groups and decisions."""
     from newfound.review.store import ReviewStore
 
     read_about(Path(folder))
@@ -146,6 +148,7 @@ def model_fingerprint(folder: str | Path) -> str:
         with inside(Path(folder), name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     digest.update(repr(sorted(load_thresholds(folder).items())).encode())
+    digest.update(repr(sorted(read_groups(folder).items())).encode())
     for entry in ReviewStore(folder).entries():
         if entry.undone_at is None:
             digest.update(repr(entry.decision).encode())

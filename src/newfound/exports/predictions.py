@@ -19,7 +19,7 @@ from newfound.files import csv_bytes
 from newfound.model.types import Prediction
 
 INPUT_COLUMNS = ("line", "text")
-PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status")
+PREDICTION_COLUMNS = ("intent", "known", "probability", "outlier", "status", "intent_id", "path")
 THRESHOLD_COLUMN = "above_threshold"  # of models with thresholds
 ALL_COLUMNS = (*INPUT_COLUMNS, *PREDICTION_COLUMNS)
 ROWS_PER_GROUP = 10_000  # of a Parquet file; it is written in groups, so that a long input is not held in memory

@@ -1,10 +1,14 @@
-"""Plain tables with the columns text and label: CSV, CSV for spreadsheets, JSON lines, Parquet and datasets."""
+"""Plain tables: CSV, CSV for spreadsheets, JSON lines, Parquet and datasets.
+
+Their columns are text and label, and path if the intents are in groups; datasets have the first two.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from collections.abc import Sequence
 
 from newfound.data.corpus import Corpus
 from newfound.errors import MissingExtra
@@ -19,7 +23,15 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 def to_csv(corpus: Corpus, name: str, language: str) -> bytes:
     """Return the corpus as CSV, with every text and label as it is."""
-    return csv_bytes([("text", "label"), *zip(corpus.texts, corpus.labels, strict=True)])
+    columns = _columns(corpus)
+    return csv_bytes([tuple(columns), *zip(*columns.values(), strict=True)])
+
+
+def _columns(corpus: Corpus) -> dict[str, Sequence[str | None]]:
+    columns: dict[str, Sequence[str | None]] = {"text": corpus.texts, "label": corpus.labels}
+    if any(corpus.paths.values()):
+        columns["path"] = [None if label is None else corpus.paths.get(label) for label in corpus.labels]
+    return columns
 
 
 def to_csv_safe(corpus: Corpus, name: str, language: str) -> bytes:
@@ -29,9 +41,9 @@ def to_csv_safe(corpus: Corpus, name: str, language: str) -> bytes:
     it, so that spreadsheets show it as text instead of running it as a formula. Reading the file does not remove the
     apostrophe. Every cell is quoted, so that a carriage return inside a cell does not begin a new row.
     """
-    rows = zip(corpus.texts, corpus.labels, strict=True)
-    safe = [(_without_formula(text), _without_formula(label)) for text, label in rows]
-    return csv_bytes([("text", "label"), *safe], csv.QUOTE_ALL)
+    columns = _columns(corpus)
+    safe = (map(_without_formula, row) for row in zip(*columns.values(), strict=True))
+    return csv_bytes([tuple(columns), *safe], csv.QUOTE_ALL)
 
 
 def _without_formula(cell: str | None) -> str | None:
@@ -40,8 +52,9 @@ def _without_formula(cell: str | None) -> str | None:
 
 def to_jsonl(corpus: Corpus, name: str, language: str) -> bytes:
     """Return the corpus as JSON lines."""
-    rows = zip(corpus.texts, corpus.labels, strict=True)
-    return "".join(json.dumps({"text": t, "label": y}, ensure_ascii=False) + "\n" for t, y in rows).encode()
+    columns = _columns(corpus)
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def to_parquet(corpus: Corpus, name: str, language: str) -> bytes:
@@ -52,7 +65,7 @@ def to_parquet(corpus: Corpus, name: str, language: str) -> bytes:
     except ModuleNotFoundError:
         raise MissingExtra("parquet", "pyarrow", "parquet") from None
     sink = io.BytesIO()
-    parquet.write_table(pyarrow.table({"text": list(corpus.texts), "label": list(corpus.labels)}), sink)
+    parquet.write_table(pyarrow.table({name: list(values) for name, values in _columns(corpus).items()}), sink)
     return sink.getvalue()
 
 

@@ -73,7 +73,8 @@ def read_intents(folder: Path, about: dict[str, Any]) -> list[Intent]:
     entries = about.get("intents")
     intents = [_intent(entry) for entry in entries] if isinstance(entries, list) else []
     valid = [intent for intent in intents if intent is not None]
-    if len(valid) < max(2, len(intents)) or len({intent.name for intent in valid}) < len(valid):
+    different = min(len({intent.name for intent in valid}), len({intent.id for intent in valid}))
+    if len(valid) < max(2, len(intents)) or different < len(valid):
         raise damaged(folder / ABOUT_FILE, "its intents")
     return valid
 
@@ -114,17 +115,20 @@ def read_utterances(folder: str | Path, n_intents: int) -> tuple[Utterance, ...]
     Raises:
         ModelError: A line is damaged.
     """
+    return tuple(stream_utterances(folder, n_intents))
+
+
+def stream_utterances(folder: str | Path, n_intents: int) -> Iterator[Utterance]:
+    """Yield the training utterances of a model folder (see `read_utterances`) one by one."""
     path = Path(folder) / UTTERANCES_FILE
     if not path.exists():
-        return ()
-    utterances = []
+        return
     with inside(Path(folder), UTTERANCES_FILE).open("rb") as file:
         for number, line in enumerate(file, 1):
             utterance = _utterance(line, n_intents)
             if utterance is None:
                 raise ModelError(f"{path}, line {number}: damaged; restore it or fit the model again")
-            utterances.append(utterance)
-    return tuple(utterances)
+            yield utterance
 
 
 def _utterance(line: bytes, n_intents: int) -> Utterance | None:

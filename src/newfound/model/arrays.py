@@ -34,7 +34,15 @@ TRUST_IN_LABELS = 0.75  # weight of the estimated accuracy of labels beside the 
 
 
 class Columns:
-    """What makes predictions of the vectors of texts: a fitted classifier, or one with review decisions applied."""
+    """What makes predictions of the vectors of texts: a fitted classifier, or one with review decisions applied.
+
+    Attributes:
+        ids: The id of each intent, by name.
+        paths: The groups that each intent is in (see `Prediction.path`), by name.
+    """
+
+    ids: dict[str, str]
+    paths: dict[str, str | None]
 
     @property
     @abstractmethod
@@ -57,6 +65,8 @@ class Classifier(Columns):
         """Take the weights, [intents, d], and the description of each intent."""
         self.prototypes = unit(weight.astype(np.float32))  # [intents, d]
         self.calibration = calibration
+        self.intents, self.paths = intents, {}
+        self.ids = {intent.name: intent.id for intent in intents}
         self._statuses = {intent.name: intent.status for intent in intents}
         self.is_new = np.array([intent.status == "new" for intent in intents], dtype=np.bool_)
         self.min_similarity = np.array([intent.min_similarity for intent in intents], dtype=np.float32)
@@ -153,7 +163,7 @@ class FittedClassifier:
             top: How many of the most probable intents each prediction holds.
         """
         vectors, statuses = self.transform(texts), self.columns.statuses
-        names = list(statuses)
+        names, ids, paths = list(statuses), self.columns.ids, self.columns.paths
         probabilities, outliers = self.columns.probabilities(texts, vectors), self.columns.outliers(vectors)
         value, best = best_of(probabilities)
         ranked = _ranked_intents(probabilities, names, top)
@@ -162,9 +172,10 @@ class FittedClassifier:
             name = names[i] if i < len(names) else None
             status = None if name is None else statuses[name]
             outlier = 1.0 if is_blank(text) else o
-            p = round_probability(p)
+            known, p = status == "known", round_probability(p)
+            id, path = (None, None) if name is None else (ids[name], paths.get(name))
             above = name is not None and p >= self.thresholds.get(name, np.inf) if self.thresholds else None
-            predictions.append(Prediction(text, name, status == "known", p, outlier, status, r, above))
+            predictions.append(Prediction(text, name, known, p, outlier, status, r, id, path, above))
         return predictions
 
     def score(self, texts: Sequence[str], labels: Sequence[str | None]) -> float:

@@ -71,7 +71,7 @@ def save(
         "temperature": model.calibration.temperature,
         "typical": list(model.calibration.typical),
         "reliability": model.calibration.reliability,
-        "intents": [asdict(intent) for intent in intents],
+        "intents": [{name: value for name, value in asdict(i).items() if name != "path"} for i in intents],
         "provenance": model.provenance,
         "languages": spoken_languages([u.text for u in model.utterances]),
     }

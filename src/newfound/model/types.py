@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -44,6 +44,8 @@ class Intent:
             intent.
         takes_wordless: Whether a text without words, such as a number, may belong to it.
         id: Stays with the intent when it is renamed, and from round to round; by default it is made of the name.
+        path: The names of the groups that it is in, such as `travel/flights`; None if it is in no group. It lies in
+            `groups.json`, and not with the intent.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Intent:
     min_similarity: float = -1.0
     takes_wordless: bool = True
     id: str = ""
+    path: str | None = None
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -89,6 +92,13 @@ class Intent:
 def intent_id(name: str) -> str:
     """Return the id of an intent that is first seen under this name."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def unused_id(id: str, used: Collection[str]) -> str:
+    """Return an id, or another one made of it if it is used: an intent may get a name that another one had before."""
+    while id in used:
+        id = intent_id(id)
+    return id
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +176,8 @@ class Prediction:
             training utterances, if fewer than 100 are labelled. A text with a score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
         top: The most probable intents, as many as were asked for, the best first.
+        intent_id: The id of the intent, which stays when it is renamed; None if the text belongs to no intent.
+        path: The names of the groups that the intent is in, such as `travel/flights`; None if it is in no group.
         above_threshold: Whether the probability reaches the threshold of the intent (`newfound thresholds`), so that
             the promised precision holds; None if the model has no thresholds.
     """
@@ -177,6 +189,8 @@ class Prediction:
     outlier: float
     status: Status | None = None
     top: tuple[RankedIntent, ...] = ()
+    intent_id: str | None = None
+    path: str | None = None
     above_threshold: bool | None = None
 
 

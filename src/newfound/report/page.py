@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from importlib import resources
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,14 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
     utterances = reviewed.assigned
     if not any(u.intent is not None for u in utterances):
         raise DataError("no utterance belongs to any intent; there is nothing to show")
-    intents = sorted(reviewed.describer().describe_all(), key=lambda i: (i.known, -i.size, i.name))
+    described = map(reviewed.identified, reviewed.describer().describe_all())
+    intents = sorted(described, key=lambda i: (i.path is None, i.path, i.known, -i.size, i.name))
+    is_grouped = intents[0].path is not None
     page = _render(
         title=title,
         cards=intents,
+        groups=[(path or "in no group", list(own)) for path, own in groupby(intents, key=lambda i: i.path)],
+        is_grouped=is_grouped,
         statuses={intent.name: intent.status for intent in intents},
         data={
             "points": _points(reviewed, seed),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from newfound.model.arrays import Array, Classifier, Columns, softmax, unit
+from newfound.model.groups import Groups, path_of
 from newfound.model.types import Status
 from newfound.review.state import WHOLE, Review
 
@@ -16,12 +17,20 @@ class ReviewedColumns(Columns):
     """Applies a review to what a classifier says.
 
     The probabilities of merged intents are added, and the probability of a split intent is divided among its parts.
-    `vectors_of` returns the embeddings of texts that describe these parts.
+    `vectors_of` returns the embeddings of texts that describe these parts; `groups` has the groups of intents, if any.
     """
 
-    def __init__(self, classifier: Classifier, review: Review, vectors_of: Callable[[Sequence[str]], Array]) -> None:
+    def __init__(
+        self,
+        classifier: Classifier,
+        review: Review,
+        vectors_of: Callable[[Sequence[str]], Array],
+        groups: Groups | None = None,
+    ) -> None:
         self.classifier = classifier
         self.review = review
+        self.ids = review.ids(classifier.intents)
+        self.paths = {name: path_of(id, groups or {}) for name, id in self.ids.items()}
         self.names: tuple[str, ...] = tuple(review.names)
         self.position = {name: i for i, name in enumerate(self.names)}
         self.prototypes = {

@@ -18,6 +18,7 @@ from newfound.encoders.precision import is_available, needs_seven_bits
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_calibration, read_intents
 from newfound.model.arrays import Array, Classifier, FittedClassifier, in_batches
 from newfound.model.beside import thresholds_by_name
+from newfound.model.groups import read_groups
 from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore
@@ -60,7 +61,8 @@ def open_stored(folder: Path, precision: Precision) -> FittedClassifier | None:
     except Exception:  # of a value, of safetensors, of ONNX Runtime or of the tokenizer; torch's way says what it is
         return None
     review = ReviewStore(folder).review()
-    predictor = FittedClassifier(ReviewedColumns(classifier, review, fitted.transform), fitted.transform)
+    columns = ReviewedColumns(classifier, review, fitted.transform, read_groups(folder))
+    predictor = FittedClassifier(columns, fitted.transform)
     predictor.thresholds = thresholds_by_name(folder, review.ids(intents))
     return predictor
 

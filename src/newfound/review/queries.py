@@ -67,7 +67,7 @@ class ReviewView:
 
     def state(self) -> views.ReviewState:
         """Return the intents in brief, and how far the review is."""
-        intents = [self.describer.summary(c) for c in range(len(self.names))]
+        intents = [self.reviewed.identified(self.describer.summary(c)) for c in range(len(self.names))]
         intents.sort(key=lambda i: (i.known, -i.size, i.name))
         review = self.reviewed.review
         progress = views.Progress(
@@ -105,7 +105,7 @@ class ReviewView:
         rows = self.describer.rows(number)
         order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
         return views.IntentPage.of(
-            self.describer.describe(number),
+            self.reviewed.identified(self.describer.describe(number)),
             merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             split=self._split(rows) if start == 0 else None,
             total=len(rows),

@@ -21,6 +21,7 @@ from newfound.model.arrays import FittedClassifier, Names, best_of, round_probab
 from newfound.model.beside import thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_model
+from newfound.model.groups import Groups, read_groups
 from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.columns import ReviewedColumns
 from newfound.review.state import WHOLE, Review, accepted_intents, described_without_network, discovered_intents
@@ -37,7 +38,9 @@ class ReviewedModel(FittedClassifier):
 
     columns: ReviewedColumns
 
-    def __init__(self, model: IntentModel, review: Review, *, vectors_of: VectorsOf | None = None) -> None:
+    def __init__(
+        self, model: IntentModel, review: Review, *, vectors_of: VectorsOf | None = None, groups: Groups | None = None
+    ) -> None:
         """Apply decisions to a model.
 
         Args:
@@ -45,12 +48,14 @@ class ReviewedModel(FittedClassifier):
             review: The state of the review.
             vectors_of: Function that returns the embeddings of texts that describe the parts of a split; by default
                 they are encoded.
+            groups: The groups that the intents are in, by their ids.
         """
+        self.groups: Groups = groups or {}
         self.model = model
         self.review = review
         self.vectors_of = vectors_of
         encode = model.transform if vectors_of is None else lambda texts: vectors_of(texts).numpy()
-        super().__init__(ReviewedColumns(model.columns, review, encode), model.transform)
+        super().__init__(ReviewedColumns(model.columns, review, encode, groups), model.transform)
         self.names: tuple[str, ...] = self.columns.names
 
     def __repr__(self) -> str:
@@ -96,7 +101,7 @@ class ReviewedModel(FittedClassifier):
         model = self.model.with_precision(precision)
         if model is self.model:
             return self
-        changed = ReviewedModel(model, self.review)
+        changed = ReviewedModel(model, self.review, groups=self.groups)
         changed.thresholds = self.thresholds
         return changed
 
@@ -152,14 +157,16 @@ class ReviewedModel(FittedClassifier):
     def intents(self) -> tuple[Intent, ...]:
         """The intents after the review; the model's own description where their utterances are the same."""
         same = described_without_network(self.review, self.model.intents)
-        if same is not None:
-            return same
-        return tuple(replace(intent, id=self.ids[intent.name]) for intent in self.describer().describe_all())
+        return tuple(map(self.identified, self.describer().describe_all() if same is None else same))
 
-    @cached_property
+    @property
     def ids(self) -> dict[str, str]:
         """The id of each intent after the review, by name."""
-        return self.review.ids(self.model.intents)
+        return self.columns.ids
+
+    def identified(self, intent: Intent) -> Intent:
+        """Return the description of an intent after the review with its id and its path."""
+        return replace(intent, id=self.ids[intent.name], path=self.columns.paths[intent.name])
 
     def corpus(self) -> Corpus:
         """Return the training utterances with their intents after the review; those of no intent are left out.
@@ -213,6 +220,6 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> Reviewe
         ModelError: The folder is missing, damaged, or of another version.
     """
     model = load_model(folder, encoder=encoder)
-    reviewed = ReviewedModel(model, ReviewStore(folder).review())
+    reviewed = ReviewedModel(model, ReviewStore(folder).review(), groups=read_groups(folder))
     reviewed.thresholds = thresholds_by_name(folder, reviewed.ids)
     return reviewed

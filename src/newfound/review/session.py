@@ -23,6 +23,7 @@ from newfound.intents.map import map_positions, quick_positions
 from newfound.model.beside import thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
+from newfound.model.groups import read_groups
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, check_nothing_decided, version_of
 from newfound.review.proposals import CacheByRows
@@ -64,8 +65,8 @@ class ReviewSession:
         """Return a view of the current version of the review; the same view until somebody decides."""
         with self._lock:
             entries = self.store.entries()
-            version = version_of(entries)
-            if self._view is None or self._view.version != version:
+            version, groups = version_of(entries), read_groups(self.folder)
+            if self._view is None or self._view.version != version or self._view.reviewed.groups != groups:
                 review = self.store.replay(entries)
                 next_view, self._next_view = self._next_view, None
                 is_same = next_view is not None and next_view.reviewed.review == review
@@ -142,7 +143,8 @@ class ReviewSession:
             self._is_preparing = False
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
-        return ReviewView(self, ReviewedModel(self.model, review, vectors_of=self._vectors_of), version)
+        groups = read_groups(self.folder)
+        return ReviewView(self, ReviewedModel(self.model, review, vectors_of=self._vectors_of, groups=groups), version)
 
     @property
     def vectors(self) -> Tensor:

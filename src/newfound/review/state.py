@@ -12,12 +12,12 @@ utterances still hold. Merging, splitting and rejecting change which intent is t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
-from newfound.model.types import AssignedUtterance, Intent, Status, Utterance, intent_id
+from newfound.model.types import AssignedUtterance, Intent, Status, Utterance, intent_id, unused_id
 from newfound.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ class Review:
         for (column, part), name in sorted(self.slots.items()):
             if name is not None:
                 ids.setdefault(name, intents[column].id if part == WHOLE else f"{intents[column].id}.{part}")
-        return ids | {name: intent_id(name) for name in self.created if name not in ids}
+        for name in sorted(self.created - set(ids)):
+            ids[name] = unused_id(intent_id(name), ids.values())
+        return ids
 
     @property
     def checked(self) -> set[str]:
@@ -192,18 +194,18 @@ class Review:
             names.discard(name)
 
 
-def assigned_without_network(review: Review, utterances: Sequence[Utterance]) -> list[AssignedUtterance] | None:
+def assigned_without_network(review: Review, utterances: Iterable[Utterance]) -> Iterator[AssignedUtterance] | None:
     """Return the stored utterances of a model with their intents after the review; None if that takes the network."""
     names = _name_of_each_column(review)
-    if names is None or review.possible_parts:
-        return None
-    assigned = []
+    return None if names is None or review.possible_parts else _assigned(review, names, utterances)
+
+
+def _assigned(review: Review, names: Sequence[str], utterances: Iterable[Utterance]) -> Iterator[AssignedUtterance]:
     for u in utterances:
         is_moved = u.text in review.moved
         name = review.moved[u.text] if is_moved else None if u.intent is None else names[u.intent]
         probability = 1.0 if is_moved or u.labelled else u.probability
-        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source))
-    return assigned
+        yield AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source)
 
 
 def described_without_network(review: Review, intents: Sequence[Intent]) -> tuple[Intent, ...] | None:

@@ -151,9 +151,13 @@ class ShownIntent:
         keywords: The words that distinguish it from other intents, best first.
         border: The utterances that are closest to belonging to another intent.
         overlaps: The intents it overlaps with, the largest overlap first.
+        id: Stays with it when it is renamed, and from round to round.
+        path: The groups that it is in, such as `travel/flights`; None if it is in no group.
     """
 
+    id: str
     name: str
+    path: str | None
     status: Status
     known: bool
     size: int

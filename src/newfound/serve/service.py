@@ -126,6 +126,15 @@ class Service:
         """Whether another model was served before this one."""
         return bool(self._earlier)
 
+    @property
+    def rounds(self) -> tuple[Path, Path]:
+        """The served model and the one that the last job has written; or the one before and the served one."""
+        if self.jobs.result not in (None, self._folder):
+            return self._folder, self.jobs.result
+        if self._earlier:
+            return self._earlier[-1], self._folder
+        raise ConflictError("there is only this model; update or refit it first")
+
     def serve_result(self) -> None:
         """Serve the model that the last job has written. No request is dropped, and the earlier model stays."""
         with self._switch_lock:

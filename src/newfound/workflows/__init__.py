@@ -1,4 +1,4 @@
-"""What newfound does, as functions: check, discover, update, refit, resize, predict, evaluate, audit, export, ...
+"""What newfound does, as functions: check, discover, update, review and refit, group, diff, predict, audit, export, ...
 
 Command line, server and Python call the same functions. Each takes a request, a small dataclass, and returns a result;
 none prints, knows a flag or speaks HTTP. The functions of this module take a request or its fields:
@@ -29,10 +29,12 @@ Result = TypeVar("Result")
 _WORKFLOWS = {
     "audit": ("auditing", "AuditRequest"),
     "check": ("checking", "CheckRequest"),
+    "diff": ("comparing", "DiffRequest"),
     "discover": ("discovery", "DiscoverRequest"),
     "estimate": ("estimation", "EstimateRequest"),
     "evaluate": ("evaluation", "EvaluateRequest"),
     "export": ("exporting", "ExportRequest"),
+    "group": ("grouping", "GroupRequest"),
     "predict": ("prediction", "PredictRequest"),
     "push": ("publishing", "PushRequest"),
     "refit": ("refitting", "RefitRequest"),
@@ -72,10 +74,12 @@ if TYPE_CHECKING:
     from newfound.workflows import (
         auditing,
         checking,
+        comparing,
         discovery,
         estimation,
         evaluation,
         exporting,
+        grouping,
         prediction,
         publishing,
         refitting,
@@ -86,10 +90,12 @@ if TYPE_CHECKING:
     )
     from newfound.workflows.auditing import AuditRequest as AuditRequest
     from newfound.workflows.checking import CheckRequest as CheckRequest
+    from newfound.workflows.comparing import DiffRequest as DiffRequest
     from newfound.workflows.discovery import DiscoverRequest as DiscoverRequest
     from newfound.workflows.estimation import EstimateRequest as EstimateRequest
     from newfound.workflows.evaluation import EvaluateRequest as EvaluateRequest
     from newfound.workflows.exporting import ExportRequest as ExportRequest
+    from newfound.workflows.grouping import GroupRequest as GroupRequest
     from newfound.workflows.prediction import PredictRequest as PredictRequest
     from newfound.workflows.publishing import PushRequest as PushRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
@@ -105,6 +111,8 @@ if TYPE_CHECKING:
     refit = _accept_fields(RefitRequest, refitting.refit)
     resize = _accept_fields(ResizeRequest, resizing.resize)
     thresholds = _accept_fields(ThresholdsRequest, thresholding.thresholds)
+    group = _accept_fields(GroupRequest, grouping.group)
+    diff = _accept_fields(DiffRequest, comparing.diff)
     predict = _accept_fields(PredictRequest, prediction.predict)
     push = _accept_fields(PushRequest, publishing.push)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)

@@ -128,8 +128,9 @@ def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAu
     review, utterances = store.review(), read_utterances(model, len(store.names))
     if not utterances:
         raise ModelError("the model was saved without its utterances; discover again and keep them")
-    assigned, ids = assigned_without_network(review, utterances), review.ids(store.intents)
+    found, ids = assigned_without_network(review, utterances), review.ids(store.intents)
     intents = described_without_network(review, store.intents)
+    assigned = None if found is None else list(found)
     if assigned is None or intents is None:
         from newfound.review.reviewed import load
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +13,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Precision
 from newfound.encoders.precision import check_precision
 from newfound.encoders.registry import RELEASES
-from newfound.errors import ModelError, NothingToExport, SettingsError
+from newfound.errors import NothingToExport, SettingsError
 from newfound.exports.common import IntentFacts, ModelFacts
 from newfound.exports.registry import (
     MODEL_EXPORTS,
@@ -24,12 +24,13 @@ from newfound.exports.registry import (
     write_export,
 )
 from newfound.files import folder_atomically
-from newfound.model.about import describe, read_utterances
+from newfound.model.about import describe
 from newfound.model.beside import thresholds_by_name
 from newfound.model.types import AssignedUtterance
-from newfound.review.state import Review, accepted_intents, assigned_without_network
+from newfound.review.state import Review, accepted_intents
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter, reporter_of_main
+from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed, name_of
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     check_language(request.language)
     request.check()
     check_target(path, format.files, overwrite=request.overwrite)
-    corpus, counts = corpus_to_export(*_read_assigned(request, runtime), request)
+    model = read_assigned(request.model, runtime)
+    accepted = accepted_intents(model.review, model.intents)
+    corpus, counts = corpus_to_export(model.utterances, model.review, accepted, request, model.paths)
     write_export(
         corpus,
         request.to,
@@ -191,21 +194,6 @@ def _export_model(request: ExportRequest, path: Path, runtime: Runtime) -> Expor
     return ExportResult(path, 0, len(reviewed.names))
 
 
-def _read_assigned(request: ExportRequest, runtime: Runtime) -> tuple[Sequence[AssignedUtterance], Review, set[str]]:
-    """Return the utterances, the review and the accepted intents; the network is loaded only if it is needed."""
-    if isinstance(request.model, str | Path):
-        store = ReviewStore(request.model)
-        review = store.review()
-        utterances = read_utterances(request.model, len(store.names))
-        if not utterances:
-            raise ModelError("the model was saved without its utterances; discover again and keep them")
-        assigned = assigned_without_network(review, utterances)
-        if assigned is not None:
-            return assigned, review, accepted_intents(review, store.intents)
-    reviewed = runtime.open_model(request.model)
-    return reviewed.assigned, reviewed.review, reviewed.accepted
-
-
 def facts_of(model: ModelSource) -> ModelFacts:
     """Return what formats may say of a model besides its utterances; the network is not loaded."""
     if isinstance(model, str | Path):
@@ -226,11 +214,16 @@ def facts_of(model: ModelSource) -> ModelFacts:
 
 
 def corpus_to_export(
-    assigned: Sequence[AssignedUtterance], review: Review, accepted: Set[str], choice: ExportChoice
+    assigned: Iterable[AssignedUtterance],
+    review: Review,
+    accepted: Set[str],
+    choice: ExportChoice,
+    paths: Mapping[str, str | None] | None = None,
 ) -> tuple[Corpus, ExportCounts]:
     """Return the utterances that an export holds, with their reviewed intents, and how many there are of each kind.
 
-    `accepted` has the discovered intents that were accepted, in this round or an earlier one.
+    `accepted` has the discovered intents that were accepted, in this round or an earlier one, and `paths` the groups
+    that intents are in.
 
     Raises:
         NothingToExport: No utterance is left.
@@ -258,4 +251,5 @@ def corpus_to_export(
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
     origins = [Origin(kind == "labelled", u.source, u.count, probability=u.probability) for u, kind in kept]
-    return Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins), counts
+    corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
+    return replace(corpus, paths=paths or {}), counts

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
 from newfound.workflows.runtime import ModelSource, as_reviewed
+from newfound.workflows.updating import with_ids
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -119,6 +120,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
     model = model.with_limits(reviewed.model.intents)
     model = model.with_reliability(reviewed.model.calibration.reliability)  # of the intents that nobody has accepted
+    model = with_ids(model, reviewed)
     with runtime.reporter.task(COMPARING, 1) as task:
         changes = replace(compare(reviewed, model), reclustered=followed)
         task.advance()

@@ -19,7 +19,7 @@ from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
 from newfound.llm.settings import LanguageModelSettings
-from newfound.model.types import intent_id
+from newfound.model.types import unused_id
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import (
@@ -156,10 +156,7 @@ def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     carried |= {intent.name: earlier.ids[intent.name] for intent in model.intents if intent.name in earlier.ids}
     ids: dict[str, str] = {}
     for intent in sorted(model.intents, key=lambda intent: intent.name not in earlier.ids):
-        new = carried.get(intent.name, intent.id)
-        while new in ids.values():
-            new = intent_id(new)
-        ids[intent.name] = new
+        ids[intent.name] = unused_id(carried.get(intent.name, intent.id), ids.values())
     return model.with_ids([ids[intent.name] for intent in model.intents])
 
 

@@ -95,7 +95,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def content() -> bytes:
             reviewed = service.refresh().reviewed
-            corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice)
+            paths = reviewed.columns.paths
+            corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
             facts = facts_of(service.session.folder) if chosen.wants_facts else None
             return chosen.content(corpus, name=name, language=language, facts=facts)
 

@@ -10,14 +10,17 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from newfound.errors import DecisionError
+from newfound.model.groups import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.queries import ReviewView
-from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing
+from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing, ShownIntent
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
+from newfound.workflows.comparing import DiffRequest, ModelDiff, diff
+from newfound.workflows.grouping import GroupRequest, group
 
 T = TypeVar("T")
 Change = Callable[[str], Sequence[Entry]]  # records something in the name of an author
@@ -167,6 +170,26 @@ def add_routes(app: FastAPI, service: Service) -> None:
             return service.session.resize(body.to, author=author, expected_version=body.version)
 
         return await record(request, body, change)
+
+    @app.post("/v1/review/group", tags=["review"])
+    async def group_intents(request: Request, body: bodies.GroupBody) -> answers.Grouped:
+        """Put the intents into groups of related ones, which are stored with the model and are no decision."""
+        author_of(request, body.author)
+
+        def run() -> answers.Grouped:
+            service.check_model(body.model)
+            result = group(GroupRequest(service.refresh().reviewed, body.levels))
+            write_groups(service.session.folder, result.groups)
+            service.refresh()
+            return answers.Grouped([ShownIntent.of(intent) for intent in result.intents], list(result.levels))
+
+        return await run_in_threadpool(run)
+
+    @app.get("/v1/review/diff", tags=["review"], responses={409: {"description": "There is only one model"}})
+    async def compare_models() -> ModelDiff:
+        """Return what became of the intents in the model of the last job, or since the one that was served before."""
+        before, after = service.rounds
+        return await run_in_threadpool(lambda: diff(DiffRequest(before, after, encoder=service.served_model.encoder)))
 
     @app.get("/v1/review/log", tags=["review"])
     async def log(

@@ -117,6 +117,17 @@ class ResizeBody(ReviewBody):
     model_config = _example(author="ana", version=0, to=20)
 
 
+class GroupBody(Body):
+    """Into how many groups the intents are put."""
+
+    author: Author = None
+    model: Model = None
+    levels: list[Annotated[int, Field(ge=2, le=MAX_NEW_INTENTS)]] | None = Field(
+        default=None, min_length=1, max_length=5, description="Numbers of groups, one for each level; by default one"
+    )
+    model_config = _example(author="ana", levels=[8, 30])
+
+
 class RefitBody(Body):
     """Who asks for a refit, and how it is to be done."""
 

@@ -39,6 +39,13 @@ class Intents:
 
 
 @dataclass(frozen=True, slots=True)
+class Grouped(Intents):
+    """All intents in the order of their groups, and the number of groups at each level, coarsest first."""
+
+    levels: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class JobState:
     """The last job in the background, and its progress.
 

@@ -13,11 +13,13 @@ import { t } from "./strings.js";
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
 const DEFAULT_MIN_PERCENT = "90"; // of "accept all above"
 
-/** @typedef {"attention" | "size" | "certainty" | "name"} SortBy */
+/** @typedef {"attention" | "size" | "certainty" | "name" | "group"} SortBy */
 /** @typedef {"all" | "attention" | "new" | "accepted"} Shown */
 const chosen = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
 /** @type {Set<string>} */
 const selection = new Set(); // names; it and what is chosen stay when the view changes
+/** @type {Set<string>} */
+const unfolded = new Set(); // groups
 
 /** @param {Intent} i */
 const details = (i) => known.details.get(i.name);
@@ -34,7 +36,10 @@ const SORTS = {
   size: (a, b) => b.size - a.size,
   certainty: (a, b) => a.certainty - b.certainty,
   name: (a, b) => a.name.localeCompare(b.name),
+  group: (a, b) => Number(!a.path) - Number(!b.path) || groupOf(a).localeCompare(groupOf(b)) || b.size - a.size,
 };
+/** @param {Intent} i */
+const groupOf = (i) => i.path ?? t("intents.noGroup");
 /** @type {Record<Shown, (i: Intent) => boolean>} */
 const SHOWS = {
   all: () => true,
@@ -95,12 +100,13 @@ function tools(redraw) {
     new: t("show.new"),
     accepted: t("show.accepted"),
   };
-  const sorts = {
+  const sorts = /** @type {Record<SortBy, string>} */ ({
     attention: t("sort.attention"),
     size: t("sort.size"),
     certainty: t("sort.certainty"),
     name: t("sort.name"),
-  };
+    ...(intents().some((i) => i.path) && { group: t("sort.group") }),
+  });
   return el("div", { class: "row tools" }, [
     filter,
     selectControl("show", t("show"), shows, chosen.show, (value) => {
@@ -239,23 +245,39 @@ function newIntents(some, redraw) {
       ]),
     ]);
   };
-  const headings = [hiddenHeading(t("select")), commonHeadings(), hiddenHeading(t("accept"))];
+  const headings = () => [hiddenHeading(t("select")), commonHeadings(), hiddenHeading(t("accept"))];
   return [
     el("h2", t("intents.new", { count: some.length })),
-    some.length ? table({ class: "intents" }, headings, some.map(line)) : quietLine(t("none")),
+    folded(some, (own) => table({ class: "intents" }, headings(), own.map(line))),
   ];
+}
+
+/**
+ * A table of intents, or, sorted by group, one that is folded for each group.
+ * @param {Intent[]} some
+ * @param {(own: Intent[]) => Child} make
+ */
+function folded(some, make) {
+  if (!some.length) return quietLine(t("none"));
+  if (chosen.sort !== "group") return make(some);
+  return [...new Set(some.map(groupOf))].map((group) => {
+    const own = some.filter((i) => groupOf(i) === group);
+    const keep = (/** @type {any} */ event) => unfolded[event.target.open ? "add" : "delete"](group);
+    const title = el("summary", `${group} · ${t("intents", { n: own.length })}`);
+    return el("details", { open: unfolded.has(group), ontoggle: keep }, [title, make(own)]);
+  });
 }
 
 /** @param {Intent[]} some */
 const knownIntents = (some) => [
   el("h2", t("intents.known", { count: some.length })),
-  some.length
-    ? table(
-        { class: "intents" },
-        commonHeadings(),
-        some.map((i) => el("tr", cells(i))),
-      )
-    : quietLine(t("none")),
+  folded(some, (own) =>
+    table(
+      { class: "intents" },
+      commonHeadings(),
+      own.map((i) => el("tr", cells(i))),
+    ),
+  ),
 ];
 
 const commonHeadings = () => [
@@ -273,6 +295,7 @@ function cells(i) {
         dot(i.name),
         intentLink(i.name),
         tag(i.status),
+        i.path && el("span", { class: "badge quiet" }, i.path),
         i.comments > 0 && el("span", { class: "badge quiet" }, t("intents.comments", { n: i.comments })),
       ]),
       hints(i),

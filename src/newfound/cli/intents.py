@@ -1,0 +1,86 @@
+"""The commands about a model's intents as a whole: group, diff."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from newfound.cli.options import ModelArgument, ModelEncoderOption
+from newfound.cli.progress import reporter_for_terminal
+from newfound.cli.show import examples, print_table, printable
+from newfound.errors import SettingsError
+
+if TYPE_CHECKING:
+    from newfound.workflows.comparing import DiffIntent, IntentChange
+
+
+def group(
+    model: ModelArgument,
+    levels: Annotated[
+        str | None, typer.Option(help="Numbers of groups, one for each level, e.g. `8,30`. By default one level.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the intents with their paths as JSON.")] = False,
+    encoder: ModelEncoderOption = None,
+) -> None:
+    """Put known and new intents into groups of related ones, at one level or several, and store them in the model."""
+    from newfound.workflows.grouping import GroupRequest
+    from newfound.workflows.grouping import group as run_workflow
+
+    try:
+        numbers = None if levels is None else [int(number) for number in levels.split(",")]
+    except ValueError:
+        raise SettingsError(f"--levels {levels}: give whole numbers, such as 8 or 8,30") from None
+    result = run_workflow(GroupRequest(model, numbers, encoder), reporter=reporter_for_terminal())
+    if as_json:
+        rows = [{"id": i.id, "intent": i.name, "path": i.path, "status": i.status} for i in result.intents]
+        print(json.dumps({"levels": result.levels, "intents": rows}, indent=2, ensure_ascii=False))
+        return
+    shown = [(i.path or "", i.name, i.status, f"{i.size:,}") for i in result.intents]
+    print_table(("group", "intent", "status", "size"), shown)
+    counted = " and ".join(map(str, result.levels))
+    print(f"\n{counted} groups, stored in {model}: predictions and exports have them as `path`")
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="The folder of the earlier model.")],
+    after: Annotated[Path, typer.Argument(help="The folder of the later model.")],
+    show_kept: Annotated[bool, typer.Option("--all", help="Show the intents that were kept as well.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    encoder: ModelEncoderOption = None,
+) -> None:
+    """Compare two models as they are reviewed: which intents were kept, renamed, split or merged, are new or gone."""
+    from newfound.workflows.comparing import DiffRequest
+    from newfound.workflows.comparing import diff as run_workflow
+
+    result = run_workflow(DiffRequest(before, after, encoder=encoder), reporter=reporter_for_terminal())
+    if as_json:
+        print(json.dumps({"counts": result.counts, **asdict(result)}, indent=2, ensure_ascii=False))
+        return
+    earlier, later = (printable(folder.resolve().name) for folder in (before, after))
+    counted = ", ".join(f"{n} {change}" for change, n in result.counts.items() if n)
+    print(f"{earlier}: {result.utterances_before:,} utterances; {later}: {result.utterances_after:,}")
+    print(f"{result.shared:,} utterances are in both. Intents: {counted}")
+    shown = [change for change in result.changes if show_kept or change.change != "kept"]
+    if shown:
+        print()
+        rows = [(c.change, _intents(c.before), _intents(c.after), _ids(c), _examples(c)) for c in shown]
+        print_table(("", "before", "after", "id", "utterances"), rows)
+
+
+def _intents(intents: tuple[DiffIntent, ...]) -> str:
+    return "\n".join(f"{intent.name} ({intent.size:,})" for intent in intents)
+
+
+def _ids(change: IntentChange) -> str:
+    return "\n".join(intent.id for intent in change.after or change.before)
+
+
+def _examples(change: IntentChange) -> str:
+    """Return an utterance of each intent of the side with more intents, where a reader must know what they are."""
+    side = change.before if len(change.before) > len(change.after) else change.after
+    count = 2 if len(side) == 1 else 1
+    return "" if change.change == "kept" else "\n".join(examples(i.examples, count=count, width=60) for i in side)

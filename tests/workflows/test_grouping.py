@@ -1,0 +1,184 @@
+"""Intents in groups: stored by id, and shown wherever intents are."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import newfound
+from commands import newfound as command
+from newfound.errors import ModelError, SettingsError
+from newfound.files import GROUPS_FILE
+from newfound.model.groups import path_of, read_groups, write_groups
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+serving = pytest.importorskip("serving", reason="extra `serve` not installed")
+
+KNOWN = {
+    "pay": "bill money late",
+    "card": "bill money account",
+    "meter": "read write visit",
+    "book": "read write call",
+}
+NEW = {"leak": "water gas smell", "stop": "water gas brown", "solar": "power light car", "move": "house open when"}
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny_encoder, tmp_path_factory):
+    """A model of four known intents and four new ones, in four topics or so."""
+    from newfound.methods.kmeans import KMeans
+
+    rng, texts, labels = np.random.default_rng(0), [], []
+    for name, words in {**KNOWN, **NEW}.items():
+        for _ in range(12):
+            texts.append(" ".join([name, *rng.choice(words.split(), size=4)]))
+            labels.append(name if name in KNOWN else None)
+    method = KMeans(n_new=4, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
+    folder = tmp_path_factory.mktemp("groups") / "model"
+    method.fit(texts, labels).save(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(fitted, tmp_path):
+    return shutil.copytree(fitted, tmp_path / "model")
+
+
+def test_every_intent_has_a_path_of_named_groups(folder, tiny_encoder):
+    result = newfound.group(folder, [2, 4], encoder=tiny_encoder)
+    assert result.levels[0] == 2
+    assert 2 <= result.levels[1] <= 4
+    assert len(result.intents) == 8
+    assert read_groups(folder) == result.groups
+    paths = set(result.groups.values())
+    assert all(len(path) == 2 for path in paths)
+    assert len({path[0] for path in paths}) == 2
+    assert len({path[1] for path in paths}) == len(paths), "a name belongs to one group"
+    assert {i.path for i in result.intents} == {"/".join(path) for path in paths}
+    assert newfound.group(folder, [2, 4], encoder=tiny_encoder).groups == result.groups, "the same each time"
+
+
+def test_paths_and_ids_are_the_same_in_every_interface(folder, tiny_folder, tiny_encoder, tmp_path):
+    printed = command("group", folder, "--json", "--encoder", tiny_folder)
+    assert printed.returncode == 0, printed.stderr
+    by_name = {one["intent"]: one for one in json.loads(printed.stdout)["intents"]}
+    texts = ["pay bill money", "water gas leak", "solar power light"]
+    predictions = newfound.predict(folder, texts, encoder=tiny_encoder, device="cpu")
+    assert all(p.path == by_name[p.intent]["path"] and p.intent_id == by_name[p.intent]["id"] for p in predictions)
+    assert all(p.path for p in predictions)
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    for ending in ("jsonl", "csv", "parquet"):
+        out = tmp_path / f"out.{ending}"
+        done = command("predict", folder, tmp_path / "texts.txt", "--encoder", tiny_folder, "--out", out, "--top", 2)
+        assert done.returncode == 0, done.stderr
+        if ending == "jsonl":
+            rows = [json.loads(line) for line in out.read_text().splitlines()]
+        elif ending == "csv":
+            rows = list(csv.DictReader(out.open()))
+            assert list(rows[0])[:7] == ["line", "text", "intent", "known", "probability", "outlier", "status"]
+        else:
+            rows = pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist()
+        assert [(r["intent_id"], r["path"]) for r in rows] == [(p.intent_id, p.path) for p in predictions]
+    none = newfound.predict(folder, texts, encoder=tiny_encoder, device="cpu", threshold=1.0, fallback="human")
+    assert {(p.intent, p.intent_id, p.path) for p in none} == {("human", None, None)}
+    described = json.loads(command("inspect", folder, "--json").stdout)["intents"]
+    with serving.client_of(folder, tiny_encoder) as client:
+        answered = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
+        assert [(a["intent_id"], a["path"]) for a in answered] == [(p.intent_id, p.path) for p in predictions]
+        regrouped = client.post("/v1/review/group", json={"author": "ana"}).json()
+        shown = client.get("/v1/intents").json()["intents"]
+        listed = client.get("/v1/review/state").json()["intents"]
+        finer = client.post("/v1/review/group", json={"author": "ana", "levels": [2, 4]}).json()
+        assert len(finer["levels"]) == 2
+        after = client.post("/v1/predict", json={"texts": texts}).json()["predictions"]
+        assert all(a["path"].count("/") == 1 for a in after), "what is served has the new groups at once"
+        refused = client.post("/v1/review/group", json={"author": "ana", "levels": [40]})
+        assert refused.status_code >= 400
+        assert "from 2 to 4" in refused.json()["detail"]
+    for some in (described, regrouped["intents"], shown, listed):
+        assert {i["name"]: (i["id"], i["path"]) for i in some} == {n: (i["id"], i["path"]) for n, i in by_name.items()}
+
+
+def test_decisions_do_not_break_groups(folder, tiny_encoder):
+    newfound.group(folder, encoder=tiny_encoder)
+    before = {i.name: i for i in newfound.load(folder, encoder=tiny_encoder).intents}
+    first, second, third, fourth = (i for i in before.values() if not i.known)
+    decisions = [
+        Decision("rename", {"intent": first.name, "to": "renamed"}),
+        Decision("merge", {"intents": [second.name], "into": third.name}),
+        Decision(
+            "split",
+            {"intent": fourth.name, "into": {"a": list(fourth.exemplars[:2]), "b": list(fourth.exemplars[2:4])}},
+        ),
+        Decision("move", {"texts": list(before["card"].exemplars[:2]), "to": first.name, "create": True}),
+    ]
+    ReviewStore(folder).decide(decisions, author="ana")
+    reviewed = newfound.load(folder, encoder=tiny_encoder)
+    after = {i.name: i for i in reviewed.intents}
+    assert (after["renamed"].id, after["renamed"].path) == (first.id, first.path)
+    assert (after[third.name].id, after[third.name].path) in [(second.id, second.path), (third.id, third.path)]
+    assert after["a"].path == after["b"].path == fourth.path, "parts are where the whole was"
+    assert after[first.name].path is None, "an intent that was made later is in no group, whatever it is called"
+    assert len({i.id for i in after.values()}) == len(after)
+    assert newfound.group(folder, encoder=tiny_encoder).groups.keys() == {i.id for i in after.values()}
+
+
+def test_exports_have_the_path_after_the_columns_that_were_there(folder, tiny_encoder, tmp_path):
+    export = ("export", folder, "--with-guesses", "--force", "--to")
+    assert command(*export, "csv", "--out", tmp_path / "a.csv").returncode == 0
+    assert next(csv.reader((tmp_path / "a.csv").open())) == ["text", "label"], "as it was without groups"
+    result = newfound.group(folder, encoder=tiny_encoder)
+    paths = {intent.name: intent.path for intent in result.intents}
+    assert command(*export, "csv", "--out", tmp_path / "a.csv").returncode == 0
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert list(rows[0]) == ["text", "label", "path"]
+    assert all(row["path"] == paths[row["label"]] for row in rows)
+    assert command(*export, "jsonl", "--out", tmp_path / "a.jsonl").returncode == 0
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert lines == rows
+    assert command(*export, "parquet", "--out", tmp_path / "a.parquet").returncode == 0
+    assert pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "a.parquet").to_pylist() == rows
+    with serving.client_of(folder, tiny_encoder) as client:
+        answer = client.get("/v1/export/csv", params={"with_guesses": True})
+    assert answer.content == (tmp_path / "a.csv").read_bytes()
+    assert command(*export, "datasets", "--out", tmp_path / "d").returncode == 0
+    first = json.loads((tmp_path / "d" / "train.jsonl").read_text().splitlines()[0])
+    assert list(first) == ["text", "label"], "its card declares these"
+
+
+def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_path):
+    for levels, said in (("1", "from 2 to 4"), ("9", "from 2 to 4"), ("two", "whole numbers"), ("2,", "whole numbers")):
+        done = command("group", folder, "--levels", levels, "--encoder", tiny_folder)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    with pytest.raises(SettingsError, match="5 intents; at least 6"):
+        newfound.group(saved, encoder=tiny_encoder)
+    assert not (folder / GROUPS_FILE).exists()
+    newfound.load(folder, encoder=tiny_encoder).model.save(tmp_path / "bare", with_utterances=False)
+    with pytest.raises(ModelError, match="saved without its utterances"):
+        newfound.group(tmp_path / "bare", encoder=tiny_encoder)
+    for content in ("{", "[]", '{"paths": {"a": "b"}}', '{"paths": {"a": [""]}}', '{"paths": 3}'):
+        (folder / GROUPS_FILE).write_text(content)
+        done = command("predict", folder, "--encoder", tiny_folder, stdin="pay\n")
+        assert done.returncode == 2
+        assert "groups.json: damaged; remove it, and group the intents again" in done.stderr
+
+
+def test_a_model_in_the_place_of_another_has_no_groups(folder, tiny_encoder):
+    write_groups(folder, {"a": ("b",)})
+    newfound.load(folder, encoder=tiny_encoder).model.save(folder, overwrite=True)
+    assert read_groups(folder) == {}
+
+
+@pytest.mark.parametrize(("id", "path"), [("a", "x/y"), ("a.0", "x/y"), ("a.0.1", "z"), ("a.1.2", "x/y"), ("b", None)])
+def test_a_part_is_in_the_groups_of_the_whole(id, path):
+    assert path_of(id, {"a": ("x", "y"), "a.0.1": ("z",)}) == path

@@ -1,0 +1,192 @@
+"""From round to round: ids stay with intents, and two models are compared by their utterances."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import newfound
+from commands import newfound as command
+from conftest import themed_corpus
+from newfound.errors import DataError, ModelError
+from newfound.model.types import intent_id
+from newfound.review.decisions import Decision
+from newfound.review.store import ReviewStore
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+serving = pytest.importorskip("serving", reason="extra `serve` not installed")
+
+
+def ids_of(folder, encoder):
+    return {intent.name: intent.id for intent in newfound.load(folder, encoder=encoder).intents}
+
+
+@pytest.fixture(scope="module")
+def rounds(tiny_encoder, tmp_path_factory):
+    """Three rounds with one new intent each; those of the first two are renamed and accepted, one of them twice."""
+    from newfound.methods.kmeans import KMeans
+
+    folder, corpus = tmp_path_factory.mktemp("rounds"), themed_corpus(unlabelled=())
+    texts = {name: list(corpus.where(lambda label, name=name: label == name).texts) for name in set(corpus.labels)}
+    known = corpus.where(lambda label: label in ("pay", "meter"))
+    method = KMeans(n_new=1, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
+    fitted = method.fit([*known.texts, *texts["move"]], [*known.labels, *(None for _ in texts["move"])])
+    fitted.save(folder / "one")
+    settings = {"encoder": tiny_encoder, "device": "cpu", "n_new": 1}
+    first = _accept(folder / "one", "moving")
+    newfound.update(folder / "one", texts["solar"], folder / "two", **settings)
+    second = _accept(folder / "two", "solar", Decision("rename", {"intent": "moving", "to": "move_house"}))
+    newfound.update(folder / "two", texts["leak"], folder / "three", **settings)
+    return folder, first, second
+
+
+def _accept(folder, name, *others):
+    """Give the new intent of a model a name, accept it, and return the name that it had."""
+    (found,) = (i.name for i in ReviewStore(folder).intents if not i.known)
+    decisions = [Decision("rename", {"intent": found, "to": name}), Decision("accept", {"intent": name})]
+    ReviewStore(folder).decide([*others, *decisions], author="ana")
+    return found
+
+
+def test_the_server_compares_the_models_it_knows(rounds, tiny_encoder, tmp_path):
+    folder = shutil.copytree(rounds[0] / "one", tmp_path / "model")
+    with serving.client_of(folder, tiny_encoder) as client:
+        assert client.get("/v1/review/diff").status_code == 409, "there is one model only"
+        assert client.post("/v1/review/refit", json={"author": "ana"}).status_code == 200
+        deadline = time.monotonic() + 300
+        while (job := client.get("/v1/jobs").json())["status"] == "running":
+            assert time.monotonic() < deadline, job
+            time.sleep(0.05)
+        assert job["status"] == "done", job
+        answer = client.get("/v1/review/diff")
+        assert answer.status_code == 200
+        expected = newfound.diff(folder, tmp_path / job["folder"], encoder=tiny_encoder)
+        assert [c["change"] for c in answer.json()["changes"]] == [c.change for c in expected.changes]
+        client.post("/v1/review/serve", json={"author": "ana", "which": "result"})
+        assert client.get("/v1/review/diff").json() == answer.json(), "the same after it is served"
+
+
+def test_ids_stay_from_the_first_round_to_the_third(rounds, tiny_encoder):
+    folder, first, second = rounds
+    one, two, three = (ids_of(folder / name, tiny_encoder) for name in ("one", "two", "three"))
+    assert one["moving"] == two["move_house"] == three["move_house"] == intent_id(first)
+    assert two["solar"] == three["solar"] == intent_id(second)
+    assert all(one[name] == two[name] == three[name] for name in ("pay", "meter"))
+    assert len(set(three.values())) == len(three) == 5
+    stored = {i["name"]: i["id"] for i in json.loads((folder / "three" / "model.json").read_text())["intents"]}
+    assert stored == three
+
+
+def test_ids_stay_through_a_refit(rounds, tiny_encoder, tmp_path):
+    folder, first, _ = rounds
+    newfound.refit(folder / "one", tmp_path / "refit", encoder=tiny_encoder, device="cpu")
+    assert ids_of(tmp_path / "refit", tiny_encoder)["moving"] == intent_id(first)
+
+
+def test_an_older_folder_without_ids_has_those_of_its_names(saved, tiny_encoder, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "old")
+    about = json.loads((folder / "model.json").read_text())
+    for intent in about["intents"]:
+        del intent["id"]
+    (folder / "model.json").write_text(json.dumps(about))
+    assert ids_of(folder, tiny_encoder) == ids_of(saved, tiny_encoder)
+
+
+def test_two_rounds_are_compared_by_their_utterances(rounds, tiny_folder, tiny_encoder):
+    folder = rounds[0]
+    result = newfound.diff(folder / "one", folder / "three")
+    found = {(c.change, tuple(i.name for i in c.before), tuple(i.name for i in c.after)) for c in result.changes}
+    (last,) = (i.name for i in ReviewStore(folder / "three").intents if not i.known)
+    assert found == {
+        *(("kept", (name,), (name,)) for name in ("pay", "meter")),
+        ("renamed", ("moving",), ("move_house",)),
+        ("new", (), ("solar",)),
+        ("new", (), (last,)),
+    }
+    renamed = next(c for c in result.changes if c.change == "renamed")
+    assert renamed.before[0].id == renamed.after[0].id
+    assert 0 < renamed.shared <= renamed.after[0].size
+    assert renamed.after[0].examples
+    assert sum(result.counts.values()) == len(result.changes)
+    assert result.shared == result.utterances_before < result.utterances_after
+    printed = command("diff", folder / "one", folder / "three", "--json")
+    assert json.loads(printed.stdout)["counts"] == result.counts
+    assert json.loads(printed.stdout)["changes"][0]["after"][0]["id"] == result.changes[0].after[0].id
+    table = command("diff", folder / "one", folder / "three", COLUMNS="80").stdout
+    assert "renamed" in table
+    assert "meter" not in table, "kept intents are counted, and shown with --all"
+    assert max(map(len, table.splitlines())) <= 80
+    assert "meter" in command("diff", folder / "one", folder / "three", "--all").stdout
+
+
+def test_diff_reads_no_network_where_the_review_allows(rounds, monkeypatch):
+    folder = rounds[0]
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr("newfound.review.reviewed.load", refuse)
+    assert newfound.diff(folder / "one", folder / "two").changes
+
+
+def test_splits_and_merges_of_a_review_are_told(saved, tiny_encoder, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model")
+    first, second = (i for i in newfound.load(saved, encoder=tiny_encoder).intents if not i.known)
+    into = {"near": list(first.exemplars[:2]), "far": list(first.border[-1:])}
+    ReviewStore(folder).decide([Decision("split", {"intent": first.name, "into": into})], author="ana")
+    split = newfound.diff(saved, folder, encoder=tiny_encoder)
+    assert split.counts["split"] == 1
+    (change,) = (c for c in split.changes if c.change == "split")
+    assert {i.id for i in change.after} == {f"{first.id}.0", f"{first.id}.1"}
+    back = newfound.diff(folder, saved, encoder=tiny_encoder)
+    assert back.counts["merged"] == 1
+    ReviewStore(folder).decide([Decision("reject", {"intent": second.name})], author="ana")
+    gone = newfound.diff(saved, folder, encoder=tiny_encoder)
+    assert [c.before[0].name for c in gone.changes if c.change == "gone"] == [second.name]
+
+
+def test_models_without_common_utterances_are_refused_in_one_line(saved, tiny_encoder, tmp_path):
+    from newfound.methods.kmeans import KMeans
+
+    other = themed_corpus(seed=7)
+    texts = [f"{text} again" for text in other.texts]
+    KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=2, device="cpu").fit(texts, other.labels).save(
+        tmp_path / "other"
+    )
+    with pytest.raises(DataError, match="share 0 of 152 and 150 utterances, too few"):
+        newfound.diff(saved, tmp_path / "other")
+    newfound.load(saved, encoder=tiny_encoder).model.save(tmp_path / "bare", with_utterances=False)
+    with pytest.raises(ModelError, match="bare: the model was saved without its utterances"):
+        newfound.diff(saved, tmp_path / "bare")
+    done = command("diff", saved, tmp_path / "bare")
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+
+
+def test_real_intents_are_grouped_and_compared(shared_data, tiny_encoder, tmp_path):
+    """Ten intents of BANKING77 in groups, and two fits on the same rows, of which the second knows one more intent."""
+    import csv
+
+    from newfound.methods.kmeans import KMeans
+
+    rows: dict[str, list[str]] = {}
+    with (shared_data / "banking77" / "train.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            rows.setdefault(row["label"], []).append(row["text"])
+    names = sorted(rows)[:10]
+    texts = [text for name in names for text in rows[name][:15]]
+    for folder, n_known in (("first", 8), ("second", 9)):
+        labels = [name if name in names[:n_known] else None for name in names for _ in rows[name][:15]]
+        method = KMeans(n_new=10 - n_known, encoder=tiny_encoder, tune="heads", epochs=20, device="cpu")
+        method.fit(texts, labels).save(tmp_path / folder)
+    grouped = newfound.group(tmp_path / "first", encoder=tiny_encoder)
+    assert 2 <= grouped.levels[0] <= 3
+    assert all(intent.path for intent in grouped.intents)
+    result = newfound.diff(tmp_path / "first", tmp_path / "second")
+    assert result.shared == result.utterances_before == result.utterances_after
+    kept = {c.before[0].name for c in result.changes if c.change == "kept"}
+    assert kept >= set(names[:8]), "labelled utterances have their label in both"
