@@ -202,7 +202,7 @@ def assigned_without_network(review: Review, utterances: Sequence[Utterance]) ->
         is_moved = u.text in review.moved
         name = review.moved[u.text] if is_moved else None if u.intent is None else names[u.intent]
         probability = 1.0 if is_moved or u.labelled else u.probability
-        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source))
+        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
     return assigned
 
 

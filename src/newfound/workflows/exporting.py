@@ -228,5 +228,5 @@ def corpus_to_export(
     )
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
-    origins = [Origin(kind == "labelled", u.source, u.count) for u, kind in kept]
+    origins = [Origin(kind == "labelled", u.source, u.count, u.days) for u, kind in kept]
     return Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins), counts
