@@ -150,7 +150,8 @@ def test_labelled_examples_have_no_days(tmp_path):
     assert [len(origin.days) for origin in known.origins] == [1, 1, 1], "one file with logs in it"
     path.write_text("text,label,date\na,x,2024-03-05\nb,y,2024-03-05\n")
     known, report = read_corpus(path)
-    assert [origin.days for origin in known.origins] == [(), ()] and not report.notes
+    assert [origin.days for origin in known.origins] == [(), ()]
+    assert not report.notes
 
 
 def test_repeats_keep_their_days(tmp_path):

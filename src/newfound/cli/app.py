@@ -50,6 +50,7 @@ for command in (
     discover.update,
     models.predict,
     models.evaluate,
+    models.trends,
     models.inspect,
     models.report,
     models.export,

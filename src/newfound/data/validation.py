@@ -80,7 +80,7 @@ def read_corpus(
         report.n_distinct = None if sample.is_everything else sample.n_distinct
         corpus += sample.corpus()
     if report.days is not None:
-        corpus = _with_settled_days(corpus, report.days.settle())
+        corpus = with_settled_days(corpus, report.days.settle())
     check_corpus(corpus, report.name, labels)
     return corpus, report
 
@@ -97,9 +97,11 @@ def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPT
     return list(_usable_rows(labelled, report)), report
 
 
-def stream_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[Iterator[Row], ReadReport]:
+def stream_rows(
+    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, times: bool = False
+) -> tuple[Iterator[Row], ReadReport]:
     """Return the rows that have a text one by one, without labels, and what was unusual in those read so far."""
-    rows, report = open_rows(path, options, "ignored")
+    rows, report = open_rows(path, options, "ignored", times=times)
     return _usable_rows(rows, report), report
 
 
@@ -180,7 +182,7 @@ def _origin(row: Row) -> Origin:
     return _origin_on(row.day, row.label is not None)
 
 
-def _with_settled_days(corpus: Corpus, meant: Mapping[str, str]) -> Corpus:
+def with_settled_days(corpus: Corpus, meant: Mapping[str, str]) -> Corpus:
     """Return the corpus with ISO days in place of those that could be read in two ways."""
     if not meant:
         return corpus

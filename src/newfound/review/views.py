@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, Status
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, Status, Volume
 from newfound.review.decisions import Decision
 
 
@@ -145,6 +145,7 @@ class ShownIntent:
         keywords: The words that distinguish it from other intents, best first.
         border: The utterances that are closest to belonging to another intent.
         overlaps: The intents it overlaps with, the largest overlap first.
+        volume: How often it occurred in each week, and its trend; None if no times are known.
     """
 
     name: str
@@ -159,6 +160,7 @@ class ShownIntent:
     border: tuple[str, ...]
     overlaps: tuple[Overlap, ...]
     position: tuple[float, float] | None
+    volume: Volume | None
 
     @classmethod
     def of(cls, intent: Intent, **more: Any) -> Self:

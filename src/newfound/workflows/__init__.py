@@ -31,6 +31,7 @@ _WORKFLOWS = {
     "predict": ("prediction", "PredictRequest"),
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
+    "trends": ("trending", "TrendsRequest"),
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         prediction,
         refitting,
         resizing,
+        trending,
         updating,
         writing,
     )
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from newfound.workflows.prediction import PredictRequest as PredictRequest
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
+    from newfound.workflows.trending import TrendsRequest as TrendsRequest
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
     from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
     predict = _accept_fields(PredictRequest, prediction.predict)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)
     evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)
+    trends = _accept_fields(TrendsRequest, trending.trends)
     export = _accept_fields(ExportRequest, exporting.export)
     write_predictions = _accept_fields(WritePredictionsRequest, writing.write_predictions)
 else:
