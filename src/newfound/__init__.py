@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from newfound.workflows import predict as predict
     from newfound.workflows import refit as refit
     from newfound.workflows import resize as resize
+    from newfound.workflows import trends as trends
     from newfound.workflows import update as update
     from newfound.workflows import write_predictions as write_predictions
 
@@ -46,7 +47,7 @@ _NAMES_OF_MODULE = {
     "model.classifier": "IntentModel",
     "model.types": "Intent",
     "review.reviewed": "load",
-    "workflows": "check discover estimate evaluate export predict refit resize update write_predictions",
+    "workflows": "check discover estimate evaluate export predict refit resize trends update write_predictions",
 }
 _MODULE_OF_NAME = {name: f"newfound.{module}" for module, names in _NAMES_OF_MODULE.items() for name in names.split()}
 __all__ = [*sorted(_MODULE_OF_NAME), "__version__"]

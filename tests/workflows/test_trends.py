@@ -65,7 +65,7 @@ def test_trends_by_python_and_command(folder, themed, tiny_encoder, tiny_folder,
     assert done.returncode == 3, done.stderr
     result = json.loads(done.stdout)
     assert result["changed"]
-    assert result["shifts"][0]["after"] == 200
+    assert 200 in [shift["after"] for shift in result["shifts"]]
     quiet = command("trends", folder / "model", same, *options)
     assert quiet.returncode == (3 if nothing.changed else 0), quiet.stderr
     assert "All times are in one week: there is no trend yet." in quiet.stdout

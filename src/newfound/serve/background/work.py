@@ -59,7 +59,7 @@ def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporte
     days = DayReader()
     origins = [Origin(False, days=() if day is None else ((day, 1),)) for day in (days.read(t.time) for t in body.logs)]
     logs = with_settled_days(Corpus.of([t.text for t in body.logs], None, origins), days.settle())
-    settings = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
+    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
     return answers.TrendsOut.model_validate(trends(TrendsRequest(model.folder, logs, **settings), reporter=reporter))
 
 
