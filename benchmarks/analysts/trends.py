@@ -7,6 +7,7 @@ seeds from 1000 up. Run it from the repository's root; fits are kept in the fold
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
