@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from newfound.workflows import refit as refit
     from newfound.workflows import resize as resize
     from newfound.workflows import thresholds as thresholds
+    from newfound.workflows import trends as trends
     from newfound.workflows import update as update
     from newfound.workflows import write_predictions as write_predictions
 
@@ -52,7 +53,7 @@ _NAMES_OF_MODULE = {
     "model.types": "Intent",
     "review.reviewed": "load",
     "workflows": "audit check diff discover estimate evaluate export group predict push refit resize thresholds "
-    "update write_predictions",
+    "trends update write_predictions",
 }
 _MODULE_OF_NAME = {name: f"newfound.{module}" for module, names in _NAMES_OF_MODULE.items() for name in names.split()}
 __all__ = [*sorted(_MODULE_OF_NAME), "__version__"]

@@ -30,6 +30,7 @@ SEED: Final = 0
 PRECISION: Final[Precision] = "fp32"
 TEXT_COLUMN: Final[str | None] = None  # found by its name
 LABEL_COLUMN: Final[str | None] = None  # found by its name
+TIME_COLUMN: Final[str | None] = None  # found by its values and its name
 CONFLICTS: Final[Conflicts] = "error"
 ENCODING: Final = "utf-8"
 LANGUAGE: Final = "en"

@@ -44,6 +44,7 @@ REMEDIES = {
     "replace": "allow it to be replaced",
     "resume": "resume it",
     "text_column": "say which column holds the text",
+    "time_column": "say which column holds the times",
     "token": "give a token",
     "utf8": "save the file as UTF-8",
     "words": "give logs that hold words",
@@ -78,7 +79,7 @@ class DataError(NewfoundError):
 
 
 class ColumnMissing(DataError):
-    """A file has no column of the wanted name, or several that could be meant; its `role` is "text" or "label"."""
+    """A file has no column of the wanted name, or several that could be meant; `role` is "text", "label" or "time"."""
 
     def __init__(
         self,

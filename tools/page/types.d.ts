@@ -83,6 +83,7 @@ interface IntentPage extends UtterancePage {
   keywords: string[];
   exemplars: string[];
   border: string[];
+  volume: { first_week: string; counts: number[]; trend: "rising" | "fading" | "new" | "steady" | null } | null;
   merges: { name: string; status: Status; overlap: number; evidence: [string, string][] }[];
   split: { separation: number; parts: Part[] } | null;
   comments: { author: string; at: string; text: string }[];

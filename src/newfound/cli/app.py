@@ -52,6 +52,7 @@ for command in (
     models.evaluate,
     audit.audit,
     audit.thresholds,
+    models.trends,
     models.inspect,
     models.report,
     models.export,

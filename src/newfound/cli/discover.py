@@ -16,10 +16,11 @@ from newfound.cli.options import (
     EncoderOption,
     FileOptions,
     LanguageModelOptions,
-    LogOptions,
     ModelEncoderOption,
     PrecisionOption,
     SeedOption,
+    TimeColumnOption,
+    TimedLogOptions,
     TuneOption,
     join_names,
     one_of,
@@ -76,6 +77,7 @@ class InputFileOptions(FileOptions):
         str | None, typer.Option(help="The column of the utterances in the logs, if not --text-column.")
     ] = None
     logs_format: Annotated[str | None, typer.Option(help="The format of the logs, if it differs from --format.")] = None
+    time_column: TimeColumnOption = defaults.TIME_COLUMN
 
     def request_fields(self) -> dict[str, Any]:
         """Return the fields of a request."""
@@ -273,7 +275,7 @@ def estimate(
 def update(
     model: Annotated[Path, typer.Argument(help="A model folder whose intents were reviewed.")],
     logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances (text).")],
-    files: LogOptions,
+    files: TimedLogOptions,
     fit: FitOptions,
     asking: LanguageModelOptions,
     out: ModelOutOption,

@@ -36,6 +36,7 @@ REMEDIES = {
     "replace": "add --force to replace it",
     "resume": "add --resume to the same command to go on with it",
     "text_column": "name the column of the utterances with --text-column",
+    "time_column": "name the column of the times with --time-column",
     "token": "give a secret with --token-file",
     "written": "name a file or folder with --out",
 }

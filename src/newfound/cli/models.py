@@ -1,4 +1,4 @@
-"""The commands that use a model: predict, evaluate, inspect, report, export, push."""
+"""The commands that use a model: predict, evaluate, trends, inspect, report, export, push."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
+    TimedLogOptions,
     join_names,
     one_of,
     parse_precision,
@@ -29,13 +30,16 @@ from newfound.cli.options import (
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import (
+    ONE_WEEK,
     certainty,
     examples,
     print_evaluation,
     print_export,
     print_table,
+    print_trends,
     printable,
     quiet_output,
+    volume,
     writing_output,
 )
 from newfound.data.readers import READERS
@@ -43,6 +47,7 @@ from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
+EXIT_CODE_OF_CHANGES = 3  # of `trends`, for jobs that run by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +232,30 @@ def evaluate(
         print(f"\nWrote the result of each utterance to {out}")
 
 
+def trends(
+    model: ModelArgument,
+    logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances.")],
+    files: TimedLogOptions,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    encoder: ModelEncoderOption = None,
+    device: DeviceOption = defaults.DEVICE,
+    precision: PrecisionOption = defaults.PRECISION,
+) -> None:
+    """Say what changed since the model was made: volumes, trends and new intents. Exit code 3 if anything did."""
+    from newfound.workflows.trending import TrendsRequest
+    from newfound.workflows.trending import trends as run_workflow
+
+    settings: dict[str, Any] = {"encoder": encoder, "device": device, "precision": parse_precision(precision)}
+    request = TrendsRequest(model, logs, read=files.read_options(), **settings)
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    if as_json:
+        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        print_trends(result)
+    if result.changed:
+        raise typer.Exit(EXIT_CODE_OF_CHANGES)
+
+
 def inspect(
     model: ModelArgument,
     new: Annotated[bool, typer.Option("--new", help="Show only the new intents.")] = False,
@@ -256,10 +285,17 @@ def inspect(
         return
     provenance = about["provenance"]
     print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
+    volumes = [i.volume for i in intents if i.volume is not None]
+    header, fields = ("intent", "status", "size", "certainty"), (certainty, volume) if volumes else (certainty,)
     print_table(
-        ("intent", "status", "size", "certainty", "central utterances and keywords"),
-        [(i.name, i.status, f"{i.size:,}", certainty(i), examples(i.exemplars, i.keywords)) for i in intents],
+        (*header, *(["by week"] if volumes else []), "central utterances and keywords"),
+        [
+            (i.name, i.status, f"{i.size:,}", *(show(i) for show in fields), examples(i.exemplars, i.keywords))
+            for i in intents
+        ],
     )
+    if volumes and volumes[0].trend is None:
+        print(f"\n{ONE_WEEK}")
 
 
 def report(

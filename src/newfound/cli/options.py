@@ -133,6 +133,12 @@ LabelColumnOption = Annotated[
         "--label-column", help="The column that holds the intent. By default it is found by its name, such as label."
     ),
 ]
+TimeColumnOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time-column", help="The column of the logs that holds times. By default one is found by its values and name."
+    ),
+]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help=f"{join_names(READERS)}. By default, the file's extension decides.")
 ]
@@ -171,6 +177,13 @@ class LogOptions(_ReadGroup):
     encoding: EncodingOption = defaults.ENCODING
     delimiter: DelimiterOption = None
     header: HeaderOption = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimedLogOptions(LogOptions):
+    """How unlabelled utterances are read, with their times."""
+
+    time_column: TimeColumnOption = defaults.TIME_COLUMN
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,16 @@ if TYPE_CHECKING:
     from newfound.model.types import Intent, Utterance
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
+    from newfound.workflows.trending import Trends
 
 
 # The line end, a joiner and a non-joiner, and the tags of which the flags of England, Scotland and Wales consist.
 JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080))))
+
+
+WEEKS_SHOWN = 16
+BARS = "▁▂▃▄▅▆▇█"
+ONE_WEEK = "All times are in one week: there is no trend yet."
 
 
 def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -68,6 +74,14 @@ def certainty(intent: Intent) -> str:
     return "" if intent.certainty is None else f"{100 * intent.certainty:.0f} %"
 
 
+def volume(intent: Intent) -> str:
+    """Return the trend of an intent and a small plot of the last weeks; empty if no times are known."""
+    if intent.volume is None:
+        return ""
+    counts = intent.volume.counts[-WEEKS_SHOWN:]
+    return f"{intent.volume.trend or ''} {''.join(BARS[round(7 * n / max(1, *counts))] for n in counts)}".strip()
+
+
 def print_evaluation(result: Evaluation, *, worst: int) -> None:
     """Print an evaluation in at most 80 columns, with some of the worst confused pairs."""
     others = result.labels - result.labels_by_name
@@ -104,6 +118,24 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
             for c in result.confusions[:worst]
         ]
         print_table(("label", "predicted as", "count", "of label"), pairs)
+
+
+def print_trends(result: Trends) -> None:
+    """Print what changed since a model was made."""
+    print(f"{result.utterances:,} newer utterances, compared with {result.before:,} in the logs of the model.")
+    if result.shifts:
+        rows = [(s.intent, f"{s.before:,}", f"{s.after:,}", f"×{s.ratio:g}") for s in result.shifts]
+        print("\nIntents whose share has changed:\n")
+        print_table(("intent", "before", "now", "share"), rows)
+    if result.weeks == 1:
+        print(f"\n{ONE_WEEK}")
+    for trend in result.trends:
+        print(printable(f"{trend.intent} is {trend.trend}: {', '.join(map(str, trend.counts))} utterances by week"))
+    for group in result.emerging:
+        shown = ", ".join(f"“{shorten(text, 50)}”" for text in group.exemplars)
+        print(printable(f"\n{group.size} utterances look like one new intent, {group.name}: {shown}"))
+    if not result.changed:
+        print("Nothing has changed.")
 
 
 def print_export(result: ExportResult, counts: ExportCounts, *, with_guesses: bool) -> None:

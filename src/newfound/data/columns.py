@@ -34,11 +34,15 @@ Role = Literal["text", "label"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnPositions:
-    """Where a table has its utterances and its intents, None if they are not read, and how many columns it has."""
+    """Where a table has its utterances and its intents, None if they are not read, and what its columns are called."""
 
     text: int
     label: int | None
-    width: int
+    names: Sequence[str]
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
 
 
 def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_data: bool = True) -> ColumnPositions:
@@ -54,7 +58,7 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
     may_be_data = may_be_data and source.options.header is None
     text = _position(source, where, names, "text", may_be_data)
     if not source.reads_labels:
-        return ColumnPositions(text, None, len(names))
+        return ColumnPositions(text, None, names)
     label = None
     try:
         label = _position(source, where, names, "label", may_be_data)
@@ -63,7 +67,7 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
             raise
     if label == text:
         raise DataError(f"{where}: the column {names[text]!r} cannot hold both the text and the label")
-    return ColumnPositions(text, label, len(names))
+    return ColumnPositions(text, label, names)
 
 
 def find_names(source: Source, where: str, names: Sequence[str]) -> tuple[str, str | None]:
@@ -83,11 +87,11 @@ def _position(source: Source, where: str, names: list[str], role: Role, may_be_d
     if not positions:
         may_lack_header = role == "text" and may_be_data and wanted is None
         raise ColumnMissing(where, wanted or role, role, names, may_lack_header=may_lack_header)
-    if len({_plain(names[i]) for i in positions}) > 1:
+    if len({plain_name(names[i]) for i in positions}) > 1:
         raise ColumnMissing(where, role, role, [names[i] for i in positions], ambiguous=True)
     if len(positions) > 1:
         raise DataError(f"{where}: the column {names[positions[0]]!r} stands there twice; rename one of them")
-    if wanted is None and _plain(names[positions[0]]) != role:
+    if wanted is None and plain_name(names[positions[0]]) != role:
         what = "utterances" if role == "text" else "intents"
         source.report.note(f"the {what} are read from the column {names[positions[0]]!r}")
     return positions[0]
@@ -97,7 +101,7 @@ def _matching(names: Sequence[str], role: Role, wanted: str | None) -> list[int]
     """Return the positions of the columns with the wanted name, or else with the most preferred of the usual names."""
     if wanted is not None:
         return [i for i, name in enumerate(names) if name.strip() == wanted]
-    plain = [_plain(name) for name in names]
+    plain = [plain_name(name) for name in names]
     preferred = _names_of_texts(plain) if role == "text" else LABEL_NAMES
     matches = ([i for i, name in enumerate(plain) if name in group] for group in preferred)
     return next(filter(None, matches), [])
@@ -156,14 +160,14 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
         others = [i for i in range(width) if i != label]
         text = max(others, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
     if not source.reads_labels:
-        return ColumnPositions(text, None, width)
+        return ColumnPositions(text, None, names)
     if label is None and width == 2:
         label = 1 - text
     if label is None and source.labels == "required":
         raise ColumnMissing(f"{source.name}, line 1", "label", "label", names)
     intents = "" if label is None else f" and column {label + 1} the intents"
     source.report.note(f"without a header line, column {text + 1} holds the utterances{intents}")
-    return ColumnPositions(text, label, width)
+    return ColumnPositions(text, label, names)
 
 
 def _position_of_number(source: Source, column: str | None, names: list[str], role: Role) -> int | None:
@@ -174,7 +178,7 @@ def _position_of_number(source: Source, column: str | None, names: list[str], ro
     return int(column) - 1
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return a name in lower case, with spaces for what separates its words."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip())
     return re.sub(r"[\s_\-.]+", " ", spaced).strip().lower()

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from newfound.data.rows import label_text
 from newfound.errors import DataError
 
+Days = tuple[tuple[str, int], ...]
+"""Days in ISO form, in order, each with a count."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -18,10 +21,27 @@ class Origin:
     labelled: bool  # by a person
     source: str = ""  # for instance the name of a file; empty if it is not known
     count: int = 1  # how often the utterance occurred
+    days: Days = ()  # on which it occurred, and how often on each; those without a time are missing
     probability: float = 1.0  # of its label; 1 if a person gave it
 
 
 LABELLED, FROM_LOGS = Origin(labelled=True), Origin(labelled=False)
+
+
+def merge_days(days: Iterable[tuple[str, int]]) -> Days:
+    """Return each day once, in order, with the sum of its counts."""
+    counts: Counter[str] = Counter()
+    for day, count in days:
+        counts[day] += count
+    return tuple(sorted(counts.items()))
+
+
+def merge_origins(origins: Sequence[Origin]) -> Origin:
+    """Return the origin of utterances that are kept as one: the first, with the counts of all."""
+    if len(origins) == 1:
+        return origins[0]
+    days = merge_days(day for origin in origins for day in origin.days)
+    return replace(origins[0], count=sum(origin.count for origin in origins), days=days)
 
 
 @dataclass(frozen=True, slots=True)

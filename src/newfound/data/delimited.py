@@ -75,7 +75,8 @@ def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]
                     f"{source.name}, line {line}: {len(fields)} fields where the {start} has {columns.width}; "
                     "put quotes around a text that contains the delimiter"
                 )
-            yield Row(line, fields[columns.text], None if columns.label is None else fields[columns.label])
+            label = None if columns.label is None else fields[columns.label]
+            yield Row(line, fields[columns.text], label, record=source.record_of(columns.names, fields))
     except csv.Error as error:
         problem = str(error).replace(f"'{delimiter}'", "a delimiter or the end of the line")
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None

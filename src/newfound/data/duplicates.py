@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from newfound.data.corpus import Corpus, Origin
+from newfound.data.corpus import Corpus, Origin, merge_origins
 from newfound.text import words_of
 
 POSSIBLE_NUMBERS = 2**64  # the number of a text is a hash of 64 bits
@@ -20,14 +21,11 @@ def same_words(text: str) -> str:
 
 def distinct(logs: Corpus) -> Corpus:
     """Return the first of each group of utterances with the same words, with the count of the whole group."""
-    first: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
-        key = same_words(text)
-        first.setdefault(key, i)
-        counts[key] = counts.get(key, 0) + origin.count
-    kept = logs.take(list(first.values()))
-    origins = tuple(replace(origin, count=count) for origin, count in zip(kept.origins, counts.values(), strict=True))
+    rows: dict[str, list[int]] = {}
+    for i, text in enumerate(logs.texts):
+        rows.setdefault(same_words(text), []).append(i)
+    kept = logs.take([own[0] for own in rows.values()])
+    origins = tuple(merge_origins([logs.origins[i] for i in own]) for own in rows.values())
     return Corpus(kept.texts, kept.labels, origins)
 
 
@@ -38,16 +36,36 @@ def add_counts(earlier: Corpus, logs: Corpus) -> tuple[Corpus, Corpus]:
         The earlier corpus with the raised counts, and the logs without the utterances that it already has.
     """
     row_of = {same_words(text): i for i, text in reversed(list(enumerate(earlier.texts)))}
-    added: dict[int, int] = {}
+    added: dict[int, list[Origin]] = {}
     kept = []
     for i, (text, origin) in enumerate(zip(logs.texts, logs.origins, strict=True)):
         row = row_of.get(same_words(text))
         if row is None:
             kept.append(i)
         else:
-            added[row] = added.get(row, 0) + origin.count
-    origins = tuple(replace(o, count=o.count + added[i]) if i in added else o for i, o in enumerate(earlier.origins))
+            added.setdefault(row, []).append(origin)
+    origins = tuple(merge_origins([o, *added.get(i, ())]) for i, o in enumerate(earlier.origins))
     return Corpus(earlier.texts, earlier.labels, origins), logs.take(kept)
+
+
+@dataclass(slots=True)
+class _KeptText:
+    """A text of a sample: its place in the stream, its first wording and origin, and all counts so far."""
+
+    place: int
+    text: str
+    origin: Origin
+    count: int = 0
+    days: Counter[str] | None = None  # None as long as there is no time, to save memory
+
+    def add(self, origin: Origin) -> None:
+        self.count += origin.count
+        if origin.days:
+            self.days = self.days or Counter()
+            self.days.update(dict(origin.days))
+
+    def merged_origin(self) -> Origin:
+        return replace(self.origin, count=self.count, days=tuple(sorted((self.days or {}).items())))
 
 
 class DistinctSample:
@@ -61,7 +79,7 @@ class DistinctSample:
     def __init__(self, size: int, *, seed: int = 0) -> None:
         self.size = size
         self._key = seed.to_bytes(8, "little", signed=False)
-        self._kept: dict[int, tuple[int, str, Origin]] = {}  # by the texts' numbers: place, text, origin
+        self._kept: dict[int, _KeptText] = {}  # by the texts' numbers
         self._largest: list[int] = []  # a heap of the negated numbers
         self.seen = 0  # texts, repeats included
         self.is_everything = True  # whether no text was dropped
@@ -72,8 +90,7 @@ class DistinctSample:
         digest = hashlib.blake2b(same_words(text).encode("utf-8", "surrogatepass"), digest_size=8, key=self._key)
         number = int.from_bytes(digest.digest(), "little")
         if number in self._kept:
-            first, wording, earlier = self._kept[number]
-            self._kept[number] = first, wording, replace(earlier, count=earlier.count + origin.count)
+            self._kept[number].add(origin)
             return
         if len(self._kept) >= self.size:
             self.is_everything = False
@@ -82,7 +99,8 @@ class DistinctSample:
             del self._kept[-heapq.heapreplace(self._largest, -number)]
         else:
             heapq.heappush(self._largest, -number)
-        self._kept[number] = place, text, origin
+        self._kept[number] = _KeptText(place, text, origin)
+        self._kept[number].add(origin)
 
     def add_all(self, texts: Iterable[str], origins: Iterable[Origin]) -> None:
         """Take in several texts."""
@@ -98,5 +116,5 @@ class DistinctSample:
 
     def corpus(self) -> Corpus:
         """Return the texts that were kept, in the order of the stream, without labels."""
-        kept = sorted(self._kept.values(), key=lambda value: value[0])
-        return Corpus(tuple(t for _, t, _ in kept), (None,) * len(kept), tuple(o for _, _, o in kept))
+        kept = sorted(self._kept.values(), key=lambda text: text.place)
+        return Corpus.of((text.text for text in kept), None, (text.merged_origin() for text in kept))

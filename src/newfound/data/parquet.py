@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from newfound.data.columns import find_names
 from newfound.data.rows import LabelUse, ReadOptions, ReadReport, Row, Source, row_of_record
+from newfound.data.times import has_name_of_times
 from newfound.errors import DataError
 from newfound.text import first_line
 
@@ -166,10 +167,23 @@ def _check_text_type(path: Path, schema: Any, column: str) -> None:
 
 def _rows(source: Source, file: Any, text: str, label: str | None) -> Iterator[Row]:
     wanted = [column for column in (text, label) if column is not None]
+    if source.reads_times:
+        wanted += [name for name in _possible_times(source, file.schema_arrow) if name not in wanted]
     with _translate_errors(source.name):
         batches = file.iter_batches(ROWS_PER_BATCH, columns=wanted)
         for line, record in enumerate((record for batch in batches for record in batch.to_pylist()), 1):
             yield row_of_record(source, line, record, text, label)
+
+
+def _possible_times(source: Source, schema: Any) -> list[str]:
+    """Return the columns that may hold times, by their names or types; others are not worth reading."""
+    import pyarrow as pa
+
+    if source.options.time_column is not None:
+        return [name for name in schema.names if name == source.options.time_column]
+    return [
+        f.name for f in schema if pa.types.is_timestamp(f.type) or pa.types.is_date(f.type) or has_name_of_times(f.name)
+    ]
 
 
 @contextmanager

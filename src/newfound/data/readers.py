@@ -30,6 +30,7 @@ from newfound.data.rows import (
     row_of_record,
     unknown_encoding,
 )
+from newfound.data.times import with_days
 from newfound.errors import DataError
 
 # Single words that are taken for a header where nothing says that plain text is a table.
@@ -148,7 +149,11 @@ def format_of(name: str, chosen: str | None = None) -> str:
 
 
 def open_rows(
-    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, labels: LabelUse = "required"
+    path: str | Path,
+    options: ReadOptions = DEFAULT_READ_OPTIONS,
+    labels: LabelUse = "required",
+    *,
+    times: bool = False,
 ) -> tuple[Iterator[Row], ReadReport]:
     """Return the rows of a file, one by one, and what is unusual in those that were read so far.
 
@@ -157,20 +162,23 @@ def open_rows(
             by its first line, unless the options say which.
         options: How the file is read.
         labels: Whether labels are read.
+        times: Whether the days of logs are read, too. Their column is looked for in the first rows.
     """
     report = ReadReport("standard input" if str(path) == "-" else str(path))
-    return _rows(path, options, labels, report), report
+    source = Source(report, io.BytesIO(), options, labels, times)
+    rows = _rows(path, source)
+    return (with_days(rows, source) if source.reads_times else rows), report
 
 
-def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: ReadReport) -> Iterator[Row]:
-    name = report.name
-    options = _normalize_options(options)
+def _rows(path: str | Path, source: Source) -> Iterator[Row]:
+    """Yield the rows of a file; the source says how it is read, and its stream is replaced."""
+    name, options = source.name, _normalize_options(source.options)
     if str(path) != "-" and Path(path).is_dir():
         if options.format not in (None, "parquet"):
             raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
         from newfound.data.parquet import read_parquet_folder
 
-        yield from read_parquet_folder(Path(path), Source(report, io.BytesIO(), options, labels))
+        yield from read_parquet_folder(Path(path), replace(source, options=options))
         return
     format = format_of("-.txt" if str(path) == "-" else str(path), options.format)
     file = _open(path)
@@ -185,7 +193,7 @@ def _rows(path: str | Path, options: ReadOptions, labels: LabelUse, report: Read
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
         if stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and options.encoding == "utf-8":
             options = replace(options, encoding="utf-16")
-        yield from _read(format, Source(report, stream, options, labels))
+        yield from _read(format, replace(source, stream=stream, options=options))
     except OSError as error:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
     finally:

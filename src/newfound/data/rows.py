@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN
+from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN, TIME_COLUMN
 from newfound.errors import ColumnMissing, DataError
 
 if TYPE_CHECKING:
+    from newfound.data.times import DayReader
     from newfound.data.validation import Conflict
 
 FALLBACK_ENCODING = "cp1252"  # the most likely encoding of a file or line that is not UTF-8
@@ -26,11 +27,18 @@ LabelUse = Literal["required", "optional", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One utterance of a file, the line it starts on, and its label; None if it has none or labels are not read."""
+    """One utterance of a file, the line it starts on, and its label; None if it has none or labels are not read.
+
+    Attributes:
+        day: The day on which it was said (`newfound.data.times`); None if that is not known or not read.
+        record: All values of the row by the names of their columns, as long as the column of the times is looked for.
+    """
 
     line: int
     text: str
     label: str | None
+    day: str | None = None
+    record: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,7 @@ class ReadOptions:
         delimiter: What separates the fields of a table: a character, or tab; None finds it out.
         header: Whether a table starts with a line of column names. None expects one, and refuses a first line that
             looks like data; without one, columns are named by their position, from 1.
+        time_column: The column of the logs that says when each utterance was said; None finds one that holds times.
     """
 
     text_column: str | None = TEXT_COLUMN
@@ -53,6 +62,7 @@ class ReadOptions:
     encoding: str = ENCODING
     delimiter: str | None = None
     header: bool | None = None
+    time_column: str | None = TIME_COLUMN
 
 
 DEFAULT_READ_OPTIONS = ReadOptions()
@@ -64,15 +74,17 @@ class ReadReport:
 
     name: str  # of the file, in messages
     rows: int = 0
-    duplicates: int = 0  # this and the next four are numbers of rows; `warnings` says what they mean
+    duplicates: int = 0  # this and the next five are numbers of rows; `warnings` says what they mean
     truncated: int = 0
     empty: int = 0
     recoded: int = 0
     unlabelled: int = 0
+    undated: int = 0
     first_line: dict[str, int] = field(default_factory=dict)  # with each kind of problem
     n_distinct: int | None = None  # about how many distinct utterances the logs have, if only a sample was kept
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
     notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
+    days: DayReader | None = None  # what read the days of the rows; None if the file has no times
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""
@@ -82,6 +94,7 @@ class ReadReport:
             "recoded": "not UTF-8, read as Windows-1252",
             "unlabelled": "without a label, skipped",
             "duplicates": "repeats of an earlier text, kept",
+            "undated": "with a time that cannot be read, kept without it",
         }
         return [
             f"{self.name}: {count:,} {'row' if count == 1 else 'rows'} {note} (first: line {self.first_line[kind]})"
@@ -109,6 +122,7 @@ class Source:
     stream: BinaryIO
     options: ReadOptions = DEFAULT_READ_OPTIONS
     labels: LabelUse = "required"
+    times: bool = False  # whether days are wanted
 
     @property
     def name(self) -> str:
@@ -117,6 +131,14 @@ class Source:
     @property
     def reads_labels(self) -> bool:
         return self.labels != "ignored"
+
+    @property
+    def reads_times(self) -> bool:
+        return self.times and self.labels != "required"  # examples of known intents were not said at any time
+
+    def record_of(self, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any] | None:
+        """Return the values of a row by the names of their columns, if its time is to be read."""
+        return dict(zip(names, values, strict=False)) if self.reads_times else None
 
     def lines(self) -> Iterator[str]:
         """Yield the decoded lines without line ends and without a byte-order mark."""
@@ -217,7 +239,7 @@ def row_of_record(source: Source, line: int, record: dict[str, Any], text: str, 
         raise DataError(f"{where}: {text!r} is not a string but {type(value).__name__}")
     intent = None if label is None else record.get(label)
     try:
-        return Row(line, value, label_text(intent))
+        return Row(line, value, label_text(intent), record=record if source.reads_times else None)
     except DataError:
         raise DataError(f"{where}: the label is not a string but {type(intent).__name__}") from None
 

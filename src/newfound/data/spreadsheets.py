@@ -49,7 +49,8 @@ def read_xlsx(source: Source) -> Iterator[Row]:
                         "spreadsheet program and save it"
                     )
             fields.append(_text_of(source, number, cell))
-        yield Row(number, fields[0], fields[1] if columns.label is not None else None)
+        record = source.record_of(columns.names, cells)
+        yield Row(number, fields[0], fields[1] if columns.label is not None else None, record=record)
 
 
 def _open(source: Source, content: bytes, *, values: bool) -> Any:

@@ -6,12 +6,13 @@ with more than one label are found, and dealt with as the caller wants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
-from newfound.data.corpus import FROM_LOGS, Corpus
+from newfound.data.corpus import Corpus, Origin, merge_days
 from newfound.data.duplicates import DistinctSample
 from newfound.data.readers import open_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, MAX_TEXT_LENGTH, LabelUse, ReadOptions, ReadReport, Row
@@ -62,7 +63,7 @@ def read_corpus(
     Raises:
         DataError: The file cannot be read, or does not hold what is needed.
     """
-    rows, report = open_rows(path, options, labels)
+    rows, report = open_rows(path, options, labels, times=True)
     if labels == "required":
         rows = _without_gaps(rows, report)
     sample = None if max_logs is None else DistinctSample(max_logs, seed=seed)
@@ -74,10 +75,12 @@ def read_corpus(
         if (row.text, row.label) in seen:
             report.count("duplicates", row.line)
         seen.add((row.text, row.label))
-    corpus = Corpus(tuple(row.text for row in kept), tuple(row.label for row in kept))
+    corpus = Corpus(tuple(r.text for r in kept), tuple(r.label for r in kept), tuple(map(_origin, kept)))
     if sample is not None and sample.seen:
         report.n_distinct = None if sample.is_everything else sample.n_distinct
         corpus += sample.corpus()
+    if report.days is not None:
+        corpus = with_settled_days(corpus, report.days.settle())
     check_corpus(corpus, report.name, labels)
     return corpus, report
 
@@ -94,9 +97,11 @@ def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPT
     return list(_usable_rows(labelled, report)), report
 
 
-def stream_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[Iterator[Row], ReadReport]:
+def stream_rows(
+    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, times: bool = False
+) -> tuple[Iterator[Row], ReadReport]:
     """Return the rows that have a text one by one, without labels, and what was unusual in those read so far."""
-    rows, report = open_rows(path, options, "ignored")
+    rows, report = open_rows(path, options, "ignored", times=times)
     return _usable_rows(rows, report), report
 
 
@@ -148,7 +153,7 @@ def _usable_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
         if len(text) > MAX_TEXT_LENGTH:
             report.count("truncated", row.line)
             text = text[:MAX_TEXT_LENGTH]
-        yield Row(row.line, text, label)
+        yield Row(row.line, text, label, row.day)
 
 
 def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Iterator[Row]:
@@ -158,14 +163,31 @@ def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Ite
         if row.label is not None or sample is None:
             yield row
         elif sample.seen:
-            sample.add(row.text, FROM_LOGS)
+            sample.add(row.text, _origin(row))
         elif len(waiting) < sample.size:
             waiting.append(row)
         else:
-            for text in (*(earlier.text for earlier in waiting), row.text):
-                sample.add(text, FROM_LOGS)
+            for held in (*waiting, row):
+                sample.add(held.text, _origin(held))
             waiting.clear()
     yield from waiting
+
+
+@cache
+def _origin_on(day: str | None, labelled: bool) -> Origin:
+    return Origin(labelled, days=() if day is None else ((day, 1),))
+
+
+def _origin(row: Row) -> Origin:
+    return _origin_on(row.day, row.label is not None)
+
+
+def with_settled_days(corpus: Corpus, meant: Mapping[str, str]) -> Corpus:
+    """Return the corpus with ISO days in place of those that could be read in two ways."""
+    if not meant:
+        return corpus
+    origins = (replace(o, days=merge_days((meant.get(day, day), n) for day, n in o.days)) for o in corpus.origins)
+    return Corpus(corpus.texts, corpus.labels, tuple(origins))
 
 
 def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:

@@ -16,7 +16,8 @@ from newfound.algorithms.neighbours import nearest
 from newfound.algorithms.ranking import rank_descending
 from newfound.data.duplicates import same_words
 from newfound.intents.languages import LanguageWords, spoken_texts
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance, certainty_of
+from newfound.intents.volume import weekly_volumes
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utterance, Volume, certainty_of
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
@@ -182,6 +183,11 @@ class IntentDescriber:
         return overlaps(neighbours, self.label[rows], len(self.names))
 
     @cached_property
+    def volumes(self) -> list[Volume | None]:
+        """How often each intent occurred in each week."""
+        return weekly_volumes([[day for i in rows for day in self.utterances[i].days] for rows in self._rows])
+
+    @cached_property
     def expected_error(self) -> float:
         """The expected share of the logs whose intent is wrong, by the model's probabilities."""
         return expected_error_of(self.utterances)
@@ -198,6 +204,7 @@ class IntentDescriber:
             accepted=self.statuses[name] == "accepted",
             labelled=sum(u.labelled for u in utterances),
             certainty=certainty_of(utterances),
+            volume=self.volumes[intent],
         )
 
     def exemplars(self, intent: int) -> tuple[str, ...]:

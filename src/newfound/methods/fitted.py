@@ -192,7 +192,9 @@ def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Uttera
     rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
     for text, origin, known, column, p in rows:
         intent = known if known >= 0 and origin.labelled else column if column < n_intents else None
-        utterances.append(Utterance(text, intent, origin.labelled, round(p, 4), origin.count, origin.source))
+        utterances.append(
+            Utterance(text, intent, origin.labelled, round(p, 4), origin.count, origin.source, origin.days)
+        )
     return utterances
 
 
@@ -226,7 +228,7 @@ def _describe_intents(
     assigned = []
     for u in utterances:
         name, probability = None if u.intent is None else names[u.intent], 1.0 if u.labelled else u.probability
-        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source))
+        assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
     return IntentDescriber(statuses, assigned, x, lambda: probabilities).describe_all()
 
 

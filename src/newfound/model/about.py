@@ -10,12 +10,13 @@ import math
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from newfound.errors import ModelError, ModelMissing
 from newfound.files import MODEL_FORMAT
-from newfound.model.types import Calibration, Intent, Overlap, Utterance
+from newfound.model.types import Calibration, Intent, Overlap, Trend, Utterance, Volume
 from newfound.text import first_line, has_half_character
 
 FORMAT_VERSION = 1
@@ -105,6 +106,9 @@ def _intent(entry: Any) -> Intent | None:
     values["overlaps"] = tuple(Overlap(o["name"], float(o["share"])) for o in values.get("overlaps", ()))
     if values.get("position") is not None:
         values["position"] = tuple(map(float, values["position"]))
+    if values.get("volume") is not None:
+        volume = values["volume"]
+        values["volume"] = Volume(volume["first_week"], tuple(volume["counts"]), volume["trend"])
     values["min_similarity"] = float(values.get("min_similarity", -1.0))
     return Intent(**values)
 
@@ -140,6 +144,7 @@ def _utterance(line: bytes, n_intents: int) -> Utterance | None:
     required = ("text", "intent", "labelled", "probability")
     if not _is_valid(entry, UTTERANCE_CHECKS, required) or set(entry) - set(UTTERANCE_CHECKS):
         return None
+    entry["days"] = tuple((day, count) for day, count in entry.get("days", ()))
     return Utterance(**entry) if entry["intent"] is None or entry["intent"] < n_intents else None
 
 
@@ -185,6 +190,28 @@ def _is_overlap(value: Any) -> bool:
     return isinstance(value, dict) and _is_name(value.get("name")) and _is_share(value.get("share"))
 
 
+def _is_day(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def _are_days(value: Any) -> bool:
+    pairs = isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value)
+    return pairs and all(_is_day(day) and _is_count(count) for day, count in value)
+
+
+def _is_volume(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, dict)
+        and _is_day(value.get("first_week"))
+        and isinstance(value.get("counts"), list)
+        and all(map(_is_count, value["counts"]))
+        and value.get("trend") in (None, *get_args(Trend))
+    )
+
+
 INTENT_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": lambda value: _is_name(value) and value != "",
     "known": _is_flag,
@@ -202,6 +229,7 @@ INTENT_CHECKS: dict[str, Callable[[Any], bool]] = {
     "min_similarity": _is_number,
     "takes_wordless": _is_flag,
     "id": _is_name,
+    "volume": _is_volume,
 }
 UTTERANCE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "text": _is_text,
@@ -210,6 +238,7 @@ UTTERANCE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "probability": _is_share,
     "count": lambda value: _is_count(value) and value >= 1,
     "source": _is_name,
+    "days": _are_days,
 }
 
 

@@ -6,7 +6,7 @@ The pretrained encoder is loaded by name and verified by its hash, or it is in t
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -35,6 +35,7 @@ from newfound.model.card import kept_card, model_card, spoken_languages
 from newfound.model.classifier import IntentModel
 from newfound.model.hub import model_folder
 from newfound.model.network import IntentNetwork
+from newfound.model.types import Utterance
 from newfound.text import first_line
 
 MIN_TOKENS, MAX_TOKENS = 3, 10_000  # of a text, for the encoder
@@ -81,9 +82,11 @@ def save(
         save_file(tensors, target / WEIGHTS_FILE)
         (target / CARD_FILE).write_bytes(card)
         if with_utterances and model.utterances:
+            names = [field.name for field in fields(Utterance)]  # days only where there are some, for older versions
             with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
                 for utterance in model.utterances:
-                    file.write(json.dumps(asdict(utterance), ensure_ascii=False) + "\n")
+                    entry = {name: getattr(utterance, name) for name in names if name != "days" or utterance.days}
+                    file.write(json.dumps(entry, ensure_ascii=False) + "\n")
         if with_encoder:
             model.encoder.save(target / ENCODER_FOLDER)
 

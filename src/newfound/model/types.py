@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from newfound.data.corpus import Days
+
+Trend = Literal["rising", "fading", "new", "steady"]
 Status = Literal["known", "accepted", "new"]
 
 
@@ -21,6 +24,21 @@ class Overlap:
 
     name: str
     share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """How often an intent occurred in each week.
+
+    Attributes:
+        first_week: The Monday of the first week of all intents, in ISO form.
+        counts: The number of its utterances in this week and in each that follows.
+        trend: Whether its share rises, fades or is steady, or it is new since some week; None if there is one week.
+    """
+
+    first_week: str
+    counts: tuple[int, ...]
+    trend: Trend | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +61,7 @@ class Intent:
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
             intent.
         takes_wordless: Whether a text without words, such as a number, may belong to it.
+        volume: How often it occurred in each week; None if no times are known.
         id: Stays with the intent when it is renamed, and from round to round; by default it is made of the name.
         path: The names of the groups that it is in, such as `travel/flights`; None if it is in no group. It lies in
             `groups.json`, and not with the intent.
@@ -61,6 +80,7 @@ class Intent:
     position: tuple[float, float] | None = None
     min_similarity: float = -1.0
     takes_wordless: bool = True
+    volume: Volume | None = None
     id: str = ""
     path: str | None = None
 
@@ -112,6 +132,7 @@ class Utterance:
         probability: The probability of its intent.
         count: How often it occurred.
         source: Where it came from, for instance the name of a file; empty if it is not known.
+        days: The days on which it occurred, and how often on each; empty if that is not known.
     """
 
     text: str
@@ -120,6 +141,7 @@ class Utterance:
     probability: float
     count: int = 1
     source: str = ""
+    days: Days = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +159,7 @@ class AssignedUtterance:
     probability: float
     count: int = 1
     source: str = ""
+    days: Days = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
 from newfound.intents.map import map_positions
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shorten
 
-SCRIPTS = ("shared/format.js", "shared/palette.js", "shared/scatter.js", "report.js")
+SCRIPTS = ("shared/format.js", "shared/palette.js", "shared/plot.js", "shared/scatter.js", "report.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
 MAX_EXAMPLE_LENGTH = 60  # characters
 
@@ -50,6 +50,7 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
             "known": sorted(reviewed.review.known),
         },
         about=_about(reviewed, utterances),
+        volume=_volume(intents),
         min_overlap=MIN_OVERLAP_TO_SUGGEST,
         scripts=_scripts(),
     )
@@ -68,6 +69,24 @@ def _points(reviewed: ReviewedModel, seed: int) -> list[list[Any]]:
         [round(float(x), 4), round(float(y), 4), intent_number[str(utterances[i].intent)], utterances[i].text]
         for (x, y), i in zip(positions, chosen.tolist(), strict=True)
     ]
+
+
+def _volume(intents: Sequence[Intent]) -> dict[str, Any] | None:
+    """Return the first week, the utterances of all intents in each week, and the intents by their trend."""
+    volumes = {intent.name: intent.volume for intent in intents if intent.volume is not None}
+    if not volumes:
+        return None
+    any_one = next(iter(volumes.values()))
+    return {
+        "first_week": any_one.first_week,
+        "counts": [sum(counts) for counts in zip(*(v.counts for v in volumes.values()), strict=True)],
+        "has_trend": any_one.trend is not None,
+        "trends": {
+            trend: names
+            for trend in ("rising", "new", "fading")
+            if (names := [name for name, v in volumes.items() if v.trend == trend])
+        },
+    }
 
 
 def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> list[tuple[str, str]]:

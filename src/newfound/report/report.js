@@ -1,6 +1,7 @@
 // The report's map and its search. The report holds this file and the shared ones as one script, without modules.
 import { count } from "./shared/format.js";
 import { intentColour } from "./shared/palette.js";
+import { linePlot } from "./shared/plot.js";
 import { scatter } from "./shared/scatter.js";
 
 /** @param {string} id */
@@ -65,6 +66,10 @@ for (const card of cards) {
     filter();
     byId("map").scrollIntoView({ block: "nearest" });
   });
+}
+for (const plot of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-counts]"))) {
+  const counts = (plot.dataset.counts ?? "").split(",").map(Number);
+  plot.append(linePlot(counts, `Utterances in each week: ${counts.join(", ")}`));
 }
 search.addEventListener("input", () => {
   chosen = null;

@@ -6,6 +6,7 @@ A `ReviewView` shows one version and never changes; after a decision there is an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -159,9 +160,8 @@ class ReviewView:
         """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
         u, review = self.describer.utterances[i], self.reviewed.review
         checked = u.text in review.moved or u.text in review.possible_parts
-        return kind(
-            u.text, u.intent, u.labelled, round(u.probability, 4), u.count, u.source, id=i, checked=checked, **more
-        )
+        values = {field.name: getattr(u, field.name) for field in fields(u)}
+        return kind(**{**values, "probability": round(u.probability, 4)}, id=i, checked=checked, **more)
 
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
         return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))

@@ -121,9 +121,8 @@ class ReviewedModel(FittedClassifier):
             if u.labelled and u.intent is not None and not decided:
                 name = self._name_of_labelled(u.intent, parts.get(u.intent), named[row])
             certain = u.labelled or decided
-            result.append(
-                AssignedUtterance(u.text, name, u.labelled, 1.0 if certain else round_probability(p), u.count, u.source)
-            )
+            probability = 1.0 if certain else round_probability(p)
+            result.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
         return result
 
     def _name_of_labelled(self, column: int, parts: Sequence[str] | None, named: Tensor) -> str | None:
@@ -175,7 +174,7 @@ class ReviewedModel(FittedClassifier):
         """
         kept = [u for u in self.assigned if u.intent is not None]
         checked = self.review.checked
-        origins = [Origin(u.labelled or u.text in checked, u.source, u.count) for u in kept]
+        origins = [Origin(u.labelled or u.text in checked, u.source, u.count, u.days) for u in kept]
         return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins)
 
     def probabilities_of(self, texts: Sequence[str], vectors: Tensor) -> Tensor:

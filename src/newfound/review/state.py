@@ -205,7 +205,7 @@ def _assigned(review: Review, names: Sequence[str], utterances: Iterable[Utteran
         is_moved = u.text in review.moved
         name = review.moved[u.text] if is_moved else None if u.intent is None else names[u.intent]
         probability = 1.0 if is_moved or u.labelled else u.probability
-        yield AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source)
+        yield AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days)
 
 
 def described_without_network(review: Review, intents: Sequence[Intent]) -> tuple[Intent, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, RankedIntent, Status
+from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, RankedIntent, Status, Volume
 from newfound.review.decisions import Decision
 
 
@@ -153,6 +153,7 @@ class ShownIntent:
         overlaps: The intents it overlaps with, the largest overlap first.
         id: Stays with it when it is renamed, and from round to round.
         path: The groups that it is in, such as `travel/flights`; None if it is in no group.
+        volume: How often it occurred in each week, and its trend; None if no times are known.
     """
 
     id: str
@@ -169,6 +170,7 @@ class ShownIntent:
     border: tuple[str, ...]
     overlaps: tuple[Overlap, ...]
     position: tuple[float, float] | None
+    volume: Volume | None
 
     @classmethod
     def of(cls, intent: Intent, **more: Any) -> Self:

@@ -40,6 +40,7 @@ _WORKFLOWS = {
     "refit": ("refitting", "RefitRequest"),
     "resize": ("resizing", "ResizeRequest"),
     "thresholds": ("thresholding", "ThresholdsRequest"),
+    "trends": ("trending", "TrendsRequest"),
     "update": ("updating", "UpdateRequest"),
     "write_predictions": ("writing", "WritePredictionsRequest"),
 }
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         refitting,
         resizing,
         thresholding,
+        trending,
         updating,
         writing,
     )
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
     from newfound.workflows.refitting import RefitRequest as RefitRequest
     from newfound.workflows.resizing import ResizeRequest as ResizeRequest
     from newfound.workflows.thresholding import ThresholdsRequest as ThresholdsRequest
+    from newfound.workflows.trending import TrendsRequest as TrendsRequest
     from newfound.workflows.updating import UpdateRequest as UpdateRequest
     from newfound.workflows.writing import WritePredictionsRequest as WritePredictionsRequest
 
@@ -117,6 +120,7 @@ if TYPE_CHECKING:
     push = _accept_fields(PushRequest, publishing.push)
     estimate = _accept_fields(EstimateRequest, estimation.estimate)
     evaluate = _accept_fields(EvaluateRequest, evaluation.evaluate)
+    trends = _accept_fields(TrendsRequest, trending.trends)
     export = _accept_fields(ExportRequest, exporting.export)
     write_predictions = _accept_fields(WritePredictionsRequest, writing.write_predictions)
 else:

@@ -250,6 +250,6 @@ def corpus_to_export(
     )
     if not kept:
         raise NothingToExport(counts.left_out, only_accepted=choice.only == "accepted" and not review.accepted)
-    origins = [Origin(kind == "labelled", u.source, u.count, probability=u.probability) for u, kind in kept]
+    origins = [Origin(kind == "labelled", u.source, u.count, u.days, u.probability) for u, kind in kept]
     corpus = Corpus.of([u.text for u, _ in kept], [u.intent for u, _ in kept], origins)
     return replace(corpus, paths=paths or {}), counts

@@ -153,7 +153,8 @@ def _read(
     try:
         unlabelled, n_distinct = _read_logs(logs, read_logs, options, runtime)
     except ColumnMissing as error:
-        error.remedies = ("logs_text_column", *error.remedies[1:])
+        if error.role == "text":
+            error.remedies = ("logs_text_column", *error.remedies[1:])
         raise
     return given.labelled(), given.unlabelled() + unlabelled, n_distinct
 

@@ -180,7 +180,7 @@ def _earlier_corpus(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
     return Corpus.of(
         [*corpus.texts, *(u.text for u in left_out)],
         [*labels, *(None for _ in left_out)],
-        [*origins, *(Origin(count=u.count, source=u.source, labelled=False) for u in left_out)],
+        [*origins, *(Origin(False, u.source, u.count, u.days) for u in left_out)],
     )
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import Corpus, Origin
+from newfound.data.times import DayReader
+from newfound.data.validation import with_settled_days
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
@@ -22,6 +24,7 @@ from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
 from newfound.workflows.thresholding import ThresholdsRequest, ThresholdsResult, thresholds
+from newfound.workflows.trending import TrendsRequest, trends
 from newfound.workflows.updating import UpdateRequest, update
 
 
@@ -57,6 +60,15 @@ def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter:
     labelled = Corpus.of(*_pairs(body.labelled)) if body.labelled else None
     request = ThresholdsRequest(model.folder, body.precision, labelled, encoder=model.encoder, device=model.device)
     return thresholds(request, reporter=reporter)
+
+
+def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> answers.TrendsOut:
+    """Compare newer logs with those of the reviewed model."""
+    days = DayReader()
+    origins = [Origin(False, days=() if day is None else ((day, 1),)) for day in (days.read(t.time) for t in body.logs)]
+    logs = with_settled_days(Corpus.of([t.text for t in body.logs], None, origins), days.settle())
+    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
+    return answers.TrendsOut.model_validate(trends(TrendsRequest(model.folder, logs, **settings), reporter=reporter))
 
 
 def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:

@@ -16,7 +16,7 @@ from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
 from newfound.review.views import ShownIntent
 from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
-from newfound.serve.background.work import run_evaluation
+from newfound.serve.background.work import run_evaluation, run_trends
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
@@ -44,6 +44,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def evaluate_labelled(body: bodies.EvaluateBody) -> answers.EvaluationOut:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
         result: answers.EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
+        return result
+
+    @queued.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    async def compare_newer_logs(body: bodies.TrendsBody) -> answers.TrendsOut:
+        """Say what newer logs hold that the model's logs do not: volumes, trends, and intents that came up."""
+        result: answers.TrendsOut = await service.queue.run(partial(run_trends, service.served_model, body))
         return result
 
     app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`

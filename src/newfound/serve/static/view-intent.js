@@ -6,6 +6,7 @@ import { bullets, button, byId, el, kbd, quiet, quietLine, row } from "./dom.js"
 import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { ago, dot, intentLink, meter, pagedUtterances, tag, term } from "./parts.js";
+import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
 import { draft, forgetDrafts, hasDrafts, limits } from "./store.js";
 import { rich, t } from "./strings.js";
@@ -57,6 +58,7 @@ export async function intentView(name) {
       steps(at >= 0 && quiet(t("intent.position", { at: at + 1, count: all.length }))),
       el("h2", { class: "title" }, [dot(name), " ", name, " ", tag(i.status)]),
       summary(i),
+      i.volume && volume(i.volume),
       actions(name, i, next),
       el("div", { class: "columns" }, [texts(t("intent.central"), i.exemplars), texts(t("intent.border"), i.border)]),
       comments(name, i.comments, i.n_comments),
@@ -87,6 +89,13 @@ const summary = (i) =>
     [t("utterances", { n: i.size }), " · "],
     [term("certainty"), " ", meter(i.certainty, t("term.certainty")), " · "],
     quiet(i.keywords.join(", ")),
+  ]);
+
+/** @param {NonNullable<IntentPage["volume"]>} some */
+const volume = ({ counts, first_week: since, trend }) =>
+  el("p", { class: "meta" }, [
+    linePlot(counts, t("volume.since", { since })),
+    [" ", t("volume.since", { since }), " · ", t(`trend.${trend ?? "none"}`)],
   ]);
 
 /**
