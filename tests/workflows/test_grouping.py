@@ -15,7 +15,7 @@ import newfound
 from commands import newfound as command
 from newfound.errors import ModelError, SettingsError
 from newfound.files import GROUPS_FILE
-from newfound.model.groups import path_of, read_groups, write_groups
+from newfound.model.beside import path_of, read_groups, write_groups
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
@@ -170,7 +170,8 @@ def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_pat
         (folder / GROUPS_FILE).write_text(content)
         done = command("predict", folder, "--encoder", tiny_folder, stdin="pay\n")
         assert done.returncode == 2
-        assert "groups.json: damaged; remove it, and group the intents again" in done.stderr
+        assert "groups.json: damaged" in done.stderr
+        assert "remove it, and make it again" in done.stderr
 
 
 def test_a_model_in_the_place_of_another_has_no_groups(folder, tiny_encoder):

@@ -1,4 +1,4 @@
-"""What people and workflows put beside a model, each in a small JSON file: thresholds and the answers of an audit.
+"""What people and workflows put beside a model, each in a small JSON file: groups, thresholds, answers of an audit.
 
 The files refer to intents by their ids. This module does not need torch.
 """
@@ -7,15 +7,49 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from newfound.files import AUDIT_FILE, THRESHOLDS_FILE, to_json, write_atomically
-from newfound.model.about import damaged, inside
+from newfound.errors import ModelError
+from newfound.files import AUDIT_FILE, GROUPS_FILE, THRESHOLDS_FILE, to_json, write_atomically
+from newfound.model.about import inside
+from newfound.model.types import Intent
 from newfound.text import first_line
 
 Answers = dict[tuple[str, str], bool]  # whether an utterance belongs to the intent of an id
+Groups = Mapping[str, tuple[str, ...]]  # the names of the groups that the intent of an id is in, coarsest first
+
+
+def read_groups(folder: str | Path) -> dict[str, tuple[str, ...]]:
+    """Return the groups of a model folder's intents; none if they were never put into groups."""
+    paths = _read(Path(folder), GROUPS_FILE).get("paths", {})
+    if not isinstance(paths, dict) or not all(isinstance(names, list) for names in paths.values()):
+        raise _damaged(Path(folder) / GROUPS_FILE, "its paths")
+    if not all(isinstance(name, str) and name for names in paths.values() for name in names):
+        raise _damaged(Path(folder) / GROUPS_FILE, "its names")
+    return {id: tuple(names) for id, names in paths.items()}
+
+
+def write_groups(folder: str | Path, groups: Groups) -> None:
+    """Write the groups of a model folder's intents."""
+    write_atomically(Path(folder) / GROUPS_FILE, to_json({"version": 1, "paths": groups}))
+
+
+def path_of(id: str, groups: Groups) -> str | None:
+    """Return the path of an intent, such as `travel/flights`; None if it is in no group.
+
+    A part of an intent that was split later is in the groups of the whole.
+    """
+    while id not in groups and "." in id:
+        id = id.rpartition(".")[0]
+    return "/".join(groups[id]) if id in groups else None
+
+
+def with_paths(intents: Iterable[Intent], groups: Groups) -> tuple[Intent, ...]:
+    """Return the same intents with their paths."""
+    return tuple(replace(intent, path=path_of(intent.id, groups)) for intent in intents)
 
 
 def load_thresholds(folder: str | Path) -> dict[str, float]:
@@ -26,7 +60,7 @@ def load_thresholds(folder: str | Path) -> dict[str, float]:
     content = _read(Path(folder), THRESHOLDS_FILE)
     intents = content.get("intents", {})
     if not isinstance(intents, dict) or not all(_is_threshold(value) for value in intents.values()):
-        raise damaged(Path(folder) / THRESHOLDS_FILE, "its thresholds")
+        raise _damaged(Path(folder) / THRESHOLDS_FILE, "its thresholds")
     return {id: math.inf if value is None else float(value) for id, value in intents.items()}
 
 
@@ -52,7 +86,7 @@ def load_answers(folder: str | Path) -> Answers:
     except (TypeError, KeyError):
         answers = {("", ""): None}
     if not all(isinstance(belongs, bool) for belongs in answers.values()):
-        raise damaged(Path(folder) / AUDIT_FILE, "its answers")
+        raise _damaged(Path(folder) / AUDIT_FILE, "its answers")
     return answers
 
 
@@ -69,11 +103,16 @@ def _read(folder: Path, name: str) -> dict[str, Any]:
     try:
         content = json.loads(inside(folder, name).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged(folder / name, first_line(error)[:120]) from None
+        raise _damaged(folder / name, first_line(error)[:120]) from None
     if not isinstance(content, dict) or content.get("version") != 1:
-        raise damaged(folder / name, "its version")
+        raise _damaged(folder / name, "its version")
     return content
 
 
 def _is_threshold(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and 0 <= value <= 1)
+
+
+def _damaged(path: Path, what: str) -> ModelError:
+    """The model itself is whole: unlike its own files, this one can be made again."""
+    return ModelError(f"{path}: damaged ({what}); remove it, and make it again")

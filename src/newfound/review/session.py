@@ -20,10 +20,9 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError, NewfoundError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import map_positions, quick_positions
-from newfound.model.beside import thresholds_by_name
+from newfound.model.beside import read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
-from newfound.model.groups import read_groups
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, check_nothing_decided, version_of
 from newfound.review.proposals import CacheByRows

@@ -10,7 +10,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from newfound.errors import DecisionError
-from newfound.model.groups import write_groups
+from newfound.model.beside import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.queries import ReviewView
