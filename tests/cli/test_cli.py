@@ -61,7 +61,8 @@ def test_help_is_quick_and_does_not_load_torch():
 
 def test_discover_writes_a_model_and_says_what_to_do_next(model):
     folder, done = model
-    assert sorted(p.name for p in folder.iterdir()) == ["model.json", "utterances.jsonl", "weights.safetensors"]
+    written = {path.name for path in folder.iterdir()}
+    assert written == {"README.md", "model.json", "utterances.jsonl", "weights.safetensors"}
     assert "new intent" in done.stdout
     assert "newfound predict" in done.stdout
     assert "newfound inspect" in done.stdout
@@ -75,7 +76,8 @@ def test_predict_reads_a_file_or_stdin_and_writes_json_lines(model):
     lines = [json.loads(line) for line in piped.stdout.splitlines()]
     assert [line["text"] for line in lines] == ["pay my bill money", "leak <b>water</b> é smell"]
     assert [line["line"] for line in lines] == [1, 3], "an empty line is skipped, and the numbers say so"
-    assert all(set(line) == {"line", "text", "intent", "known", "probability", "outlier", "status"} for line in lines)
+    fields = {"line", "text", "intent", "known", "probability", "outlier", "status", "intent_id", "path"}
+    assert all(set(line) == fields for line in lines)
     assert "1 row empty, skipped" in piped.stderr
     from_file = newfound("predict", folder, folder.parent / "logs.csv")
     assert len(from_file.stdout.splitlines()) == 16

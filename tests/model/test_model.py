@@ -54,6 +54,7 @@ def test_predictions_agree_with_each_other(fitted, themed):
 def test_a_saved_model_predicts_identically(fitted, themed, tmp_path, tiny_folder):
     fitted.save(tmp_path / "m")
     assert sorted(p.name for p in (tmp_path / "m").iterdir()) == [
+        "README.md",
         "model.json",
         "utterances.jsonl",
         "weights.safetensors",

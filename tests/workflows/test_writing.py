@@ -296,7 +296,7 @@ def test_what_a_killed_worker_leaves_is_not_in_the_finished_folder(saved, table,
 class OneIntent:
     """A model that costs nothing."""
 
-    columns = SimpleNamespace(statuses={"pay": "known"})
+    columns, thresholds = SimpleNamespace(statuses={"pay": "known"}), {}
 
     def classify(self, texts, *, top=0):
         return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
