@@ -48,3 +48,11 @@ def test_a_shift_between_two_logs():
     assert ratio[0] == pytest.approx(2.0, rel=0.02)
     assert p_value[2] == 1.0  # too few to say anything
     assert list(alarms(p_value)) == [True, True, False]
+
+
+def test_shares_that_all_differ_a_little_are_no_shift_and_a_large_one_is():
+    """Twenty intents go up and down by a tenth, as those of a model that has not learned from the newer logs."""
+    before = np.full(21, 1_000.0)
+    after = before * np.array([*[1.1, 0.9] * 10, 3.0])
+    p_value, _ = shift_test(before, after)
+    assert list(alarms(p_value)) == [False] * 20 + [True]
