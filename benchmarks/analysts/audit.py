@@ -11,18 +11,16 @@ interval of Jeffreys. `intents` is the same for the intents that were asked abou
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from benchmarks.analysts.oracle import Answers, answers_of_models
+from benchmarks.analysts.oracle import Answers, answers_of_models, study_options
 from scipy.stats import beta
 
 from newfound.algorithms.audit import COVERAGE, accuracy_of_intent, accuracy_of_sample, choose_questions
 from newfound.algorithms.thresholds import correction
-from newfound.bench.studies import Row, append_row, read_rows, whole_numbers
+from newfound.bench.studies import Row, append_row, read_rows
 
 QUESTIONS = (60, 200)
 AUDITS, AUDITS_OF_INTENTS = 300, 30
@@ -79,14 +77,7 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run the cases that are missing, or print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--table", type=Path)
-    parser.add_argument("--seeds", type=whole_numbers, default=[1010])
-    options = parser.parse_args()
-    if options.table:
-        print(table(read_rows(options.table)))
-        return
+    options = study_options(__doc__, table)
     done = {(row["shape"], row["seed"], row["questions"]) for row in read_rows(options.out)}
     for answers, seed in answers_of_models(options.seeds):
         for questions in QUESTIONS:

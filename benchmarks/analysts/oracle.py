@@ -8,15 +8,18 @@ cache, so that both studies and further runs share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from benchmarks.everyday.shapes import case_of, shapes
 
-from newfound.bench.studies import study_encoder
+from newfound.bench.studies import Row, read_rows, study_encoder, whole_numbers
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.paths import feature_cache_dir
@@ -89,3 +92,16 @@ def _fit(
         right[own] = (true[own] == meaning) & (true[own] != "")
     probability = np.array([model.utterances[i].probability for i in rows])
     return {"intent": intent, "probability": probability, "right": right}
+
+
+def study_options(description: str | None, table: Callable[[list[Row]], str]) -> argparse.Namespace:
+    """Return the options of a study, `out` and `seeds`; with `--table`, print the rows of a file and end."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--seeds", type=whole_numbers, default=[1010])
+    options = parser.parse_args()
+    if options.table:
+        print(table(read_rows(options.table)))
+        sys.exit()
+    return options

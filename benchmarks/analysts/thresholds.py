@@ -10,16 +10,13 @@ any answer, with 60 answers of an audit, and with 300 labelled utterances. Value
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
-from benchmarks.analysts.oracle import Answers, answers_of_models
+from benchmarks.analysts.oracle import Answers, answers_of_models, study_options
 
 from newfound.algorithms.audit import choose_questions, weights_of_sample
 from newfound.algorithms.thresholds import correction, thresholds
-from newfound.bench.studies import Row, append_row, group_rows, read_rows, whole_numbers
+from newfound.bench.studies import Row, append_row, group_rows, read_rows
 
 PROMISES = (0.8, 0.9, 0.95)
 HELP = ("none", "60 answers", "300 labelled")
@@ -81,14 +78,7 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run the cases that are missing, or print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--table", type=Path)
-    parser.add_argument("--seeds", type=whole_numbers, default=[1010])
-    options = parser.parse_args()
-    if options.table:
-        print(table(read_rows(options.table)))
-        return
+    options = study_options(__doc__, table)
     done = {(row["shape"], row["seed"], row["promise"], row["help"]) for row in read_rows(options.out)}
     for answers, seed in answers_of_models(options.seeds):
         for promise in PROMISES:

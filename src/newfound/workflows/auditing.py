@@ -14,14 +14,15 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from newfound.algorithms.audit import Estimate
-from newfound.errors import DataError, ModelError, SettingsError
+from newfound.errors import DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
-from newfound.model.about import loading, read_utterances
 from newfound.model.beside import Answers, load_answers, save_answers
 from newfound.model.types import AssignedUtterance
-from newfound.review.state import assigned_without_network, described_without_network
-from newfound.review.store import ReviewStore
+from newfound.review.state import described_without_network
 from newfound.text import shorten
+from newfound.training.progress import reporter_of_main
+from newfound.workflows.assigned import read_assigned
+from newfound.workflows.runtime import Runtime
 
 if TYPE_CHECKING:
     from newfound.algorithms.audit import Floats
@@ -124,21 +125,12 @@ def audit(request: AuditRequest) -> AuditResult:
 
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
-    store = ReviewStore(model)
-    review, utterances = store.review(), read_utterances(model, len(store.names))
-    if not utterances:
-        raise ModelError("the model was saved without its utterances; discover again and keep them")
-    found, ids = assigned_without_network(review, utterances), review.ids(store.intents)
-    intents = described_without_network(review, store.intents)
-    assigned = None if found is None else list(found)
-    if assigned is None or intents is None:
-        from newfound.review.reviewed import load
-
-        with loading(model):
-            reviewed = load(model, encoder=encoder)
-        assigned, intents = reviewed.assigned, reviewed.intents
+    runtime = Runtime(reporter_of_main(None), encoder, "cpu")
+    read = read_assigned(model, runtime)
+    intents = described_without_network(read.review, read.intents) or runtime.open_model(model).intents
     examples = {intent.name: intent.exemplars for intent in intents}
-    return LogAudit(Path(model), assigned, ids, review.checked, lambda name: examples.get(name, ()))
+    checked = read.review.checked
+    return LogAudit(Path(model), list(read.utterances), read.ids, checked, lambda name: examples.get(name, ()))
 
 
 class LogAudit:
