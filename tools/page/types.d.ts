@@ -29,15 +29,31 @@ interface Intent {
   status: Status;
   size: number;
   certainty: number;
-  keywords: string[];
   number: number;
   comments: number;
+  share: number; // of the logs
+  volume: Volume | null;
+}
+
+interface Volume {
+  first_week: string;
+  counts: number[];
+  trend: "rising" | "fading" | "new" | "steady" | null;
 }
 
 interface State extends Seen {
   name: string;
   intents: Intent[];
-  progress: { accepted: number; new: number; checked: number; expected_error: number; without_intent: number };
+  progress: {
+    logs: number;
+    new_share: number;
+    known_share: number;
+    accepted: number;
+    new: number;
+    checked: number;
+    expected_error: number;
+    without_intent: number;
+  };
   limits: Limits;
 }
 
@@ -49,6 +65,7 @@ interface News extends Seen {
 
 interface Details {
   name: string;
+  keywords: string[];
   examples: string[];
   merge: string | null;
   overlap: number | null;
@@ -83,7 +100,7 @@ interface IntentPage extends UtterancePage {
   keywords: string[];
   exemplars: string[];
   border: string[];
-  volume: { first_week: string; counts: number[]; trend: "rising" | "fading" | "new" | "steady" | null } | null;
+  volume: Volume | null;
   merges: { name: string; status: Status; overlap: number; evidence: [string, string][] }[];
   split: { separation: number; parts: Part[] } | null;
   comments: { author: string; at: string; text: string }[];

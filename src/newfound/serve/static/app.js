@@ -3,6 +3,7 @@ import { api, problem, rememberPlace } from "./api.js";
 import { attempt, dropKeys, handleKeys, isBusy, undo } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, byId, fill } from "./dom.js";
+import "./jump.js";
 import { leaveView, notice, say } from "./messages.js";
 import { term } from "./parts.js";
 import { addView, arrived, current, show } from "./router.js";
@@ -15,17 +16,19 @@ import { intentView } from "./view-intent.js";
 import { intentsView } from "./view-intents.js";
 import { mapView } from "./view-map.js";
 import { noneView } from "./view-none.js";
+import { overviewView } from "./view-overview.js";
 import { pairView, pairsView } from "./view-pairs.js";
-import { queueView } from "./view-queue.js";
+import { isSending, queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
 import { tryView } from "./view-try.js";
 
+addView("overview", overviewView);
 addView("intents", intentsView);
 addView("intent", intentView, "intents");
 addView("none", noneView, "intents");
 addView("search", searchView, "intents");
-addView("pairs", pairsView, "intents");
-addView("pair", pairView, "intents");
+addView("pairs", pairsView);
+addView("pair", pairView, "pairs");
 addView("queue", queueView);
 addView("map", mapView);
 addView("try", tryView);
@@ -38,7 +41,7 @@ addView("export", exportView);
 let failures = 0;
 
 async function hearNews() {
-  if (document.hidden || isBusy() || !known.state) return;
+  if (document.hidden || isBusy() || isSending() || !known.state) return;
   /** @type {News} */
   let news;
   try {
@@ -50,7 +53,7 @@ async function hearNews() {
   }
   if (failures) notice();
   failures = 0;
-  if (isBusy()) return;
+  if (isBusy() || isSending()) return;
   if (news.model !== known.state.model) {
     if (!isOpen() && !hasDrafts()) location.reload();
     else
@@ -102,8 +105,9 @@ byId("logout")?.addEventListener("click", () =>
 );
 document.addEventListener("keydown", (event) => {
   if (event.repeat && !event.key.startsWith("Arrow")) return;
-  if (event.ctrlKey || event.metaKey || event.altKey || isOpen()) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.target instanceof Element && event.target.matches("input, select, textarea")) return;
+  if (event.key === "Enter" && event.target instanceof Element && event.target.matches("a, button, summary")) return;
   if (event.key === "/") {
     event.preventDefault();
     byId("search").focus();
@@ -114,7 +118,15 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   handleKeys(event.key);
 });
+const header = /** @type {HTMLElement} */ (document.querySelector("header"));
+/** @param {boolean} isShown */
+function showMenu(isShown) {
+  header.classList.toggle("open", isShown);
+  byId("menu").setAttribute("aria-expanded", String(isShown));
+}
+byId("menu").addEventListener("click", () => showMenu(!header.classList.contains("open")));
 addEventListener("hashchange", () => {
+  showMenu(false);
   dropKeys();
   leaveView();
   arrived();
