@@ -29,11 +29,13 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from newfound.algorithms.metrics import Ids, accuracy, clustering_scores, map_clusters
 from newfound.bench.baselines import Vectors, bertopic_clusters
+from newfound.bench.cells import WHOLE_DATASETS, Cell, read_results
 from newfound.bench.experiments import Column
 from newfound.bench.scoring import round_values
 from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, whole_numbers
@@ -46,11 +48,19 @@ from newfound.methods.consensus import Consensus
 from newfound.methods.estimation import estimate_for
 
 HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results"
 KEY = ("corpus", "method", "number", "seed")
 CORPORA = ("banking77", "clinc150")
 NUMBERS = ("given", "estimated")
 WARM_UP_ROWS = 400
 SCORES = tuple(Column(name.upper(), (name,)) for name in ("nmi", "ari", "acc"))
+KNOWN_SHARES = (25, 50, 75)
+SPLITS = (1, 2, 3)
+OWN_CELLS = (  # label, method, how much of the encoder trains
+    ("BERTopic", "bertopic", "heads"),
+    ("newfound, `quick`", "consensus", "heads"),
+    ("newfound, `best` (GPU)", "consensus", "layers"),
+)
 # Threads that wait for one another on a busy machine would be counted as processor time.
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 MEGABYTE = 1024  # of the kilobytes that Linux counts the resident memory in
@@ -142,14 +152,43 @@ def table_of_cost(rows: list[Row]) -> str:
     return as_markdown(header, lines)
 
 
-def table_of_published(setting: str) -> str:
-    """Return published figures of a setting from `published.json`, with encoder, language model and source."""
-    lines = []
-    for row in json.loads((HERE / "published.json").read_text("utf-8"))[setting]:
-        scores = ("–" if row.get(name) is None else f"{row[name]:.1f}" for name in ("nmi", "ari", "acc"))
-        source = f"[{row['source']}]({row['url']}), {row['table']}"
-        lines.append((row["corpus"], row["method"], row["encoder"], row["language_model"], *scores, source))
+def table_of_published() -> str:
+    """Return figures of clustering without labels as they were published, with encoder, language model and source."""
+    published, lines = _published(), []
+    for row in published["unsupervised"]:
+        corpus = f"{row['corpus']}, {row['rows']:,} rows"
+        scores = (row[name] or "–" for name in ("nmi", "ari", "acc"))
+        source = _link(published["sources"][row["source"]])
+        lines.append((corpus, row["method"], row["encoder"], row["language_model"], *scores, source))
     return as_markdown(("corpus", "method", "encoder", "language model", "NMI", "ARI", "ACC", "source"), lines)
+
+
+def table_of_semi_supervised() -> str:
+    """Return ACC by the share of known intents, a tenth of them labelled: published, and from the results of cells."""
+    published, lines = _published(), []
+    for row in published["semi-supervised"]:
+        scores = (score for benchmark in WHOLE_DATASETS for score in row[benchmark])
+        lines.append((row["method"], row["encoder"], *scores, _link(published["sources"][row["source"]])))
+    for label, method, tune in OWN_CELLS:
+        means = [_cell_accuracy(method, tune, name, share) for name, share in product(WHOLE_DATASETS, KNOWN_SHARES)]
+        lines.append((label, "all-MiniLM-L6-v2", *means, "[results](cold-start.md#the-two-settings-of-the-literature)"))
+    shares = (f"{name}, {share} % known" for name, share in product(WHOLE_DATASETS, KNOWN_SHARES))
+    return as_markdown(("method", "encoder", *shares, "source"), lines)
+
+
+def _cell_accuracy(method: str, tune: str, benchmark: str, known: int) -> str:
+    cells = [Cell(method, benchmark, 100 - known, split, 0, "minilm", tune, "labels-10") for split in SPLITS]
+    results = read_results(cells, RESULTS)
+    return f"{statistics.fmean(results[cell]['all_intents']['acc'] for cell in cells):.1f}"
+
+
+def _published() -> dict[str, Any]:
+    published: dict[str, Any] = json.loads((HERE / "published.json").read_text("utf-8"))
+    return published
+
+
+def _link(source: dict[str, str]) -> str:
+    return f"[{source['name']}]({source['url']}), {source['table']}"
 
 
 def main() -> None:
@@ -160,10 +199,15 @@ def main() -> None:
     parser.add_argument("--one", nargs=3, metavar=("CORPUS", "METHOD", "NUMBER"), help="measure one, in this process")
     parser.add_argument("--table", choices=("scores", "cost", "published", "semi-supervised"))
     options = parser.parse_args()
-    if options.table in ("published", "semi-supervised"):
-        print(table_of_published(options.table))
-    elif options.table:
-        print({"scores": table_of_scores, "cost": table_of_cost}[options.table](read_rows(options.out)))
+    rows = read_rows(options.out)
+    tables: dict[str, Callable[[], str]] = {
+        "scores": lambda: table_of_scores(rows),
+        "cost": lambda: table_of_cost(rows),
+        "published": table_of_published,
+        "semi-supervised": table_of_semi_supervised,
+    }
+    if options.table:
+        print(tables[options.table]())
     elif options.one:
         corpus, method, number = options.one
         measure(corpus, method, number, options.seeds, options.out)
