@@ -28,6 +28,7 @@ from benchmarks.everyday.measure import scores
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes_with_out_of_scope
 
 from newfound.algorithms.metrics import Ids
+from newfound.bench.baselines import fit_bertopic
 from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
@@ -91,15 +92,10 @@ def purity(gold: list[str | None], found: Ids, chosen: npt.NDArray[np.bool_]) ->
 
 def bertopic_topics(case: Case, encoder: Encoder, seed: int) -> Ids:
     """Return BERTopic's topics of the rows of the logs; -1 for what HDBSCAN leaves out."""
-    from bertopic import BERTopic
-    from umap import UMAP
-
-    known = sorted({label for label in case.labels if label is not None})
-    y = [-1 if label is None else known.index(label) for label in case.labels]
-    reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
-    model = BERTopic(umap_model=reduction, nr_topics=len(known) + len(case.new) + 1)  # one of them is the outliers
+    known = {label for label in case.labels if label is not None}
     vectors = frozen_vectors(encoder, case.texts).numpy()
-    topics = np.asarray(model.fit_transform(list(case.texts), vectors, y=y if known else None)[0])
+    n_topics = len(known) + len(case.new) + 1  # one of them is the outliers
+    _, topics = fit_bertopic(case.texts, vectors, case.labels, seed=seed, nr_topics=n_topics)
     return topics[case.logs]
 
 
