@@ -147,7 +147,7 @@ def test_a_double_click_is_one_decision(page):
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     page.click("nav a:has-text('Queue')")
     page.wait_for_selector(".big")
-    page.evaluate("() => { const b = document.querySelector('.card button.main'); b.click(); b.click(); b.click(); }")
+    page.evaluate("() => { const b = document.querySelector('.answer.assigned'); b.click(); b.click(); b.click(); }")
     page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
     page.keyboard.press("a")  # a second click that was sent would have come before this key
     page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
@@ -288,7 +288,8 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
     page.emulate_media(color_scheme=scheme)
     first = names(page)[0]
     headings = {
-        "intents": "Known intents",
+        "overview": "cover",
+        "intents": "Intents",
         f"intent/{first}": first,
         "queue": "Review queue",
         "try": "Try it",
@@ -303,6 +304,7 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
         page.goto(page.url.split("#")[0] + f"#{view}")
         page.wait_for_selector(f"h2:has-text('{heading}')")
         if view == "intents":
+            page.click("summary:has-text('Coarser or finer')")
             page.wait_for_selector(".resize p:not(:empty)")  # how many intents were expected
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
         assert page.evaluate(UNNAMED) == [], view
@@ -358,7 +360,7 @@ def test_another_language_is_one_more_object(page):
         page.reload()
         page.wait_for_selector(f"main .quiet:has-text('{count}')")
         assert page.locator("html").get_attribute("lang") == language
-        assert page.locator("nav a").nth(1).inner_text() == title
+        assert page.locator("nav a[href='#queue']").inner_text() == title
 
 
 def test_thresholds_are_those_of_the_server(page):
@@ -371,7 +373,7 @@ def test_thresholds_are_those_of_the_server(page):
     page.route("**/v1/review/state", with_other_limits)
     page.reload()
     for name in names(page):
-        row_of(page, name).get_by_text("unsure").wait_for()
+        row_of(page, name).get_by_text("Many doubtful utterances").wait_for()
     page.click("nav a:has-text('Try it')")
     page.fill("#try-text", "one\ntwo\nthree")
     page.click("button:has-text('Classify')")

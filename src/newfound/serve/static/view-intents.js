@@ -80,7 +80,13 @@ export async function intentsView() {
   const tables = el("div");
   const redraw = () => {
     const [fresh, old] = listed();
-    fill(tables, bulk(redraw), newIntents(fresh, redraw), knownIntents(old), away());
+    fill(
+      tables,
+      bulk(redraw),
+      el("div", { class: "new-intents" }, newIntents(fresh, redraw)),
+      knownIntents(old),
+      away(),
+    );
   };
   redraw();
   if (known.detailsVersion !== state().version) {
@@ -363,7 +369,7 @@ function intentRow(i, before, after) {
     before,
     el("td", { class: "who-is" }, [
       el("div", { class: "line" }, [dot(i.name), " ", intentLink(i.name)]),
-      el("div", { class: "line facts" }, hint(i) || [i.path, i.path && " · ", size, comments(i)]),
+      el("div", { class: "line facts" }, [hint(i) || [i.path, i.path && " · ", size], comments(i)]),
     ]),
     el("td", { class: "examples-cell" }, bullets(examples, { class: "examples" })),
     el("td", { class: "traffic", title: size }, shareBar(i.share, largestShare(), i.status === "known")),

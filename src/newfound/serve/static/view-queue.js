@@ -28,6 +28,8 @@ let sent = Promise.resolve();
 let sending = 0;
 const round = { done: 0, of: 0, errorAtStart: /** @type {number | null} */ (null) };
 const skipped = new Set();
+/** @type {QueueItem[]} */
+const answered = []; // in their order, so that what is undone comes back
 
 export const isSending = () => sending > 0;
 
@@ -153,6 +155,7 @@ function actionsFor(u) {
 
 /** @param {QueueItem} u */
 function forget(u) {
+  answered.push(u);
   waiting = waiting?.filter((item) => item !== u) ?? null;
   round.done += 1;
   answeredSinceFetch += 1;
@@ -166,6 +169,7 @@ function forget(u) {
  * @returns {Promise<unknown>}
  */
 async function answer(u, to, message) {
+  if (!waiting?.includes(u)) return; // a second click on the same answer
   try {
     who();
   } catch {
@@ -219,9 +223,11 @@ async function leave(u, decideIt) {
  */
 async function takeBack(id = null, step = false) {
   await sent;
-  await undo(id, step);
+  const back = answered.pop();
+  if (back) waiting = [back, ...(waiting ?? [])];
   round.done = Math.max(0, round.done - 1);
-  await fetchQueue();
+  await undo(id, step);
+  await fetchAgain(back);
   await show();
 }
 
