@@ -60,6 +60,10 @@ def write_half_of_a_refit(started, model, body, *, out, reporter):
 def write_whole(*, out, reporter):
     (out.with_name(f"{out.name}.run")).mkdir()
     out.mkdir()
+    with reporter.task("encoding", 1) as task:
+        task.advance()
+    with reporter.task("fine-tuning", 2) as task:
+        task.advance()
 
 
 def refuse_to_write(*, out, reporter):

@@ -257,7 +257,7 @@ def test_a_refit_that_cannot_be_written_is_refused_before_it_trains(saved, tiny_
         answer = client.post("/v1/review/refit", json={"author": "ana"})
         assert answer.status_code == 409
         assert "cannot be written (Read-only file system)" in answer.json()["detail"]
-        assert answer.json()["detail"].startswith("model-refit-"), "a client sees no path"
+        assert answer.json()["detail"].startswith("model-2: "), "a client sees no path"
         assert client.get("/v1/jobs").json()["status"] == "idle"
         refused = client.post("/v1/review/serve", json={"author": "ana"})
         assert refused.status_code == 409
