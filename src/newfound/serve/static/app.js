@@ -18,6 +18,7 @@ import { noneView } from "./view-none.js";
 import { pairView, pairsView } from "./view-pairs.js";
 import { queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
+import { acceptDroppedLogs, trainView } from "./view-train.js";
 import { tryView } from "./view-try.js";
 
 addView("intents", intentsView);
@@ -31,6 +32,7 @@ addView("map", mapView);
 addView("try", tryView);
 addView("audit", auditView);
 addView("history", historyView);
+addView("train", trainView);
 addView("export", exportView);
 
 // ---------------------------------------------------------------- news: what others decide appears by itself
@@ -127,5 +129,6 @@ const place = sessionStorage.getItem("newfound-place");
 sessionStorage.removeItem("newfound-place");
 if (place && !location.hash) history.replaceState(null, "", place);
 for (const a of document.querySelectorAll("a[href='/login']")) a.addEventListener("click", rememberPlace);
+acceptDroppedLogs();
 fill(byId("term-error"), term("expectedError"));
 show({ navigated: true }).then(listenLater);
