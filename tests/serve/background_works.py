@@ -69,3 +69,7 @@ def write_whole(*, out, reporter):
 def refuse_to_write(*, out, reporter):
     out.with_name(f"{out.name}.conflicts.csv").write_text("text,label")
     raise DataError(f"{out}: cannot be written")
+
+
+def refuse_a_refit(model, body, *, out, reporter):
+    raise DataError("the disk is full")

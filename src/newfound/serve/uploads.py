@@ -30,6 +30,10 @@ REMEDIES = {  # in the words of the page
     "no_header": "say that the first line is an utterance",
     "text_column": "choose the column with the utterances",
 }
+REMEDIES_WITH_ONE_COLUMN = {
+    "label_column": "add a column with the intents",
+    "text_column": "name its column text",
+}
 
 
 class Uploads:
@@ -56,7 +60,8 @@ class Uploads:
                 return self._read(name, path, labels, options)
         except NewfoundError as error:
             columns = error.names if isinstance(error, ColumnMissing) else ()
-            problem = error.in_words_of(REMEDIES)
+            words = REMEDIES | (REMEDIES_WITH_ONE_COLUMN if len(columns) == 1 else {})
+            problem = error.in_words_of(words)
             return FilePreview(None, name, problem=problem, remedies=error.remedies, columns=columns)
 
     def get(self, id: str) -> Corpus:
@@ -93,7 +98,7 @@ class Uploads:
             utterances=len(corpus),
             intents=len(corpus.intents),
             first=[PreviewRow(text, label) for text, label in pairs],
-            notes=[note.replace(str(path), name) for note in (*report.notes, *report.warnings())],
+            notes=[note.removeprefix(f"{path}: ") for note in (*report.notes, *report.warnings())],
         )
 
 

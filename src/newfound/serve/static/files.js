@@ -118,8 +118,8 @@ export function slotView(s, label, { endings, max_bytes: maxBytes }) {
   input.addEventListener("change", () => take(input.files?.[0]));
   const chooser = el("label", { class: "choose", for: s.id }, [
     el("strong", label),
-    el("span", t("file.choose")),
-    el("span", { class: "quiet" }, t("file.formats", { most: megabytes(maxBytes) })),
+    el("span", { class: "act" }, t("file.choose")),
+    el("span", { class: "quiet" }, t("file.formats")),
   ]);
   fill(node, s.file ? chosen(s, label, maxBytes) : [input, chooser]);
   return node;

@@ -406,14 +406,14 @@ export const english = /** @type {const} */ ({
   "update.help":
     "Find further intents in logs that came in since. Known and accepted intents stay; all other utterances " +
     "are looked through again, together with the newer ones.",
-  "update.logs": "Newer logs",
+  "update.logs": "The file with newer logs",
   "update.start": "Find further intents",
   "update.title": "Newer logs",
   "discover.help":
     "Find intents in other data, with or without labelled examples of known intents. " +
     "The model that you see now stays as it is.",
-  "discover.known": "Known intents, with labels (optional)",
-  "discover.logs": "Logs",
+  "discover.known": "Labelled examples of known intents (optional)",
+  "discover.logs": "The file with the logs",
   "discover.start": "Find intents",
   "discover.title": "Start anew",
   "options.auto": "found out",
@@ -426,7 +426,7 @@ export const english = /** @type {const} */ ({
   "file.column.text": "Utterances in",
   "file.dropHere": "Drop the file: its utterances are newer logs.",
   "file.first": "The first rows",
-  "file.formats": "CSV, TSV, JSON lines, text and others, at most {most} (text: after compression)",
+  "file.formats": "CSV, TSV, JSON lines or text",
   "file.noHeader": "The first line is an utterance",
   "file.notUsable": "{name} cannot be used as it is; see below.",
   "file.ofIntents": { one: " of {n} intent", other: " of {n} intents" },
@@ -452,6 +452,7 @@ export const english = /** @type {const} */ ({
   "job.notServed": "This page still shows {name}.",
   "job.nothingWritten": "Nothing was written, and the model is as it was.",
   "job.passed": "Started by {who}, {time} ago",
+  "job.inUse": "{name} is in use",
   "job.ready": "{name} is ready",
   "job.served": "This page shows {name}. Name this folder when you start the server the next time.",
   "job.stepDone": "(done)",

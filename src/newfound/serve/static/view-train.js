@@ -177,7 +177,7 @@ const warnings = (job) =>
 function done(job) {
   const name = job.folder ?? "";
   const isServed = training.name === name;
-  const title = t("job.ready", { name });
+  const title = t(isServed ? "job.inUse" : "job.ready", { name });
   return el("section", { class: "card job ready", "aria-label": title }, [
     el("h3", title),
     job.changes ? changes(job.changes) : job.discovered && discovered(job.discovered),
