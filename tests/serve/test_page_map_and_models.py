@@ -259,7 +259,7 @@ def test_a_refit_reports_each_of_its_steps(saved, tiny_encoder, tmp_path):
         job = client.get("/v1/jobs").json()
     assert job["status"] == "done", job
     assert job["steps"] == ["encoding", "training", "comparing", "writing"]
-    assert list(job["step_titles"]) == job["steps"]
+    assert set(job["steps"]) <= set(job["step_titles"])
     assert all(title[0].isupper() for title in job["step_titles"].values()), "the page shows them"
     assert job["seconds"] > 0
 

@@ -45,6 +45,7 @@ interface News extends Seen {
   name: string;
   events: { at: string; author: string; words: string }[];
   can_go_back: boolean;
+  job: Job["status"];
 }
 
 interface Details {

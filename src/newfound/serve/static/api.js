@@ -69,7 +69,8 @@ async function detailOf(response) {
 }
 
 /** @param {string} text */
-const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".") : "");
+export const sentence = (text) =>
+  text ? text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".") : "";
 
 /**
  * What to show of an error. After a restart the server does not know the login any more; the link leads back here.

@@ -18,7 +18,7 @@ import { noneView } from "./view-none.js";
 import { pairView, pairsView } from "./view-pairs.js";
 import { queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
-import { acceptDroppedLogs, trainView } from "./view-train.js";
+import { acceptDroppedLogs, hearOfJob, trainView } from "./view-train.js";
 import { tryView } from "./view-try.js";
 
 addView("intents", intentsView);
@@ -52,6 +52,7 @@ async function hearNews() {
   }
   if (failures) notice();
   failures = 0;
+  hearOfJob(news.job);
   if (isBusy()) return;
   if (news.model !== known.state.model) {
     if (!isOpen() && !hasDrafts()) location.reload();

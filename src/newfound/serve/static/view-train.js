@@ -1,15 +1,14 @@
 // Training: on the decisions, on newer logs, or anew. One job runs at a time, and every open page shows the same.
 import { api } from "./api.js";
 import { attempt } from "./decisions.js";
-import { bullets, button, byId, el, fill, heading, quietLine, row, table } from "./dom.js";
+import { button, byId, el, fill, quietLine, row } from "./dom.js";
 import { acceptDrops, empty, isReady, read, slot, slotView } from "./files.js";
-import { percent } from "./format.js";
-import { term } from "./parts.js";
+import { say } from "./messages.js";
 import { who } from "./store.js";
 import { t } from "./strings.js";
+import { donePanel, endedPanel, runningPanel } from "./train-job.js";
 
 const MILLISECONDS_BETWEEN_LOOKS = { running: 500, otherwise: 2500 };
-const MAX_NAMES = 12;
 const KINDS_OF_DECISIONS = /** @type {const} */ (["answers", "accepted", "merged", "split", "renamed", "rejected"]);
 const newer = slot("newer-logs", "logs");
 const anew = { logs: slot("other-logs", "logs"), known: slot("known-file", "known") };
@@ -21,12 +20,14 @@ const options = {
 let training;
 let jobBox = el("div");
 let cardBox = el("div");
+/** @type {Job["status"]} */
+let heardStatus = "idle";
 /** @type {Job | null} */
 let lostJob = null; // one that this page has seen run and that the server does not know any more
 
 export async function trainView() {
   training = await look();
-  [jobBox, cardBox] = [el("div"), el("div")];
+  [jobBox, cardBox] = [el("div", { "aria-live": "polite" }), el("div")];
   for (const s of [newer, anew.logs, anew.known]) s.onChange = drawCards;
   drawJob();
   drawCards();
@@ -36,6 +37,16 @@ export async function trainView() {
 
 /** @returns {Promise<Training>} */
 const look = () => api("/v1/review/training");
+
+/**
+ * Tell the end of a job where it is not shown anyway.
+ * @param {Job["status"]} status
+ */
+export function hearOfJob(status) {
+  if (heardStatus === "running" && status !== "running" && !jobBox.isConnected)
+    say([t(`job.said.${status}`), " ", el("a", { href: "#train" }, t("job.look"))]);
+  heardStatus = status;
+}
 
 export const acceptDroppedLogs = () => acceptDrops(newer, async () => (await look()).max_bytes);
 
@@ -62,7 +73,7 @@ function update(latest) {
   const isSame = withoutTime(training) === withoutTime(latest);
   const hasEnded = isRunning() && latest.job.status !== "running";
   if (latest.job.status !== "idle") lostJob = null;
-  else if (isRunning()) lostJob = training.job;
+  else if (isRunning()) lostJob = { ...training.job, status: "idle" };
   training = latest;
   if (hasEnded && latest.job.status === "done") forgetFiles(latest.job.kind);
   if (isRunning() || !isSame) drawJob();
@@ -88,174 +99,30 @@ function drawJob() {
   const { job } = training;
   const follows = /** @type {any} */ (jobBox.firstChild)?.follow;
   if (isRunning() && follows) return follows(job);
-  const draw = { idle: lost, running, failed, cancelled, done };
-  fill(jobBox, draw[job.status](job));
-}
-
-/** @param {Job} job */
-function running(job) {
-  const cancel = () => attempt(() => send("/v1/jobs/cancel", {}));
-  const steps = el("ol", { class: "steps" });
-  const passed = el("span", { class: "quiet" });
-  const told = el("p", { class: "hidden", role: "status" });
-  const node = el("section", { class: "card job", "aria-label": t(`job.title.${job.kind}`) }, [
-    el("h3", t(`job.title.${job.kind}`)),
-    el("p", passed),
-    steps,
-    told,
-    row(button(t("job.cancel"), cancel), quietLine(t("job.goOn"))),
-  ]);
-  const follow = (/** @type {Job} */ now) => {
-    passed.textContent = t("job.passed", { who: now.author, time: clock(now.seconds) });
-    fill(steps, stepLines(now));
-    const title = titleOf(now, now.step);
-    if (told.textContent !== title) told.textContent = title;
+  const ended = () => endedPanel(lostJob ?? job, startAgain((lostJob ?? job).kind));
+  const panels = {
+    idle: () => lostJob && ended(),
+    running: () => runningPanel(job, cancel),
+    failed: ended,
+    cancelled: ended,
+    done: () => donePanel(training, serve),
   };
-  follow(job);
-  return Object.assign(node, { follow });
+  fill(jobBox, panels[job.status]());
 }
 
-/**
- * @param {Job} job
- * @param {string} step
- */
-const titleOf = (job, step) => job.step_titles[step] ?? step[0].toUpperCase() + step.slice(1);
-
-/** @param {number} seconds */
-function clock(seconds) {
-  const whole = Math.round(seconds);
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
-}
-
-/** @param {Job} job */
-function stepLines(job) {
-  const at = job.steps.indexOf(job.step);
-  return job.steps.map((step, k) => {
-    const title = titleOf(job, step);
-    const state = k < at ? "done" : k === at ? "now" : "later";
-    const bar = () =>
-      el("progress", { max: 1, value: job.total && job.done ? job.done / job.total : null, "aria-label": title });
-    return el("li", { class: state, "aria-current": k === at && "step" }, [
-      el("span", title),
-      k < at && el("span", { class: "hidden" }, t("job.stepDone")),
-      k === at && bar(),
-    ]);
+const cancel = () => attempt(() => send("/v1/jobs/cancel", {}));
+const serve = (/** @type {string} */ which) =>
+  attempt(async () => {
+    await api("/v1/review/serve", { author: who(), which });
+    location.reload();
   });
-}
 
 /**
- * How a job has ended without a result, and a way to begin again.
- * @param {Job} job
- * @param {string} title
- * @param {Child} why
+ * What starts a job of a kind again; null if its file is not here.
+ * @param {Job["kind"]} kind
  */
-function ended(job, title, why) {
-  const again = { refit, update: startUpdate, discover: startDiscovery }[job.kind];
-  const canStart = { refit: true, update: newer.file, discover: anew.logs.file }[job.kind];
-  return el("section", { class: "card job", "aria-label": title }, [
-    el("h3", title),
-    el("p", { role: "alert" }, why),
-    warnings(job),
-    canStart ? row(button(t("job.again"), again, { class: "main" })) : quietLine(t("job.againBelow")),
-  ]);
-}
-
-/** @param {Job} job */
-const failed = (job) => ended(job, t("job.failed"), [sentence(job.message), " ", t("job.nothingWritten")]);
-/** @param {Job} job */
-const cancelled = (job) => ended(job, t("job.cancelled"), job.message);
-const lost = () => lostJob && ended(lostJob, t("job.lost"), t("job.lostWhy"));
-/** @param {string} text */
-const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
-
-/** @param {Job} job */
-const warnings = (job) =>
-  job.warnings.length > 0 &&
-  el("details", [el("summary", t("job.warnings", { n: job.warnings.length })), bullets([...job.warnings])]);
-
-/** @param {Job} job */
-function done(job) {
-  const name = job.folder ?? "";
-  const isServed = training.name === name;
-  const title = t(isServed ? "job.inUse" : "job.ready", { name });
-  return el("section", { class: "card job ready", "aria-label": title }, [
-    el("h3", title),
-    job.changes ? changes(job.changes) : job.discovered && discovered(job.discovered),
-    warnings(job),
-    !isServed && job.kind !== "discover" && training.version > job.version && decidedSince(job),
-    serving(name, isServed),
-    quietLine(t("job.took", { who: job.author, time: clock(job.seconds) })),
-  ]);
-}
-
-/** @param {Job} job */
-const decidedSince = (job) => el("p", t("job.decidedSince", { n: training.version - job.version }));
-
-/**
- * @param {string} name
- * @param {boolean} isServed
- */
-function serving(name, isServed) {
-  const serve = (/** @type {string} */ which) =>
-    attempt(async () => {
-      await api("/v1/review/serve", { author: who(), which });
-      location.reload();
-    });
-  const { earlier } = training;
-  return [
-    el("p", isServed ? t("job.served", { name }) : t("job.notServed", { name: training.name })),
-    row(
-      !isServed && button(t("job.use", { name }), () => serve("result"), { class: "main", id: "use-model" }),
-      earlier && button(t("job.goBack", { name: earlier }), () => serve("earlier"), { id: "go-back" }),
-    ),
-  ];
-}
-
-/** @param {Changes} c */
-function changes(c) {
-  const fact = (/** @type {Child} */ label, /** @type {Child} */ value) => [el("dt", label), el("dd", value)];
-  const error = { before: percent(c.expected_error_before), now: percent(c.expected_error_after) };
-  return [
-    el("p", { class: "lead" }, [
-      c.answers > 0 ? t("changes.answers", { n: c.answers }) : t("changes.noAnswers"),
-      c.now_known.length > 0 && ` ${t("changes.knownNow", { n: c.now_known.length })}`,
-    ]),
-    el("dl", [
-      fact(t("changes.intents"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
-      c.now_known.length > 0 && fact(t("changes.known"), names(c.now_known)),
-      c.gone.length > 0 && fact(t("changes.gone"), names(c.gone)),
-      fact(term("expectedError", t("changes.expectedError")), t("changes.beforeAndNow", error)),
-      c.reclustered > 0 && fact(t("changes.followed"), t("changes.followers", { n: c.reclustered })),
-      fact(t("changes.moved"), t("changes.of", { some: c.moved, all: c.utterances })),
-    ]),
-    c.examples.length > 0 && movedExamples(c),
-  ];
-}
-
-/** @param {string[]} all */
-const names = (all) =>
-  all.slice(0, MAX_NAMES).join(", ") +
-  (all.length > MAX_NAMES ? ` ${t("changes.andMore", { n: all.length - MAX_NAMES })}` : "");
-
-/** @param {Changes} c */
-function movedExamples({ examples, moved }) {
-  const headings = [heading(t("changes.utterance")), heading(t("changes.before")), heading(t("changes.now"))];
-  const rows = examples.map(({ text, before, after }) =>
-    el("tr", [el("td", text), el("td", before ?? t("noIntent")), el("td", after ?? t("noIntent"))]),
-  );
-  const title = moved > examples.length ? t("changes.first", { count: examples.length }) : t("changes.which");
-  return el("details", [el("summary", title), table({}, headings, rows)]);
-}
-
-/** @param {Discovered} d */
-const discovered = (d) => [
-  el("p", { class: "lead" }, [
-    t("discovered.new", { n: d.new.length }),
-    ` ${t("discovered.in", { n: d.utterances })}`,
-    d.known > 0 && ` ${t("discovered.known", { n: d.known })}`,
-  ]),
-  el("p", names(d.new)),
-];
+const startAgain = (kind) =>
+  ({ refit, update: newer.file && startUpdate, discover: anew.logs.file && startDiscovery })[kind];
 
 // ---------------------------------------------------------------- what can be started
 
