@@ -7,6 +7,7 @@ import { t } from "./strings.js";
 
 const COMPRESSIBLE = [".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".txt", ".log"]; // text is sent compressed
 const MAX_NOTES = 3;
+const MILLISECONDS_AFTER_A_DRAG = 800; // browsers tell of a drag more often than that
 
 /**
  * A place for one file. What was chosen stays while other views are shown.
@@ -105,7 +106,12 @@ async function packed(file) {
 export function slotView(s, label, { endings, max_bytes: maxBytes }) {
   const node = el("div", { class: "slot" });
   const take = (/** @type {File | undefined} */ file) => file && put(s, file, maxBytes);
-  node.addEventListener("dragover", () => node.classList.add("over"));
+  node.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    event.stopPropagation(); // the page would say that it takes the file for newer logs
+    endDrag();
+    node.classList.add("over");
+  });
   node.addEventListener("dragleave", () => node.classList.remove("over"));
   node.addEventListener("drop", (event) => {
     event.preventDefault();
@@ -118,7 +124,8 @@ export function slotView(s, label, { endings, max_bytes: maxBytes }) {
   input.addEventListener("change", () => take(input.files?.[0]));
   const chooser = el("label", { class: "choose", for: s.id }, [
     el("strong", label),
-    el("span", { class: "act" }, t("file.choose")),
+    el("span", { class: "act wide" }, t("file.dropOrChoose")),
+    el("span", { class: "act narrow" }, t("file.choose")),
     el("span", { class: "quiet" }, t("file.formats")),
   ]);
   fill(node, s.file ? chosen(s, label, maxBytes) : [input, chooser]);
@@ -212,7 +219,10 @@ function columnChoices(s, p, roles, maxBytes) {
 
 const hint = el("div", { class: "drop-hint", hidden: true }, el("p", t("file.dropHere")));
 
+/** @type {number | undefined} */
+let hintTimer;
 function endDrag() {
+  clearTimeout(hintTimer);
   hint.hidden = true;
 }
 
@@ -227,9 +237,10 @@ export function acceptDrops(s, maxBytes) {
   addEventListener("dragover", (event) => {
     if (!isFile(event)) return;
     event.preventDefault(); // otherwise the browser would open the file
+    clearTimeout(hintTimer);
     hint.hidden = false;
+    hintTimer = setTimeout(endDrag, MILLISECONDS_AFTER_A_DRAG); // no event tells that a drag was given up
   });
-  addEventListener("dragleave", (event) => event.relatedTarget === null && endDrag());
   addEventListener("drop", async (event) => {
     if (!isFile(event)) return;
     event.preventDefault();

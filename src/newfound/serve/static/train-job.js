@@ -157,9 +157,9 @@ function movedExamples({ examples, moved }) {
 /** @param {Discovered} d */
 const discovered = (d) => [
   el("p", { class: "lead" }, [
-    t("discovered.new", { n: d.new.length }),
+    d.new.length ? t("discovered.new", { n: d.new.length }) : t("discovered.none"),
     ` ${t("discovered.in", { n: d.utterances })}`,
     d.known > 0 && ` ${t("discovered.known", { n: d.known })}`,
   ]),
-  el("p", names(d.new)),
+  d.new.length > 0 && el("p", names(d.new)),
 ];

@@ -11,7 +11,7 @@ export async function historyView() {
   const { entries, total, earlier } = await api("/v1/review/log");
   const content = entries.length
     ? [quietLine(t("history.help")), decisionTable(entries, entryRow), shownOf(entries.length, total)]
-    : quietLine(t("history.none"));
+    : quietLine(earlier.length ? t("history.noneSince", { name: state().name }) : t("history.none"));
   const results = [...earlier.slice(1).map((training) => training.model), state().name];
   const before = earlier.map((training, k) => earlierDecisions(training, results[k])).reverse();
   return { title: t("history.title"), content: [el("h2", t("history.title")), content, before] };
