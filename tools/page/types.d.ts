@@ -44,7 +44,6 @@ interface State extends Seen {
 interface News extends Seen {
   name: string;
   events: { at: string; author: string; words: string }[];
-  can_go_back: boolean;
   job: Job["status"];
 }
 

@@ -45,10 +45,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/state", tags=["review"])
     async def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
-        review, served, job = await read(ReviewView.state), service.served, service.jobs.state()
+        review, served = await read(ReviewView.state), service.served
         shared = (review.version, review.intents, review.progress)
         limits = answers.Limits(seconds_between_news=service.settings.seconds_between_news)
-        return answers.ServedState(*shared, model=served.model, name=served.name, refit=job, limits=limits)
+        return answers.ServedState(*shared, model=served.model, name=served.name, limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:
@@ -60,7 +60,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
             version=view.version,
             events=[answers.EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
             job=service.jobs.state().status,
-            can_go_back=service.earlier is not None,
         )
 
     @app.get("/v1/review/details", tags=["review"])

@@ -269,13 +269,11 @@ class ServedState(ReviewState):
     Attributes:
         model: Identifies the served model; send it with a decision.
         name: The name of its folder.
-        refit: The last job.
         limits: What the page must know of the server's limits and thresholds.
     """
 
     model: str
     name: str
-    refit: JobState
     limits: Limits
 
 
@@ -313,13 +311,11 @@ class News(Served):
     Attributes:
         events: The latest ones, in their order.
         job: The status of the last job in the background.
-        can_go_back: Whether another model was served before this one.
     """
 
     version: int
     events: list[EventOut]
     job: str
-    can_go_back: bool
 
 
 @dataclass(frozen=True, slots=True)

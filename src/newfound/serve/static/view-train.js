@@ -13,9 +13,10 @@ const KINDS_OF_DECISIONS = /** @type {const} */ (["answers", "accepted", "merged
 const newer = slot("newer-logs", "logs");
 const anew = { logs: slot("other-logs", "logs"), known: slot("known-file", "known") };
 const options = {
-  update: { number: "", redact: false, acceptAll: false },
-  discover: { number: "", redact: false, acceptAll: false },
+  update: { number: "", redact: false, isOpen: false },
+  discover: { number: "", redact: false, isOpen: false },
 };
+let acceptsAll = false; // whether an update keeps the intents that nobody has accepted
 /** @type {Training} */
 let training;
 let jobBox = el("div");
@@ -165,17 +166,17 @@ function decisionsCard() {
 function newerLogsCard() {
   const { decided, undecided } = training;
   const mustAccept = decided.accepted === 0 && undecided > 0;
-  const keepAll = check("accept-all", t("update.acceptAll", { n: undecided }), options.update.acceptAll, (isOn) => {
-    options.update.acceptAll = isOn;
+  const keepAll = check("accept-all", t("update.acceptAll", { n: undecided }), acceptsAll, (isOn) => {
+    acceptsAll = isOn;
     newer.onChange();
   });
-  const canStart = isReady(newer) && (!mustAccept || options.update.acceptAll);
+  const canStart = isReady(newer) && (!mustAccept || acceptsAll);
   return card(
     "update.title",
     el("p", t("update.help")),
     slotView(newer, t("update.logs"), training),
     newer.file && undecided > 0 && el("p", keepAll),
-    newer.file && mustAccept && !options.update.acceptAll && quietLine(t("update.acceptFirst")),
+    newer.file && mustAccept && !acceptsAll && quietLine(t("update.acceptFirst")),
     newer.file && choices("update"),
     newer.file &&
       row(button(t("update.start"), startUpdate, { class: "main", id: "start-update", disabled: !canStart })),
@@ -203,12 +204,13 @@ function choices(kind) {
   number.placeholder = t("options.auto");
   number.addEventListener("input", () => (chosen.number = number.value));
   const redact = check(`${kind}-redact`, t("options.redact"), chosen.redact, (isOn) => (chosen.redact = isOn));
-  const isOpen = chosen.number !== "" || chosen.redact;
-  return el("details", { open: isOpen }, [
+  const details = el("details", { open: chosen.isOpen }, [
     el("summary", t("options.title")),
     el("p", el("label", { class: "control" }, [t("options.number"), " ", number])),
     el("p", redact),
   ]);
+  details.addEventListener("toggle", () => (chosen.isOpen = details.open));
+  return details;
 }
 
 /**
@@ -241,7 +243,7 @@ async function idOf(s) {
 const startUpdate = () =>
   attempt(async () => {
     const file = await idOf(newer);
-    await send("/v1/update", { logs_file: file, accept_all: options.update.acceptAll, ...chosenOptions("update") });
+    await send("/v1/update", { logs_file: file, accept_all: acceptsAll, ...chosenOptions("update") });
     newer.isTaken = true;
   });
 
