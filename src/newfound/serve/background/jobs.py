@@ -23,6 +23,7 @@ MAX_WARNINGS = 100  # of one job that are kept
 Kind = Literal["discover", "update", "refit"]
 Outcome = RefitChanges | Discovered
 STEP_TITLES = {
+    "loading": "Load the model",
     "encoding": "Encode the utterances",
     "clustering": "Find the intents",
     "fine-tuning": "Fine-tune the encoder",
@@ -31,9 +32,9 @@ STEP_TITLES = {
     "writing": "Write the new model",
 }
 STEPS: dict[Kind, tuple[str, ...]] = {  # those that are known in advance
-    "refit": ("encoding", "training", "comparing", "writing"),
-    "update": ("encoding", "clustering", "training", "writing"),
-    "discover": ("encoding", "clustering", "training", "writing"),
+    "refit": ("loading", "encoding", "training", "comparing", "writing"),
+    "update": ("loading", "encoding", "clustering", "training", "writing"),
+    "discover": ("loading", "encoding", "clustering", "training", "writing"),
 }
 
 

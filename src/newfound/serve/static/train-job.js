@@ -24,9 +24,13 @@ export function runningPanel(job, cancel) {
   ]);
   const follow = (/** @type {Job} */ now) => {
     passed.textContent = t("job.passed", { who: now.author, time: clock(now.seconds) });
-    fill(steps, stepLines(now));
     const title = titleOf(now, now.step);
-    if (told.textContent !== title) told.textContent = title;
+    if (told.textContent !== title) {
+      told.textContent = title;
+      fill(steps, stepLines(now));
+    }
+    const bar = steps.querySelector("progress");
+    if (bar && now.done && now.total) bar.value = now.done / now.total; // otherwise it only shows that work goes on
   };
   follow(job);
   return Object.assign(node, { follow });
@@ -50,12 +54,10 @@ function stepLines(job) {
   return job.steps.map((step, k) => {
     const title = titleOf(job, step);
     const state = k < at ? "done" : k === at ? "now" : "later";
-    const bar = () =>
-      el("progress", { max: 1, value: job.total && job.done ? job.done / job.total : null, "aria-label": title });
     return el("li", { class: state, "aria-current": k === at && "step" }, [
       el("span", title),
       k < at && el("span", { class: "hidden" }, t("job.stepDone")),
-      k === at && bar(),
+      k === at && el("progress", { max: 1, "aria-label": title }),
     ]);
   });
 }

@@ -142,7 +142,7 @@ const card = (title, ...content) =>
 
 function decisionsCard() {
   const decided = KINDS_OF_DECISIONS.filter((kind) => training.decided[kind] > 0);
-  const main = training.job.status !== "done" || training.name === training.job.folder ? "main" : "";
+  const isElsewhere = jobBox.querySelector("button.main") !== null; // the next step is the job's
   if (!decided.length) {
     const links = [
       el("a", { href: "#intents", class: "button" }, t("train.toIntents")),
@@ -159,7 +159,7 @@ function decisionsCard() {
     quietLine(t("train.since", { name: training.name })),
     el("ul", { class: "counts" }, counts),
     el("p", t("train.help")),
-    row(button(t("train.start"), refit, { class: main, id: "refit" })),
+    row(button(t("train.start"), refit, { class: isElsewhere ? "" : "main", id: "refit" })),
   );
 }
 
