@@ -173,7 +173,8 @@ def test_a_cancelled_job_leaves_nothing_and_the_next_one_starts(tmp_path):
     assert done.status == "done", done
     assert sorted(path.name for path in model.parent.iterdir()) == ["m", "m-2"], "no checkpoints either"
     assert (done.folder, done.author) == ("m-2", "bo")
-    assert done.steps == ("loading", "encoding", "fine-tuning", "training", "comparing", "writing"), "unexpected ones are added"
+    steps = ("loading", "encoding", "fine-tuning", "training", "comparing", "writing")
+    assert done.steps == steps, "unexpected ones are added"
     assert (done.step, done.done, done.total) == ("fine-tuning", 1, 2)
 
 
