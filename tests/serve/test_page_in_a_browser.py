@@ -245,42 +245,6 @@ def test_markup_in_the_logs_is_text(page):
     assert "owned" not in page.title()
 
 
-def test_warnings_of_a_job_are_shown_as_text(page):
-    job = {
-        "status": "done",
-        "message": "Wrote it.",
-        "seconds": 1,
-        "steps": [],
-        "warnings": ["gave <b>it</b> up", "and"],
-    }
-    page.route("**/v1/jobs", lambda route: route.fulfill(json={"folder": None, "changes": None, **job}))
-    page.click("nav a:has-text('Export')")
-    warnings = page.get_by_role("list", name="Warnings")
-    warnings.wait_for()
-    assert warnings.locator("li").all_inner_texts() == ["gave <b>it</b> up", "and"]
-    assert warnings.locator("b").count() == 0
-
-
-def test_a_running_job_can_be_cancelled(page):
-    job = {"author": "Bo", "step": "training", "done": 1, "total": 9, "seconds": 3, "steps": [], "warnings": []}
-    job |= {"status": "running", "message": "", "folder": None, "changes": None}
-    asked = []
-
-    def cancel(route):
-        asked.append(route.request.post_data_json)
-        job.update(status="cancelled", message="Ana has cancelled it. Nothing was written.")
-        route.fulfill(json=job)
-
-    page.route("**/v1/jobs", lambda route: route.fulfill(json=job))
-    page.route("**/v1/jobs/cancel", cancel)
-    page.click("nav a:has-text('Export')")
-    page.click("main button:has-text('Cancel')")
-    page.wait_for_selector("main p:has-text('Ana has cancelled it. Nothing was written.')")
-    assert asked == [{"author": "Ana"}]
-    assert page.locator("main button:has-text('Cancel')").count() == 0
-    assert page.locator("#refit").is_enabled()
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
 def test_the_page_fits_and_can_be_read(page, width, scheme):
     """No sideways scrolling; every control has a name; text stands out from its background (WCAG AA: 4.5)."""
@@ -294,7 +258,8 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
         "queue": "Review queue",
         "try": "Try it",
         "history": "History",
-        "export": "Refit",
+        "train": "Train",
+        "export": "Export",
         "map": "Map of the logs",
         "pairs": "Mixed-up pairs",
         "none": "Rejected, and of no intent",

@@ -60,7 +60,7 @@ interface State extends Seen {
 interface News extends Seen {
   name: string;
   events: { at: string; author: string; words: string }[];
-  can_go_back: boolean;
+  job: Job["status"];
 }
 
 interface Details {
@@ -210,9 +210,19 @@ interface Changes {
   moved: number;
   examples: { text: string; before: string | null; after: string | null }[];
   reclustered: number;
+  answers: number;
+}
+
+interface Discovered {
+  new: string[];
+  known: number;
+  utterances: number;
 }
 
 interface Job {
+  kind: "refit" | "update" | "discover";
+  version: number;
+  discovered: Discovered | null;
   status: "idle" | "running" | "done" | "failed" | "cancelled";
   author: string;
   step: string;
@@ -225,6 +235,40 @@ interface Job {
   seconds: number;
   changes: Changes | null;
   warnings: string[];
+}
+
+interface Training {
+  version: number;
+  name: string;
+  earlier: string | null;
+  decided: Record<"answers" | "accepted" | "merged" | "renamed" | "split" | "rejected", number>;
+  undecided: number;
+  job: Job;
+  max_bytes: number;
+  endings: string[];
+}
+
+interface FilePreview {
+  id: string | null;
+  name: string;
+  problem: string | null;
+  remedies: string[];
+  columns: string[];
+  text_column: string | null;
+  label_column: string | null;
+  utterances: number;
+  intents: number;
+  first: { text: string; label: string | null }[];
+  notes: string[];
+}
+
+interface EarlierTraining {
+  kind: string;
+  model: string;
+  at: string;
+  author: string | null;
+  total: number;
+  entries: Entry[];
 }
 
 interface View {

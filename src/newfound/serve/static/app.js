@@ -20,6 +20,7 @@ import { overviewView } from "./view-overview.js";
 import { pairView, pairsView } from "./view-pairs.js";
 import { isSending, queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
+import { acceptDroppedLogs, hearOfJob, trainView } from "./view-train.js";
 import { tryView } from "./view-try.js";
 
 addView("overview", overviewView);
@@ -34,6 +35,7 @@ addView("map", mapView);
 addView("try", tryView);
 addView("audit", auditView);
 addView("history", historyView);
+addView("train", trainView);
 addView("export", exportView);
 
 // ---------------------------------------------------------------- news: what others decide appears by itself
@@ -53,6 +55,7 @@ async function hearNews() {
   }
   if (failures) notice();
   failures = 0;
+  hearOfJob(news.job);
   if (isBusy() || isSending()) return;
   if (news.model !== known.state.model) {
     if (!isOpen() && !hasDrafts()) location.reload();
@@ -139,5 +142,6 @@ const place = sessionStorage.getItem("newfound-place");
 sessionStorage.removeItem("newfound-place");
 if (place && !location.hash) history.replaceState(null, "", place);
 for (const a of document.querySelectorAll("a[href='/login']")) a.addEventListener("click", rememberPlace);
+acceptDroppedLogs();
 fill(byId("term-error"), term("expectedError"));
 show({ navigated: true }).then(listenLater);
