@@ -81,10 +81,11 @@ def table(
     chosen: CellOptions,
     name: NameArgument = "main",
     format: Annotated[str, typer.Option(help="terminal, markdown, latex or csv.")] = "terminal",
+    protocol: Annotated[str, typer.Option(help="How scores are computed: paper, strict or both.")] = "both",
 ) -> None:
-    """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
+    """Print an experiment's table from the result files: mean ± std over splits and seeds."""
     experiment, cells = _plan(name, chosen)
-    _print_experiment(experiment, cells, chosen.out, format)
+    _print_experiment(experiment, cells, chosen.out, format, protocol)
 
 
 @app.command("figures")
@@ -119,11 +120,14 @@ def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     return experiment, [resolve_cell(cell, chosen.device) for cell in experiment.cells(chosen.encoder, chosen.tune)]
 
 
-def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
+def _print_experiment(
+    experiment: Experiment, cells: list[Cell], root: Path, format: str, protocol: str = "both"
+) -> None:
     """Print the table of an experiment; on a terminal, one narrow table per benchmark and protocol."""
     from newfound.bench import tables
 
-    header, lines = tables.table(experiment, cells, root)
+    wanted = one_of(protocol, "--protocol", "both", "paper", "strict")
+    header, lines = tables.table(experiment, cells, root, wanted)
     writers = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
     one_of(format, "--format", "terminal", *writers)
     if format in writers:
