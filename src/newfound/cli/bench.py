@@ -83,7 +83,10 @@ def table(
     format: Annotated[str, typer.Option(help="terminal, markdown, latex or csv.")] = "terminal",
     protocol: Annotated[str, typer.Option(help="How scores are computed: paper, strict or both.")] = "both",
 ) -> None:
-    """Print an experiment's table from the result files: mean ± std over splits and seeds."""
+    """Print an experiment's table from the result files: mean ± std over splits and seeds.
+
+    Methods without any run are left out, except on the terminal.
+    """
     experiment, cells = _plan(name, chosen)
     _print_experiment(experiment, cells, chosen.out, format, protocol)
 
@@ -131,7 +134,7 @@ def _print_experiment(
     writers = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
     one_of(format, "--format", "terminal", *writers)
     if format in writers:
-        print(writers[format](header, lines))
+        print(writers[format](header, [line for line in lines if not line[-1].startswith("0/")]))
         return
     n_names = 3 if header[2] == "protocol" else 2
     for title in dict.fromkeys((line[0], *line[2:n_names]) for line in lines):
