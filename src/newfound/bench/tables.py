@@ -17,7 +17,6 @@ from newfound.bench.studies import Row, group_rows
 Results = dict[Cell, dict[str, Any]]
 Line = tuple[str, ...]
 Format = Literal["terminal", "markdown", "latex", "csv"]
-Protocol = Literal["both", "paper", "strict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +54,17 @@ def groups_of(cells: Iterable[Cell]) -> list[Group]:
     return [Group(*key, tuple(members)) for key, members in by_row.items()]
 
 
-def table(
-    experiment: Experiment, cells: Sequence[Cell], root: Path, protocol: Protocol = "both"
-) -> tuple[Line, list[Line]]:
+def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Line, list[Line]]:
     """Return the table of an experiment: mean ± std of each column, and the number of runs."""
     results = read_results(cells, root)
     protocols = protocols_of(experiment)
-    if protocols[0] and protocol != "both":
-        protocols = (protocol,)
-    named = len(protocols) > 1
-    header = ("benchmark", "method", *(("protocol",) if named else ()), *(c.header for c in experiment.columns))
+    header = ("benchmark", "method", *(("protocol",) if protocols[0] else ()), *(c.header for c in experiment.columns))
     lines = []
     for group in groups_of(cells):
         runs = f"{sum(cell in results for cell in group.cells)}/{len(group.cells)}"
-        for each in protocols:
-            scores = [mean_std(group.values(results, column, each), column.digits) for column in experiment.columns]
-            lines.append((group.data, group.label, *((each,) if named else ()), *scores, runs))
+        for protocol in protocols:
+            scores = [mean_std(group.values(results, column, protocol), column.digits) for column in experiment.columns]
+            lines.append((group.data, group.label, *((protocol,) if protocol else ()), *scores, runs))
     return (*header, "runs"), lines
 
 

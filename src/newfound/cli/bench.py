@@ -81,14 +81,10 @@ def table(
     chosen: CellOptions,
     name: NameArgument = "main",
     format: Annotated[str, typer.Option(help="terminal, markdown, latex or csv.")] = "terminal",
-    protocol: Annotated[str, typer.Option(help="How scores are computed: paper, strict or both.")] = "both",
 ) -> None:
-    """Print an experiment's table from the result files: mean ± std over splits and seeds.
-
-    Methods without any run are left out, except on the terminal.
-    """
+    """Print an experiment's table from the result files: mean ± std over splits and seeds, both protocols."""
     experiment, cells = _plan(name, chosen)
-    _print_experiment(experiment, cells, chosen.out, format, protocol)
+    _print_experiment(experiment, cells, chosen.out, format)
 
 
 @app.command("figures")
@@ -123,18 +119,15 @@ def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     return experiment, [resolve_cell(cell, chosen.device) for cell in experiment.cells(chosen.encoder, chosen.tune)]
 
 
-def _print_experiment(
-    experiment: Experiment, cells: list[Cell], root: Path, format: str, protocol: str = "both"
-) -> None:
+def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
     """Print the table of an experiment; on a terminal, one narrow table per benchmark and protocol."""
     from newfound.bench import tables
 
-    wanted = one_of(protocol, "--protocol", "both", "paper", "strict")
-    header, lines = tables.table(experiment, cells, root, wanted)
+    header, lines = tables.table(experiment, cells, root)
     writers = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
     one_of(format, "--format", "terminal", *writers)
     if format in writers:
-        print(writers[format](header, [line for line in lines if not line[-1].startswith("0/")]))
+        print(writers[format](header, lines))
         return
     n_names = 3 if header[2] == "protocol" else 2
     for title in dict.fromkeys((line[0], *line[2:n_names]) for line in lines):

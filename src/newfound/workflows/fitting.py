@@ -37,7 +37,7 @@ DEFAULT_EFFORT_NOTES = {
     "quick": (
         "Effort quick, since there is no GPU here: the encoder stays as it is, which takes about half a minute for "
         "10,000 utterances. Effort standard fine-tunes it, which takes ten times as long or more; it found new intents "
-        "better on two of three benchmarks, and not on the third (docs/notebook/consensus.md)."
+        "better on two of three benchmarks, and not on the third (docs/benchmarks.md)."
     ),
     "standard": (
         "Effort standard, since there is a GPU: the encoder is fine-tuned, which takes about ten seconds for 10,000 "
