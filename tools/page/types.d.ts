@@ -68,6 +68,18 @@ interface Utterance {
 interface UtterancePage {
   utterances: Utterance[];
   total: number;
+  ids: number[]; // of all, or of the first ones if there are more than can be moved at once
+}
+
+interface Loss {
+  intent: string | null;
+  taken: number;
+  size: number;
+}
+
+interface SelectionLosses {
+  losses: Loss[];
+  labelled: number;
 }
 
 interface Part {
@@ -142,12 +154,15 @@ interface AuditResult {
   questions: AuditQuestion[];
 }
 
-type MapPoint = [x: number, y: number, intent: number, utterance: number, probability: number, checked: number];
-
+// Columns are numbers in base64.
 interface LogMap {
   names: string[];
   status: Status[];
-  points: MapPoint[];
+  positions: string;
+  intents: string;
+  ids: string;
+  probabilities: string;
+  checked: string;
   is_final: boolean;
 }
 
