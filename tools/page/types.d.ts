@@ -156,6 +156,7 @@ interface AuditResult {
 
 // Columns are numbers in base64.
 interface LogMap {
+  version: number;
   names: string[];
   status: Status[];
   positions: string;

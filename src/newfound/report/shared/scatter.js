@@ -13,7 +13,7 @@ const REACH_OF_NEIGHBOURS = 0.03; // of the width of the map
 const REGION_SIZE = 1000; // CSS pixels of the picture of regions before it is scaled
 const FONT = "600 12px system-ui, sans-serif";
 const QUIET_FONT = "12px system-ui, sans-serif";
-const REGION_FONT = "600 15px system-ui, sans-serif";
+const REGION_FONT = "600 16px system-ui, sans-serif";
 // The radius of a point in pixels, for maps with so many points at most.
 const RADII = [
   [4000, 2.8],
@@ -158,6 +158,9 @@ export function scatter(canvas, options) {
     const paper = getComputedStyle(/** @type {Element} */ (canvas.parentElement)).backgroundColor;
     const write = labelWriter(context, w, h, getComputedStyle(canvas).color, paper);
     const isFar = !showsQuietNames && !filter && focused === null && camera.scale < MIN_ZOOM_FOR_QUIET_NAMES;
+    context.globalAlpha = 0.7;
+    for (const { name, x, y } of regions?.names ?? []) write(name, REGION_FONT, place(x, y));
+    context.globalAlpha = 1;
     const written = [];
     for (const { intent, x, y } of names) {
       const name = options.nameOf(intent);
@@ -165,9 +168,6 @@ export function scatter(canvas, options) {
       if (name === null || (isQuiet && isFar) || (focused ?? intent) !== intent) continue;
       if (write(name, isQuiet ? QUIET_FONT : FONT, place(x, y))) written.push(name);
     }
-    context.globalAlpha = 0.7;
-    for (const { name, x, y } of regions?.names ?? []) write(name, REGION_FONT, place(x, y));
-    context.globalAlpha = 1;
     options.onDraw?.(written, camera.scale);
   }
   /** @param {boolean} [withPoints] Without it, only what lies above the points is drawn. */

@@ -16,7 +16,7 @@ import { fetchUtterances, utteranceList } from "./utterances.js";
 const camera = { scale: 1, x: 0, y: 0 };
 const chosen = { by: /** @type {"intent" | "certainty" | "decision"} */ ("intent"), knownNames: false };
 const SHOWN_AT_ONCE = 100; // selected utterances
-const MILLISECONDS_BETWEEN_LAYOUTS = 1500;
+const MILLISECONDS_BETWEEN_LAYOUTS = 1500; // that are asked for; each time twice as long
 const MILLISECONDS_BEFORE_READING = 60; // the text of a point that is pointed at
 const MILLISECONDS_BEFORE_DIMMING = 90; // the other intents, so that a pointer on its way changes nothing
 const TEXTS_READ_TOGETHER = 40; // around the pointer
@@ -38,12 +38,12 @@ function bytes(text) {
 
 async function fetchMap() {
   /** @type {LogMap} */
-  const { names, status, is_final: isFinal, ...columns } = await api("/v1/review/map");
+  const { version, names, status, is_final: isFinal, ...columns } = await api("/v1/review/map");
   const positions = new Uint16Array(bytes(columns.positions));
   const ids = new Int32Array(bytes(columns.ids));
   const axis = (/** @type {number} */ k) => Float32Array.from(ids, (_, i) => positions[2 * i + k] / LARGEST_POSITION);
   return {
-    ...{ names, status, isFinal, ids },
+    ...{ version, names, status, isFinal, ids },
     points: { x: axis(0), y: axis(1), intent: new Int32Array(bytes(columns.intents)) },
     probability: Float32Array.from(new Uint16Array(bytes(columns.probabilities)), (value) => value / 1000),
     checked: new Uint8Array(bytes(columns.checked)),
@@ -169,9 +169,12 @@ export async function mapView(name) {
   // ---------------------------------------------------------------- the selected utterances
 
   let selecting = 0;
+  /** @type {number[]} */
+  let marked = []; // points
   /** @param {number[]} points */
   async function showSelected(points) {
     const mine = ++selecting;
+    marked = points;
     if (points.length < 2)
       keep(points.length && data.points.intent[points[0]] >= 0 ? data.points.intent[points[0]] : null);
     if (!points.length) {
@@ -192,8 +195,11 @@ export async function mapView(name) {
       const page = await fetchPage(0);
       if (mine !== selecting) return; // something else was selected meanwhile
       const selection = new Set(ids);
-      const onChange = () =>
-        selection.size ? map.markSelected(points.filter((i) => selection.has(data.ids[i]))) : map.select([]);
+      const onChange = () => {
+        marked = points.filter((i) => selection.has(data.ids[i]));
+        if (marked.length) map.markSelected(marked);
+        else map.select([]);
+      };
       const options = { selection, fetchPage, onChange, mayLeave: true, showsLosses: ids.length > 1 };
       fill(list, points.length === 1 && selectWhole(points[0]), utteranceList(page, options));
     });
@@ -230,19 +236,22 @@ export async function mapView(name) {
   }
   // Somebody decided, or the final layout is there.
   async function reload() {
+    const latest = await fetchMap();
+    if (latest.version === data.version && latest.isFinal === data.isFinal) return;
     const keptName = kept === null ? null : data.names[kept];
-    data = await fetchMap();
+    data = latest;
     const at = keptName === null ? -1 : data.names.indexOf(keptName);
     kept = at < 0 ? null : at;
     redraw();
+    map.markSelected(marked); // utterances keep their places in the answer
     note.hidden = data.isFinal;
   }
-  function awaitLayout() {
+  function awaitLayout(milliseconds = MILLISECONDS_BETWEEN_LAYOUTS) {
     setTimeout(async () => {
       if (!canvas.isConnected) return;
       if (!document.hidden && !isBusy() && !isOpen()) await reload().catch(() => {});
-      if (!data.isFinal) awaitLayout();
-    }, MILLISECONDS_BETWEEN_LAYOUTS);
+      if (!data.isFinal) awaitLayout(2 * milliseconds);
+    }, milliseconds);
   }
 
   const options = { intent: t("map.byIntent"), certainty: t("map.byCertainty"), decision: t("map.byDecision") };
