@@ -4,15 +4,19 @@
     python benchmarks/serve/page.py --table                                           prints the table of the documents
 
 The utterances of the model are repeated, with a number at the end and the vectors of the originals, until there are as
-many as asked for, all of them in the logs, so that the map shows all. A server of its own is started for each size, and Chromium opens its map. To measure another version
-of newfound, put its folder `src` on PYTHONPATH. Seconds depend on the machine and on what else it does; the table has
-ratios to the smallest model of the earlier version in `page-before.json`.
+many as asked for, all of them in the logs, so that the map shows all. A server of its own is started for each size, and
+Chromium opens its map. To measure another version of newfound, put its folder `src` on PYTHONPATH.
+
+Times are processor time of the server, or of all processes of Chromium, so that other work on the machine changes them
+little. Without a GPU, Chromium draws with the processor, and this is most of the time of a frame: what a script takes
+of a frame is given as well. It needs Linux.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -38,23 +42,35 @@ from newfound.model.folder import load, save
 
 HERE = Path(__file__).parent
 VECTORS_FILE = "vectors.npy"
+FILE_NAME, BEFORE_FILE = "page.json", "page-before.json"
+TITLES = {
+    "search": "search, ms",
+    "move": "move 1,000 utterances, ms",
+    "undo": "undo that, ms",
+    "map": "answer for the map, ms",
+    "map_bytes": "answer for the map, kB",
+    "first_drawing": "first picture of the map, ms by the clock",
+    "pan": "frame of a drag, ms without a GPU",
+    "pan_script": "of that scripts, ms",
+    "hover": "frame of a hover, ms without a GPU",
+    "hover_script": "of that scripts, ms",
+}
 PORT = 8813
-REPEATS = 5
+REPEATS, QUICK_REPEATS = 5, 20  # the clock of processor time has steps of 10 ms
 MOVED = 1_000
 FRAMES = 60
 WORDS = "a"  # of the search, so that it has many hits
 MAX_IDS_IN_A_REQUEST = 500  # of earlier versions, which were told the texts to move
 CHROMIUM_OPTIONS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # WebGL without a GPU
 IS_DRAWN = "() => /map: .+/.test(document.querySelector('#map')?.textContent)"
-# Move the pointer a little in every frame; return the milliseconds between the frames, and those of scripts per frame.
-FRAMES_OF_A_GESTURE = """async ([frames, isDrag]) => {
+# Move the pointer a little in every frame, and return the milliseconds that scripts take of a frame.
+SCRIPT_TIME_OF_A_GESTURE = """async ([frames, isDrag]) => {
   const canvas = document.querySelector('#map'), box = canvas.getBoundingClientRect();
   canvas.setPointerCapture = () => {};
   const send = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type,
     { pointerId: 1, pointerType: 'mouse', clientX: box.x + x, clientY: box.y + y, bubbles: true }));
   const frame = window.requestAnimationFrame;
   const next = () => new Promise((resolve) => frame.call(window, resolve));
-  const times = [];
   let spent = 0; // milliseconds of scripts
   const timed = (run) => { const began = performance.now(); run(); spent += performance.now() - began; };
   window.requestAnimationFrame = (draw) => frame.call(window, (now) => timed(() => draw(now)));
@@ -62,41 +78,41 @@ FRAMES_OF_A_GESTURE = """async ([frames, isDrag]) => {
   if (isDrag) send('pointerdown', 300, 200);
   for (let k = 0; k < frames; k++) {
     timed(() => send('pointermove', 300 + 3 * (k % 40), 200 + 2 * (k % 30)));
-    times.push(await next());
+    await next();
   }
   if (isDrag) send('pointerup', 300, 200);
   window.requestAnimationFrame = frame;
-  return [times.slice(1).map((t, k) => t - times[k]), spent / frames];
+  return spent / frames;
 }"""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The figures of one size. All times are seconds, but those of frames, which are milliseconds.
+    """The figures of one size, in milliseconds of processor time if nothing else is said.
 
     Attributes:
         search: A search with hits in most utterances.
         move: Moving 1,000 utterances with one decision, as the page does it.
         undo: Taking that decision back.
-        map_answer: The answer that the map is drawn from, after the first time.
+        map: The answer that the map is drawn from, after the first time.
         map_bytes: The size of that answer.
-        first_drawing: From the click on "Map" to a picture with names.
-        pan: Between two frames while the zoomed map is dragged, in the median.
-        hover: Between two frames while the pointer moves over it, in the median.
-        pan_script: What scripts take of a frame, on average; the rest is drawing, which a GPU does elsewhere.
-        hover_script: The same while the pointer moves over the map.
+        first_drawing: From the click on "Map" to a picture with names, by the clock.
+        pan: A frame while the zoomed map is dragged.
+        pan_script: What scripts take of it.
+        hover: A frame while the pointer moves over the map.
+        hover_script: What scripts take of it.
     """
 
     utterances: int
     search: float
     move: float
     undo: float
-    map_answer: float
+    map: float
     map_bytes: int
     first_drawing: float
     pan: float
-    hover: float
     pan_script: float
+    hover: float
     hover_script: float
 
 
@@ -111,8 +127,11 @@ def main(model: Path, sizes: list[int], out: Path) -> None:
     original = load(model)
     results = []
     for size in sizes:
-        with tempfile.TemporaryDirectory() as place, _server_of(_enlarge(original, size, Path(place) / "model")):
-            results.append(asdict(_measure(size)))
+        with (
+            tempfile.TemporaryDirectory() as place,
+            _server_of(_enlarge(original, size, Path(place) / "model")) as server,
+        ):
+            results.append(asdict(_measure(size, server)))
             print(json.dumps(results[-1]), flush=True)
     content = {"command": "python benchmarks/serve/page.py MODEL", "hardware": hardware("cpu"), "results": results}
     write_atomically(out, to_json(content))
@@ -145,14 +164,14 @@ def serve(folder: str) -> None:
         self.view().state()
         _ = self.layout
 
-    session.load = load_with_vectors  # type: ignore[assignment]
+    session.__dict__["load"] = load_with_vectors
     session.ReviewSession.warm_up = warm_up  # type: ignore[method-assign]
     app(["serve", folder, "--port", str(PORT)])
 
 
 @contextmanager
-def _server_of(folder: Path) -> Iterator[None]:
-    """Run a server until the map has its final layout and so the server is quiet."""
+def _server_of(folder: Path) -> Iterator[int]:
+    """Run a server, wait until the map has its final layout and so the server is quiet, and give its process."""
     command = [sys.executable, __file__, "--serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
@@ -163,7 +182,7 @@ def _server_of(folder: Path) -> Iterator[None]:
                 except urllib.error.URLError:
                     pass
                 time.sleep(0.5)
-            yield
+            yield server.pid
         finally:
             server.terminate()
 
@@ -176,30 +195,32 @@ def _ask(path: str, body: dict[str, Any] | None = None) -> bytes:
         return content
 
 
-def _seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Return the median time of a call."""
-    measured = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        run()
-        measured.append(time.perf_counter() - started)
-    return round(median(measured), 4)
+def _processor_time(process: int) -> float:
+    """Return the milliseconds that a process has used so far."""
+    values = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    return 1_000 * (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _measure(size: int) -> Measured:
+def _measure(size: int, server: int) -> Measured:
+    def milliseconds(run: Callable[[], object], repeats: int = 1) -> float:
+        began = _processor_time(server)
+        for _ in range(repeats):
+            run()
+        return (_processor_time(server) - began) / repeats
+
     search = f"/v1/review/search?q={WORDS}"
-    page = json.loads(_ask(search))
+    by_number = "ids" in json.loads(_ask(search))
     moved = list(range(0, size, max(1, size // MOVED)))[:MOVED]
     moves, undos = [], []
     for _ in range(REPEATS):
-        moves.append(_seconds(lambda: _move(moved, by_number="ids" in page), 1))
-        undos.append(_seconds(lambda: _ask("/v1/review/undo", {"author": "ana", "version": _version()}), 1))
+        moves.append(milliseconds(lambda: _move(moved, by_number=by_number)))
+        undos.append(milliseconds(lambda: _ask("/v1/review/undo", {"author": "ana", "version": _version()})))
     return Measured(
         utterances=size,
-        search=_seconds(lambda: _ask(search)),
+        search=milliseconds(lambda: _ask(search), QUICK_REPEATS),
         move=median(moves),
         undo=median(undos),
-        map_answer=_seconds(lambda: _ask("/v1/review/map")),
+        map=milliseconds(lambda: _ask("/v1/review/map"), QUICK_REPEATS),
         map_bytes=len(_ask("/v1/review/map")),
         **_measure_in_browser(),
     )
@@ -245,22 +266,44 @@ def _measure_in_browser() -> dict[str, float]:
         page.focus("#map")
         page.keyboard.press("+")
 
-        figures = {"first_drawing": round(drawn, 3)}
+        session = browser.new_browser_cdp_session()
+
+        def processor_time() -> float:
+            processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+            return sum(1_000 * float(process["cpuTime"]) for process in processes)
+
+        figures: dict[str, float] = {"first_drawing": round(1_000 * drawn)}
         for name in ("pan", "hover"):
-            times, script = page.evaluate(FRAMES_OF_A_GESTURE, [FRAMES, name == "pan"])
-            figures |= {name: round(median(times), 1), f"{name}_script": round(script, 2)}
+            began = processor_time()
+            script = page.evaluate(SCRIPT_TIME_OF_A_GESTURE, [FRAMES, name == "pan"])
+            figures |= {name: round((processor_time() - began) / FRAMES, 1), f"{name}_script": round(script, 2)}
         browser.close()
         return figures
+
+
+def table() -> str:
+    """Return what was measured of this version and of the one before as a table."""
+    before, after = (json.loads((HERE / name).read_text("utf-8"))["results"] for name in (BEFORE_FILE, FILE_NAME))
+    lines = ["| utterances | what | before | now | ratio |", "|---|---|---|---|---|"]
+    for old, new in zip(before, after, strict=True):
+        for name, title in TITLES.items():
+            unit = 1_000 if name == "map_bytes" else 1
+            values = f"{old[name] / unit:,.1f} | {new[name] / unit:,.1f}"
+            lines.append(f"| {new['utterances']:,} | {title} | {values} | {new[name] / old[name]:.2f} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, nargs="?")
     parser.add_argument("--sizes", type=whole_numbers, default=[685, 6_000, 100_000])
-    parser.add_argument("--out", type=Path, default=HERE / "page.json")
+    parser.add_argument("--out", type=Path, default=HERE / FILE_NAME)
+    parser.add_argument("--table", action="store_true")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
         serve(arguments.serve)
+    elif arguments.table:
+        print(table())
     else:
         main(arguments.model, list(arguments.sizes), arguments.out)

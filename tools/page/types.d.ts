@@ -91,6 +91,7 @@ interface Part {
 interface IntentPage extends UtterancePage {
   status: Status;
   size: number;
+  labelled: number;
   certainty: number;
   keywords: string[];
   exemplars: string[];

@@ -40,7 +40,7 @@ export async function intentView(name) {
       ]),
     ]);
   const fetchPage = (/** @type {number} */ start) => api(`${path}&start=${start}`);
-  const options = { selection, fetchPage, withIntent: false, from: name, mayLeave: true, hasLabelled: true };
+  const options = { selection, fetchPage, withIntent: false, from: name, mayLeave: true, hasLabelled: i.labelled > 0 };
   const utterances = utteranceList(i, options);
   return {
     title: name,

@@ -222,7 +222,9 @@ export async function mapView(name) {
       certainty: certaintyLegend,
       decision: () => decisionLegend([...data.ids.keys()].map(kind)),
     };
+    const focused = legend.contains(document.activeElement) && document.activeElement?.getAttribute("data-intent");
     fill(legend, legends[chosen.by]());
+    if (focused) /** @type {HTMLElement?} */ (legend.querySelector(`[data-intent="${CSS.escape(focused)}"]`))?.focus();
   }
   function redraw() {
     map.setPoints(data.points);
@@ -373,6 +375,7 @@ function intentLegend({ names, points, status, colours }, kept, { onPoint, onKee
   const entry = (/** @type {number} */ k) =>
     button(legendEntry(colours[k], names[k], count(size(k))), () => onKeep(kept === k ? null : k), {
       class: "plain entry",
+      "data-intent": names[k],
       "aria-pressed": String(kept === k),
       onpointerenter: () => onPoint(k),
       onpointerleave: () => onPoint(null),
