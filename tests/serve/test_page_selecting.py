@@ -8,6 +8,8 @@ import pytest
 from browsing import answer_dialog, decisions, names, open_intent, said, to_view
 from serving import columns_of
 
+from newfound.model.beside import write_groups
+
 pytest_plugins = ["browsing_fixtures"]
 
 BOXES = "ul.utterances li input"
@@ -168,6 +170,24 @@ def test_names_of_known_intents_are_shown_on_demand(page):
     assert "pay" not in page.locator("#map").text_content()
     page.check("text=Names of known intents")
     page.wait_for_selector("#map:text-matches('map: .*pay')", state="attached")
+
+
+def test_groups_are_soft_areas_and_parts_of_the_legend(page, tmp_path):
+    first, second = names(page)
+    intents = page.evaluate("() => fetch('/v1/intents').then((a) => a.json())")["intents"]
+    ids = {intent["name"]: intent["id"] for intent in intents}
+    write_groups(tmp_path / "model", {ids[first]: ("homes", "moving"), ids[second]: ("power",)})
+    page.reload()
+    to_view(page, "map")
+    page.wait_for_selector(".plot .regions")
+    assert page.locator(".side h4").all_text_contents() == ["homes", "power", "in no group"]
+    assert page.locator(".side h4:has-text('power') + .legend li").all_text_contents()[0].split()[0] == second
+    coloured = page.evaluate("""() => {
+      const canvas = document.querySelector('.regions');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(Array.from(data).filter((value, k) => k % 4 === 3)).size;
+    }""")
+    assert coloured > 3, "areas fade out"
 
 
 def test_utterances_are_moved_on_the_map_by_keyboard_alone(page):

@@ -33,6 +33,6 @@ function entries({ losses: all, labelled }) {
 /** @param {Loss} loss */
 function sentence({ intent, taken, size }) {
   if (intent === null) return t("losses.ofNone", { taken });
-  const name = [dot(intent), " ", el("span", { class: "name" }, intent)];
+  const name = el("span", { class: "name" }, [dot(intent), " ", intent]);
   return taken < size ? rich("losses.some", { taken, size, name }) : rich("losses.all", { n: size, name });
 }

@@ -383,7 +383,9 @@ function intentLegend({ names, points, status, colours }, kept, { onPoint, onKee
       onblur: () => onPoint(null),
     });
   const rest = sizes.has(-1) && legendEntry(GREY, t("noIntent"), count(size(-1)));
-  const groups = [...new Set(order.map((k) => groupOf(names[k])))].sort((a, b) => (a ?? "~").localeCompare(b ?? "~"));
+  const ungroupedLast = (/** @type {string | null} */ a, /** @type {string | null} */ b) =>
+    Number(a === null) - Number(b === null) || (a ?? "").localeCompare(b ?? "");
+  const groups = [...new Set(order.map((k) => groupOf(names[k])))].sort(ungroupedLast);
   const part = (/** @type {string | null} */ group) => [
     groups.length > 1 && el("h4", group ?? t("intents.noGroup")),
     legendList(order.filter((k) => groupOf(names[k]) === group).map(entry)),
