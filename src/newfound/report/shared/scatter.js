@@ -158,9 +158,12 @@ export function scatter(canvas, options) {
     const paper = getComputedStyle(/** @type {Element} */ (canvas.parentElement)).backgroundColor;
     const write = labelWriter(context, w, h, getComputedStyle(canvas).color, paper);
     const isFar = !showsQuietNames && !filter && focused === null && camera.scale < MIN_ZOOM_FOR_QUIET_NAMES;
-    context.globalAlpha = 0.7;
-    for (const { name, x, y } of regions?.names ?? []) write(name, REGION_FONT, place(x, y));
-    context.globalAlpha = 1;
+    const writeRegions = () => {
+      context.globalAlpha = 0.7;
+      for (const { name, x, y } of regions?.names ?? []) write(name, REGION_FONT, place(x, y));
+      context.globalAlpha = 1;
+    };
+    if (focused === null) writeRegions();
     const written = [];
     for (const { intent, x, y } of names) {
       const name = options.nameOf(intent);
@@ -168,6 +171,7 @@ export function scatter(canvas, options) {
       if (name === null || (isQuiet && isFar) || (focused ?? intent) !== intent) continue;
       if (write(name, isQuiet ? QUIET_FONT : FONT, place(x, y))) written.push(name);
     }
+    if (focused !== null) writeRegions();
     options.onDraw?.(written, camera.scale);
   }
   /** @param {boolean} [withPoints] Without it, only what lies above the points is drawn. */
