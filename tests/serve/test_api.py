@@ -131,8 +131,7 @@ def test_the_page_is_told_all_about_an_intent(client):
         answer["status"][intent] == "known" for intent in points.intents
     )
     assert len(points.positions) == len(points.probabilities) == len(points.checked) == len(points.ids)
-    assert points.positions.min(0).tolist() == [0, 0]
-    assert points.positions.max(0).tolist() == [1, 1]
+    assert points.positions.std(0).min() > 0.05, "they are spread over the map"
     found = client.get("/v1/review/search", params={"q": "SCRIPT"}).json()["utterances"]
     assert [u["text"] for u in found] == [HOSTILE]
     reasons = client.post("/v1/review/explain", json={"text": about["exemplars"][0]}).json()
