@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import gc
 import threading
@@ -9,6 +10,7 @@ import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="extra `serve` not installed")
@@ -63,3 +65,13 @@ def server_of(folder, encoder, settings=QUIET, *, port=0):
     finally:
         server.should_exit = True
         thread.join(20)
+
+
+COLUMNS = {"positions": "<u2", "intents": "<i4", "ids": "<i4", "probabilities": "<u2", "checked": "u1"}
+
+
+def columns_of(answer):
+    """The columns of an answer of /v1/review/map; positions lie between 0 and 1, and so do probabilities."""
+    read = {name: np.frombuffer(base64.b64decode(answer[name]), kind) for name, kind in COLUMNS.items()}
+    positions = read["positions"].reshape(-1, 2) / 65_535
+    return SimpleNamespace(**{**read, "positions": positions, "probabilities": read["probabilities"] / 1_000})

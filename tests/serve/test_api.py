@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 import yaml
-from serving import QUIET, client_of, server_of
+from serving import QUIET, client_of, columns_of, server_of
 
 from conftest import HOSTILE, themed_corpus
 from newfound.errors import MissingExtra, SettingsError
@@ -125,11 +125,13 @@ def test_the_page_is_told_all_about_an_intent(client):
     assert len(about["split"]["parts"]) == 2
     assert sum(part["size"] for part in about["split"]["parts"]) == about["total"]
     state = client.get("/v1/review/state").json()
-    points = client.get("/v1/review/map").json()
-    assert len(points["points"]) == sum(u["size"] for u in state["intents"] if u["status"] == "new") + sum(
-        1 for p in points["points"] if points["status"][p[2]] == "known"
+    answer = client.get("/v1/review/map").json()
+    points = columns_of(answer)
+    assert len(points.ids) == sum(u["size"] for u in state["intents"] if u["status"] == "new") + sum(
+        answer["status"][intent] == "known" for intent in points.intents
     )
-    assert all(0 <= p[0] <= 1 and 0 <= p[1] <= 1 for p in points["points"])
+    assert len(points.positions) == len(points.probabilities) == len(points.checked) == len(points.ids)
+    assert points.positions.std(0).min() > 0.05, "they are spread over the map"
     found = client.get("/v1/review/search", params={"q": "SCRIPT"}).json()["utterances"]
     assert [u["text"] for u in found] == [HOSTILE]
     reasons = client.post("/v1/review/explain", json={"text": about["exemplars"][0]}).json()

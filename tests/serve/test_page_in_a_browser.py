@@ -157,15 +157,14 @@ def test_a_double_click_is_one_decision(page):
 def test_the_map_is_in_step_with_the_list(page):
     first = names(page)[0]
     page.goto(page.url.split("#")[0] + f"#map/{first}")
-    page.wait_for_selector("canvas")
     page.wait_for_selector(".side strong")
     selected = int(page.locator(".side strong").text_content().split()[0])
     assert selected == page.locator(".side .utterances li").count() > 5
     page.click("button:has-text('Show all intents')")
     page.wait_for_selector(".side:has-text('Click a point')")
     page.check("#lasso")
-    page.evaluate("() => document.querySelector('canvas').scrollIntoView({ block: 'center' })")
-    box = page.locator("canvas").bounding_box()
+    page.evaluate("() => document.querySelector('#map').scrollIntoView({ block: 'center' })")
+    box = page.locator("#map").bounding_box()
     page.mouse.move(box["x"] + 15, box["y"] + 8)  # not in the rounded corner
     page.mouse.down()
     for x, y in ((0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)):
@@ -279,7 +278,7 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
             page.screenshot(path=f"{os.environ['NEWFOUND_SHOTS']}/{width}-{view.split('/')[0]}.png")
 
 
-UNNAMED = """() => [...document.querySelectorAll('button, input, select, a, canvas')].filter(e => e.checkVisibility()
+UNNAMED = """() => [...document.querySelectorAll('button, input, select, a, #map')].filter(e => e.checkVisibility()
   && !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).map(e => e.outerHTML)"""
 PALE = """() => {
   const parse = (c) => c.match(/[\\d.]+/g).map(Number);

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import yaml
-from browsing import answer_dialog, decisions, names, open_intent, row_of, said, to_view
-from serving import QUIET, client_of
+from browsing import answer_dialog, decisions, names, open_intent, row_of, said, section, to_view
+from serving import QUIET, client_of, columns_of
 
 import newfound.review.session as session_module
 from newfound.report.page import write_page
@@ -34,20 +34,22 @@ def open_map(page, name=""):
 
 def wait_for_zoom(page, percent):
     """Wait until the map, as a screen reader reads it, has a zoom and shows names."""
-    page.wait_for_selector(f"canvas:text-matches('^Zoom {percent} %. Names on the map: .+')", state="attached")
+    page.wait_for_selector(f"#map:text-matches('^Zoom {percent} %. Names on the map: .+')", state="attached")
 
 
 def names_on_map(page):
-    return page.locator("canvas").text_content().partition("map: ")[2].split(", ")
+    return page.locator("#map").text_content().partition("map: ")[2].split(", ")
 
 
 def screen_point(page, index):
-    """Where the map shows a point before it is zoomed, in the coordinates of the window."""
-    page.evaluate("() => document.querySelector('canvas').scrollIntoView({ block: 'center' })")
-    box = page.locator("canvas").bounding_box()
-    point = page.evaluate("() => fetch('/v1/review/map').then((a) => a.json())")["points"][index]
-    x, y = (MARGIN + point[i] * (box[side] - 2 * MARGIN) for i, side in enumerate(("width", "height")))
-    return box["x"] + x, box["y"] + y, point
+    """Where the map shows a point before it is zoomed, in the coordinates of the window; and its number."""
+    page.evaluate("() => document.querySelector('#map').scrollIntoView({ block: 'center' })")
+    box = page.locator("#map").bounding_box()
+    points = columns_of(page.evaluate("() => fetch('/v1/review/map').then((a) => a.json())"))
+    x, y = (
+        MARGIN + points.positions[index][i] * (box[side] - 2 * MARGIN) for i, side in enumerate(("width", "height"))
+    )
+    return box["x"] + x, box["y"] + y, int(points.ids[index])
 
 
 def colour_in_legend(page, name):
@@ -57,7 +59,7 @@ def colour_in_legend(page, name):
 
 def zoom(page):
     """The zoom in percent."""
-    return int(page.locator("canvas").text_content().split()[1])
+    return int(page.locator("#map").text_content().split()[1])
 
 
 def test_the_map_has_names_a_legend_and_hover(page):
@@ -66,13 +68,18 @@ def test_the_map_has_names_a_legend_and_hover(page):
     assert set(names_on_map(page)) == {first, second}
     legend = page.locator(".legend li").all_text_contents()
     assert {entry.split()[0] for entry in legend} >= {first, second}
-    x, y, point = screen_point(page, 3)
+    x, y, id = screen_point(page, 3)
     page.mouse.move(x, y)
-    page.wait_for_selector(".hover a.name")
-    texts = page.evaluate("(id) => fetch('/v1/review/utterances?id=' + id).then((a) => a.json())", point[3])
+    page.wait_for_selector(".point-card strong")
+    (shown,) = page.evaluate("(id) => fetch('/v1/review/utterances?id=' + id).then((a) => a.json())", id)["utterances"]
     page.wait_for_function(
-        "(text) => document.querySelector('.hover').textContent.startsWith(text)", arg=texts["utterances"][0]["text"]
+        "(text) => document.querySelector('.point-card').textContent.startsWith(text)", arg=shown["text"]
     )
+    assert page.locator(".point-card strong").text_content() == shown["intent"]
+    page.wait_for_selector(f"#map:text-matches('map: {shown['intent']}$')", state="attached")  # the others are dimmed
+    page.mouse.move(5, 5)
+    page.wait_for_selector(".point-card", state="hidden")
+    page.wait_for_selector("#map:text-matches('map: .+, .+')", state="attached")
     for by, entry in (("certainty", "95 % and more"), ("decision", "checked by a person")):
         page.select_option("#colour-by", by)
         page.wait_for_selector(f".legend li:has-text('{entry}')")
@@ -92,19 +99,19 @@ def test_the_map_zooms_and_does_not_swallow_scrolling(page):
     page.mouse.wheel(0, -240)
     page.keyboard.up("Control")
     wait_for_zoom(page, 120)
-    assert page.evaluate("getComputedStyle(document.querySelector('canvas')).touchAction") == "pan-y"
+    assert page.evaluate("getComputedStyle(document.querySelector('#map')).touchAction") == "pan-y"
     page.check("#lasso")
-    assert page.evaluate("getComputedStyle(document.querySelector('canvas')).touchAction") == "none"
+    assert page.evaluate("getComputedStyle(document.querySelector('#map')).touchAction") == "none"
 
 
 def test_the_map_works_by_keyboard(page):
     open_map(page)
-    page.focus("canvas")
+    page.focus("#map")
     for key in ("+", "+", "ArrowRight", "-"):
         page.keyboard.press(key)
     wait_for_zoom(page, 130)
     for key in itertools.islice(itertools.cycle(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]), 40):
-        if page.locator(".hover a.name").count():
+        if page.locator(".point-card strong").is_visible():
             break
         page.keyboard.press(key)
     page.keyboard.press("Enter")
@@ -120,7 +127,7 @@ def test_the_map_works_by_keyboard(page):
 def test_two_fingers_zoom_and_one_is_left_to_the_page(page):
     open_map(page)
     page.evaluate("""() => {
-      const canvas = document.querySelector('canvas'), box = canvas.getBoundingClientRect();
+      const canvas = document.querySelector('#map'), box = canvas.getBoundingClientRect();
       canvas.setPointerCapture = () => {};
       window.touch = (type, pointerId, x, y) => canvas.dispatchEvent(new PointerEvent(type,
         { pointerId, pointerType: 'touch', clientX: box.x + x, clientY: box.y + y, bubbles: true }));
@@ -180,13 +187,12 @@ def test_the_map_does_not_wait_for_the_final_layout(saved, tiny_encoder, monkeyp
     with client_of(saved, tiny_encoder) as client:
         first = client.get("/v1/review/map").json()
         assert first["is_final"] is False
-        assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y, *_ in first["points"])
         go_on.set()
         until(lambda: client.get("/v1/review/map").json()["is_final"])
         last = client.get("/v1/review/map").json()
     assert last["is_final"]
-    assert [p[2:] for p in last["points"]] == [p[2:] for p in first["points"]]
-    assert last["points"] != first["points"]
+    assert {name: last[name] for name in ("intents", "ids", "probabilities", "checked")}.items() <= first.items()
+    assert last["positions"] != first["positions"]
 
 
 def test_exports_are_named_counted_and_can_be_of_accepted_intents_only(page, tmp_path):

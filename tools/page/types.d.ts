@@ -85,6 +85,18 @@ interface Utterance {
 interface UtterancePage {
   utterances: Utterance[];
   total: number;
+  ids: number[]; // of all, or of the first ones if there are more than can be moved at once
+}
+
+interface Loss {
+  intent: string | null;
+  taken: number;
+  size: number;
+}
+
+interface SelectionLosses {
+  losses: Loss[];
+  labelled: number;
 }
 
 interface Part {
@@ -96,6 +108,7 @@ interface Part {
 interface IntentPage extends UtterancePage {
   status: Status;
   size: number;
+  labelled: number;
   certainty: number;
   keywords: string[];
   exemplars: string[];
@@ -159,12 +172,16 @@ interface AuditResult {
   questions: AuditQuestion[];
 }
 
-type MapPoint = [x: number, y: number, intent: number, utterance: number, probability: number, checked: number];
-
+// Columns are numbers in base64.
 interface LogMap {
+  version: number;
   names: string[];
   status: Status[];
-  points: MapPoint[];
+  positions: string;
+  intents: string;
+  ids: string;
+  probabilities: string;
+  checked: string;
   is_final: boolean;
 }
 

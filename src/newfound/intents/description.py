@@ -21,6 +21,7 @@ from newfound.model.types import AssignedUtterance, Intent, Overlap, Status, Utt
 
 NEIGHBOURS = 10  # per utterance, for overlaps
 MAX_ROWS_FOR_OVERLAPS = 10_000  # of more rows a sample is taken, because every row is compared with every other
+MAX_ROWS_FOR_KEYWORDS = 1_000  # of one intent; every decision of a review computes them again
 MIN_OVERLAP_SHOWN = 0.1
 MIN_OVERLAP_TO_SUGGEST = 0.25  # two intents with so many common neighbours may be the same
 MAX_OVERLAPS_SHOWN = 3
@@ -167,8 +168,9 @@ class IntentDescriber:
 
     @cached_property
     def keywords(self) -> list[tuple[str, ...]]:
-        """The keywords of each intent."""
-        return keywords([[self.utterances[i].text for i in rows] for rows in self._rows])
+        """The keywords of each intent; of a large one, by a part of its utterances."""
+        parts = (rows[:: -(-len(rows) // MAX_ROWS_FOR_KEYWORDS) or 1] for rows in self._rows)
+        return keywords([[self.utterances[i].text for i in rows] for rows in parts])
 
     @cached_property
     def overlap(self) -> Tensor:

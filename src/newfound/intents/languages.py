@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from newfound.encoders.function_words import FUNCTION_WORDS
 from newfound.encoders.languages import UNKNOWN, likely_language
@@ -128,6 +129,7 @@ class LanguageWords:
         """
         self._fillers = FUNCTION_WORDS.get(language, frozenset()) if language != "English" else frozenset()
         self._segmenter = Segmenter(texts)
+        self._carries_meaning = cache(self._is_content_word)  # the same words occur again and again
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text, in lower case."""
@@ -137,5 +139,5 @@ class LanguageWords:
         """Return the words of a text that carry meaning."""
         return [word for word in self.words(text) if self._carries_meaning(word)]
 
-    def _carries_meaning(self, word: str) -> bool:
+    def _is_content_word(self, word: str) -> bool:
         return carries_meaning(word) and word not in self._fillers and not LONE_OR_GRAMMAR.fullmatch(word)

@@ -102,6 +102,11 @@ class IntentModel(FittedClassifier):
         weights = hash_of(state, self.encoder.weights_hash(), str(self.encoder.max_length))
         return cache.fetch({"vectors of a trained network": weights}, texts, compute).flat
 
+    @cached_property
+    def utterance_columns(self) -> Array:
+        """Probabilities [n, intents] of the training utterances before any review."""
+        return self.columns.probabilities([u.text for u in self.utterances], self.utterance_vectors.numpy())
+
     @property
     def classes_(self) -> Names:
         """The names of the intents in the order of the columns of `predict_proba`, [intents]."""

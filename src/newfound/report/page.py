@@ -24,7 +24,8 @@ from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shorten
 
-SCRIPTS = ("shared/format.js", "shared/palette.js", "shared/plot.js", "shared/scatter.js", "report.js")
+SHARED = ("format", "palette", "plot", "points", "gestures", "overlay", "scatter")  # each uses only earlier ones
+SCRIPTS = (*(f"shared/{name}.js" for name in SHARED), "report.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
 MAX_EXAMPLE_LENGTH = 60  # characters
 

@@ -6,7 +6,8 @@ import { scatter } from "./shared/scatter.js";
 
 /** @param {string} id */
 const byId = (id) => /** @type {any} */ (document.getElementById(id));
-/** @type {{ points: import("./shared/scatter.js").Point[], names: string[], numbers: number[], known: string[] }} */
+/** @typedef {[x: number, y: number, intent: number, text: string]} Point */
+/** @type {{ points: Point[], names: string[], numbers: number[], known: string[] }} */
 const { points, names, numbers, known } = JSON.parse(byId("data").textContent);
 const said = byId("said");
 const search = byId("search");
@@ -18,25 +19,25 @@ let chosen = null; // the name of an intent
 
 /** @param {number} i */
 const colour = (i) => intentColour(numbers[i], isKnown.has(names[i]));
-/** @param {import("./shared/scatter.js").Point} p */
-const sentence = (p) => `${names[p[2]]}: ${p[3]}`;
+/** @param {number} i */
+const sentence = (i) => `${names[points[i][2]]}: ${points[i][3]}`;
 /** @param {number} n */
 const utterances = (n) => `${count(n)} ${n === 1 ? "utterance" : "utterances"}`;
 const words = () => search.value.trim().toLowerCase();
 
 const map = scatter(byId("map"), {
-  colourOf: (p) => colour(p[2]),
+  colourOf: (i) => colour(points[i][2]),
   nameOf: (i) => names[i],
   isQuiet: (i) => isKnown.has(names[i]),
-  onHover: (p) => {
-    byId("hover").textContent = p ? sentence(p) : "";
+  onHover: (i) => {
+    byId("hover").textContent = i === null ? "" : sentence(i);
   },
   onSelect: (some) => {
     said.textContent = some.length === 1 ? sentence(some[0]) : some.length ? utterances(some.length) : "";
   },
 });
 
-/** @param {import("./shared/scatter.js").Point} p */
+/** @param {Point} p */
 function matches(p) {
   const name = names[p[2]];
   if (onlyNew.checked && isKnown.has(name)) return false;
@@ -54,7 +55,7 @@ function isHidden({ dataset: { name, status, text } }) {
 function filter() {
   for (const card of cards) card.classList.toggle("hidden", isHidden(card));
   said.textContent = words() ? `${utterances(points.filter(matches).length)} on the map` : "";
-  map.lightUp(words() || chosen !== null || onlyNew.checked ? matches : null);
+  map.lightUp(words() || chosen !== null || onlyNew.checked ? (i) => matches(points[i]) : null);
 }
 
 for (const card of cards) {
@@ -79,4 +80,8 @@ onlyNew.addEventListener("change", filter);
 byId("zoom-in").addEventListener("click", () => map.zoom(1.5));
 byId("zoom-out").addEventListener("click", () => map.zoom(1 / 1.5));
 byId("reset").addEventListener("click", () => map.reset());
-map.setPoints(points);
+map.setPoints({
+  x: Float32Array.from(points, (p) => p[0]),
+  y: Float32Array.from(points, (p) => p[1]),
+  intent: Int32Array.from(points, (p) => p[2]),
+});

@@ -45,7 +45,10 @@ class ReviewedColumns(Columns):
 
         A text that a person assigned has the probability 1 for that intent, whatever its embedding.
         """
-        columns = self.classifier.probabilities(texts, vectors)
+        return self.named(self.classifier.probabilities(texts, vectors), texts, vectors)
+
+    def named(self, columns: Array, texts: Sequence[str], vectors: Array) -> Array:
+        """Return the same for texts whose probabilities of the model's columns are known, [n, columns]."""
         named: Array = columns @ self.names_of_columns
         for column in self.prototypes:
             named += (columns[:, [column]] * self._share(column, vectors)) @ self.names_of_parts(column)

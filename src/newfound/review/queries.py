@@ -5,11 +5,15 @@ A `ReviewView` shows one version and never changes; after a decision there is an
 
 from __future__ import annotations
 
+import base64
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from newfound.algorithms.ranking import rank_descending
@@ -69,6 +73,10 @@ class ReviewView:
 
     def state(self) -> views.ReviewState:
         """Return the intents in brief, and how far the review is."""
+        return views.ReviewState(self.version, *self._intents_and_progress)
+
+    @cached_property
+    def _intents_and_progress(self) -> tuple[tuple[views.ListedIntent, ...], views.Progress]:
         intents = [self.reviewed.identified(self.describer.summary(c)) for c in range(len(self.names))]
         intents.sort(key=lambda i: (i.known, -i.size, i.name))
         review = self.reviewed.review
@@ -92,7 +100,7 @@ class ReviewView:
             )
             for i in intents
         )
-        return views.ReviewState(self.version, tuple(listed), progress)
+        return tuple(listed), progress
 
     def details(self) -> list[views.IntentDetails]:
         """Return what the list shows of each intent besides its summary: examples and proposals."""
@@ -111,17 +119,18 @@ class ReviewView:
         separation = parts.separation if parts is not None and is_clear else None
         return views.IntentDetails(*shown, merge, overlap, separation)
 
-    def intent(self, name: str, *, start: int = 0, count: int = 50) -> views.IntentPage:
+    def intent(self, name: str, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.IntentPage:
         """Return one intent with some of its utterances; on the first page, with proposals to merge and split it."""
         number = self.number(name)
         rows = self.describer.rows(number)
-        order = sorted(rows, key=lambda i: self.describer.utterances[i].probability)
+        page = self._page(sorted(rows, key=lambda i: self.describer.utterances[i].probability), start, logs_only, count)
         return views.IntentPage.of(
             self.reviewed.identified(self.describer.describe(number)),
             merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             split=self._split(rows) if start == 0 else None,
-            total=len(rows),
-            utterances=tuple(self.utterance(i) for i in order[start : start + count]),
+            total=page.total,
+            utterances=page.utterances,
+            ids=page.ids,
             comments=self._comments(name),
             n_comments=len(self.reviewed.review.comments.get(name, ())),
         )
@@ -132,12 +141,12 @@ class ReviewView:
         entries = [recorded[i] for i in latest if i < len(recorded)]
         return tuple(views.Comment(e.id, e.at, e.author, e.decision.arguments["text"]) for e in entries)
 
-    def without_intent(self, *, start: int = 0, count: int = 50) -> views.Page:
+    def without_intent(self, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.Page:
         """Return utterances that belong to no intent, those that a person put there first."""
         checked = self.reviewed.review.checked
         rows = (self.describer.label < 0).nonzero().squeeze(1).tolist()
         rows.sort(key=lambda i: self.describer.utterances[i].text not in checked)
-        return views.Page(len(rows), tuple(self.utterance(i) for i in rows[start : start + count]))
+        return self._page(rows, start, logs_only, count)
 
     def pairs(self, count: int = 30) -> list[views.ConfusedPair]:
         """Return the pairs of intents that are most often mixed up."""
@@ -195,30 +204,81 @@ class ReviewView:
         pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
         return tuple((self.names[c], round(value, 4)) for value, c in pairs)
 
-    def search(self, words: str, count: int = 100) -> views.Page:
-        """Return the number of utterances that contain all words, in upper or lower case, and the first of them."""
+    def search(self, words: str, *, start: int = 0, logs_only: bool = False, count: int = 100) -> views.Page:
+        """Return the number of utterances that contain all words, in upper or lower case, and some of them."""
         wanted = words.casefold().split()
-        rows = [i for i, u in enumerate(self.describer.utterances) if all(w in u.text.casefold() for w in wanted)]
-        return views.Page(len(rows), tuple(self.utterance(i) for i in rows[:count]))
+        rows = [i for i, text in enumerate(self.session.folded_texts) if all(w in text for w in wanted)]
+        return self._page(rows, start, logs_only, count)
+
+    def _page(self, rows: Sequence[int], start: int, logs_only: bool, count: int) -> views.Page:
+        if logs_only:
+            rows = [i for i in rows if not self.describer.utterances[i].labelled]
+        shown = tuple(self.utterance(i) for i in rows[start : start + count])
+        return views.Page(len(rows), shown, tuple(rows[: views.MAX_UTTERANCES_TO_MOVE]))
+
+    def utterances(self, ids: Sequence[int]) -> views.Page:
+        """Return utterances by their numbers."""
+        self._check_ids(ids)
+        return views.Page(len(ids), tuple(self.utterance(i) for i in ids), tuple(ids))
+
+    def selection(self, ids: Sequence[int]) -> views.Selection:
+        """Return which intents some utterances belong to, and so what moving them would take from these."""
+        self._check_ids(ids)
+        utterances = self.describer.utterances
+        taken = Counter(utterances[i].intent for i in ids)
+        sizes = {name: len(self.describer.rows(c)) for c, name in enumerate(self.names)}
+        without = len(utterances) - sum(sizes.values())
+        losses = (views.Loss(name, n, without if name is None else sizes[name]) for name, n in taken.most_common())
+        return views.Selection(tuple(losses), sum(utterances[i].labelled for i in ids))
+
+    def with_texts(self, decision: Any) -> Any:
+        """Return a decision as it is recorded: a move may name its utterances by their numbers, in `ids`."""
+        arguments = decision.get("move") if isinstance(decision, dict) else None
+        if not isinstance(arguments, dict) or "ids" not in arguments or "texts" in arguments:
+            return decision
+        ids = arguments["ids"]
+        if not isinstance(ids, list) or not ids or not all(type(i) is int for i in ids):
+            raise DecisionError("'ids' needs a list of at least one number of an utterance")
+        if len(ids) > views.MAX_UTTERANCES_TO_MOVE:
+            raise DecisionError(f"move: at most {views.MAX_UTTERANCES_TO_MOVE} utterances at once")
+        self._check_ids(ids)
+        others = {name: value for name, value in arguments.items() if name != "ids"}
+        return {"move": {"texts": [self.describer.utterances[i].text for i in ids], **others}}
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        if not all(0 <= i < len(self.describer.utterances) for i in ids):
+            raise DecisionError("no such utterance")
 
     def points(self) -> views.LogMap:
         """Return the map of the logs, or of all utterances if there are no logs."""
-        utterances = self.describer.utterances
-        rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
         layout, is_final = self.session.layout_now()
-        label, checked = self.describer.label.tolist(), self.reviewed.review.checked
+        rows = self._columns["ids"]
         return views.LogMap(
             self.version,
             tuple(self.names),
             tuple(self.reviewed.review.status(name) for name in self.names),
-            tuple(
-                (*layout[i], label[i], i, round(utterances[i].probability, 3), int(utterances[i].text in checked))
-                for i in rows
-            ),
-            is_final,
+            positions=_base64(layout[rows]),
+            **{name: _base64(column) for name, column in self._columns.items()},
+            is_final=is_final,
         )
+
+    @cached_property
+    def _columns(self) -> dict[str, npt.NDArray[np.generic]]:
+        """What the map shows of each point besides its position."""
+        utterances, checked = self.describer.utterances, self.reviewed.review.checked
+        rows = [i for i, u in enumerate(utterances) if not u.labelled] or list(range(len(utterances)))
+        return {
+            "ids": np.array(rows, "<i4"),
+            "intents": self.describer.label.numpy()[rows].astype("<i4"),
+            "probabilities": np.array([round(1_000 * utterances[i].probability) for i in rows], "<u2"),
+            "checked": np.array([utterances[i].text in checked for i in rows], "u1"),
+        }
 
     def explain(self, text: str) -> views.Explanation:
         """Classify one text, and return why: intents, similar utterances and the words that decide."""
         (explained,) = Explainer(self.reviewed, self.session.vectors).classify([text])
         return cast(views.Explanation, explained)
+
+
+def _base64(column: npt.NDArray[np.generic]) -> str:
+    return base64.b64encode(column.tobytes()).decode("ascii")

@@ -138,7 +138,9 @@ class ReviewedModel(FittedClassifier):
     @cached_property
     def utterance_probabilities(self) -> Tensor:
         """Probabilities [n, intents] of the training utterances."""
-        return self.probabilities_of([u.text for u in self.model.utterances], self.model.utterance_vectors)
+        texts = [u.text for u in self.model.utterances]
+        named = self.columns.named(self.model.utterance_columns, texts, self.model.utterance_vectors.numpy())
+        return torch.from_numpy(named)
 
     def describer(self, **more: Any) -> IntentDescriber:
         """Return an `IntentDescriber` for the intents after the review.

@@ -9,6 +9,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -18,7 +19,7 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
-from newfound.intents.map import map_positions, quick_positions
+from newfound.intents.map import Positions, map_positions, quick_positions
 from newfound.model.beside import read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
@@ -32,6 +33,7 @@ from newfound.review.state import Review
 from newfound.review.store import ReviewStore
 
 MAX_UTTERANCES_TO_WAIT_FOR = {"layout": 200, "votes": 2_000}  # what is computed at once for so few
+Layout = npt.NDArray[np.uint16]  # [n, 2]; the right or lower edge of the map is 65,535
 T = TypeVar("T")
 
 
@@ -131,11 +133,16 @@ class ReviewSession:
         return self._compute_once("neighbours", lambda: nearest(self.vectors, NEIGHBOURS)[1])
 
     @property
-    def layout(self) -> list[list[float]]:
-        """The position of every utterance on the map, [n, 2]."""
-        return self._compute_once("layout", lambda: np.round(map_positions(self.vectors.numpy()), 4).tolist())
+    def folded_texts(self) -> list[str]:
+        """The texts of the training utterances without upper case, for searches."""
+        return self._compute_once("folded texts", lambda: [u.text.casefold() for u in self.model.utterances])
 
-    def layout_now(self) -> tuple[list[list[float]], bool]:
+    @property
+    def layout(self) -> Layout:
+        """The position of every utterance on the map."""
+        return self._compute_once("layout", lambda: _as_layout(map_positions(self.vectors.numpy())))
+
+    def layout_now(self) -> tuple[Layout, bool]:
         """Return the positions, and whether they are final.
 
         The final layout takes long for many utterances. While it is computed in the background, a simple one is
@@ -143,9 +150,8 @@ class ReviewSession:
         """
         if self._is_ready("layout", lambda: self.layout):
             return self.layout, True
-        return self._compute_once(
-            "quick layout", lambda: quick_positions(self.vectors.numpy()).round(4).tolist()
-        ), False
+        quick = self._compute_once("quick layout", lambda: _as_layout(quick_positions(self.vectors.numpy())))
+        return quick, False
 
     @property
     def votes(self) -> LogVotes:
@@ -184,3 +190,7 @@ class ReviewSession:
                     self._computed[name] = compute()
         value: T = self._computed[name]
         return value
+
+
+def _as_layout(positions: Positions) -> Layout:
+    return (positions * np.iinfo(np.uint16).max).round().astype("<u2")

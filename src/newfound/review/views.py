@@ -8,6 +8,8 @@ from typing import Any, Literal, Self
 from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, RankedIntent, Status, Volume
 from newfound.review.decisions import Decision
 
+MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedUtterance(AssignedUtterance):
@@ -211,7 +213,9 @@ class IntentPage(ShownIntent):
     """One intent with some of its utterances.
 
     Attributes:
+        total: The number of its utterances; of those from the logs if only these were asked for.
         utterances: Some of them, the least certain first.
+        ids: The numbers of all of them; of the first ones if there are more than can be moved at once.
         comments: What people said about it, the latest ones.
     """
 
@@ -219,6 +223,7 @@ class IntentPage(ShownIntent):
     split: SplitProposal | None
     total: int
     utterances: tuple[ListedUtterance, ...]
+    ids: tuple[int, ...]
     comments: tuple[Comment, ...]
     n_comments: int
 
@@ -264,10 +269,42 @@ class PairPage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some utterances, and the number of all of them."""
+    """Some utterances, and the number of all of them.
+
+    Attributes:
+        ids: The numbers of all of them; of the first ones if there are more than can be moved at once.
+    """
 
     total: int
     utterances: tuple[ListedUtterance, ...]
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What an intent would lose if some utterances were moved elsewhere.
+
+    Attributes:
+        intent: The intent; None for the utterances of no intent.
+        taken: How many of them it has now.
+        size: How many utterances it has in all.
+    """
+
+    intent: str | None
+    taken: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which intents some utterances belong to, those first that have most of them.
+
+    Attributes:
+        labelled: How many of the utterances have a label in the data that the model was made from.
+    """
+
+    losses: tuple[Loss, ...]
+    labelled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,18 +342,28 @@ class ReviewState:
 
 @dataclass(frozen=True, slots=True)
 class LogMap:
-    """The map of the logs.
+    """The map of the logs: one point for each utterance.
+
+    The values of the points are in columns, which are numbers of a fixed size (little endian) in base64: as lists of
+    points, 100,000 of them would be twice as long and take the server a second.
 
     Attributes:
-        points: For each utterance x, y, the number of its intent (-1 for none), its own number, its probability,
-            and 1 if a person assigned it, otherwise 0.
+        positions: x and y of each point, as unsigned numbers of 16 bits; 65,535 is the right or lower edge.
+        intents: The number of its intent among the names, -1 for none, as 32 bits.
+        ids: The number of its utterance, as 32 bits.
+        probabilities: In thousandths, as unsigned numbers of 16 bits.
+        checked: 1 if a person assigned it, otherwise 0, as 8 bits.
         is_final: Whether the layout is the final one. Until that is computed, a simpler one is shown.
     """
 
     version: int
     names: tuple[str, ...]
     status: tuple[Status, ...]
-    points: tuple[tuple[float, float, int, int, float, int], ...]
+    positions: str
+    intents: str
+    ids: str
+    probabilities: str
+    checked: str
     is_final: bool
 
 

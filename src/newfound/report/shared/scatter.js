@@ -1,39 +1,57 @@
-// A map of utterances on a canvas, for the review page and the report: points, names of intents, zoom, selection.
-// The wheel zooms only with Ctrl, and one finger scrolls the page, so that the map does not get in the way.
+// A map of utterances, for the review page and the report: points, names of intents, zoom, hover, selection.
+import { followKeys, followPointer } from "./gestures.js";
+import { drawCross, drawOutline, drawRing, labelWriter } from "./overlay.js";
+import { DIMMED, SELECTED, SHOWN, pointPainter } from "./points.js";
 
 const MARGIN = 18; // pixels around the points
 const MAX_ZOOM = 80;
 const REACH = 14; // pixels between the pointer and the point that it points at
 const MIN_POINTS_FOR_A_NAME = 4;
 const MIN_ZOOM_FOR_QUIET_NAMES = 2.5;
-const MANY_POINTS = 4000; // are drawn smaller
-const WHEEL_STEP = 1.2;
-const KEY_STEP = 1.3;
-const PIXELS_OF_AN_ARROW_KEY = 40;
 const KEY_REACH = 60; // pixels between the middle and the point that the keyboard points at
+const REACH_OF_NEIGHBOURS = 0.03; // of the width of the map
+const REGION_SIZE = 1000; // CSS pixels of the picture of regions before it is scaled
+const FONT = "600 12px system-ui, sans-serif";
+const QUIET_FONT = "12px system-ui, sans-serif";
+const REGION_FONT = "600 16px system-ui, sans-serif";
+// The radius of a point in pixels, for maps with so many points at most.
+const RADII = [
+  [4000, 2.8],
+  [20000, 2],
+  [Infinity, 1.4],
+];
 
-/** @typedef {[x: number, y: number]} Place */
-/** @typedef {[x: number, y: number, intent: number, ...rest: any[]]} Point x and y lie between 0 and 1. */
+/** @typedef {import("./gestures.js").Place} Place */
+/** @typedef {{ x: Float32Array, y: Float32Array, intent: Int32Array }} Points x and y lie between 0 and 1. */
 /**
+ * Soft areas below the points. The picture is larger than the map by `edge` of its width on every side.
+ * @typedef {{ picture: HTMLCanvasElement, edge: number, names: { name: string, x: number, y: number }[] }} Regions
+ */
+/**
+ * Points are named by their numbers.
  * @typedef {object} MapOptions
- * @property {(point: Point) => string} colourOf
+ * @property {(point: number) => string} colourOf As #rrggbb.
  * @property {(intent: number) => string | null} nameOf
  * @property {(intent: number) => boolean} isQuiet Whether a name is left out while the map is not zoomed.
- * @property {(point: Point | null) => void} onHover
- * @property {(points: Point[]) => void} onSelect
+ * @property {(point: number | null, place: Place) => void} onHover Gets where the point is, in pixels.
+ * @property {(points: number[]) => void} onSelect
  * @property {(names: string[], scale: number) => void} [onDraw] Gets the names that are drawn.
+ * @property {() => void} [onLasso] A lasso is begun.
  * @property {() => void} [onHint] The wheel was turned without Ctrl.
  * @property {{ scale: number, x: number, y: number }} [camera]
  */
 
 /** @param {number[]} values */
 const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+/** @param {string} colour */
+const rgbOf = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
 /**
- * @param {Place} place
+ * @param {number} x
+ * @param {number} y
  * @param {Place[]} polygon
  */
-function inside([x, y], polygon) {
+function inside(x, y, polygon) {
   let isIn = false;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
     const [xi, yi] = polygon[i];
@@ -44,156 +62,151 @@ function inside([x, y], polygon) {
 }
 
 /**
- * @param {HTMLCanvasElement} canvas
+ * @param {HTMLCanvasElement} canvas It takes the keys and the pointer, and shows names. The points are on another one
+ *   below it, which is put into the same element.
  * @param {MapOptions} options
  */
 export function scatter(canvas, options) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const dots = document.createElement("canvas");
+  dots.setAttribute("aria-hidden", "true");
+  canvas.before(dots);
+  const painter = pointPainter(dots, () => {
+    painter.setPlaces(points.x, points.y);
+    recolour();
+  });
   const camera = options.camera || { scale: 1, x: 0, y: 0 };
-  /** @type {Point[]} */
-  let points = [];
-  /** @type {{ intent: number, x: number, y: number, point: Point }[]} */
+  /** @type {Points} */
+  let points = { x: new Float32Array(), y: new Float32Array(), intent: new Int32Array() };
+  let looks = new Uint8Array();
+  /** @type {{ intent: number, x: number, y: number }[]} */
   let names = [];
-  /** @type {(p: Point) => boolean} */
-  let isLit = () => true;
-  let isFiltered = false;
-  /** @type {Set<Point>} */
+  /** @type {Regions | null} */
+  let regions = null;
+  /** @type {((point: number) => boolean) | null} */
+  let filter = null;
+  /** @type {number | null} */
+  let focused = null; // an intent
+  /** @type {Set<number>} */
   let selected = new Set();
-  /** @type {Point | null} */
+  /** @type {number | null} */
   let hovered = null;
   /** @type {Place[] | null} */
   let lasso = null;
-  let isDrawing = false;
+  let showsQuietNames = false;
   let waiting = false;
-  /** @type {"press" | "drag" | "lasso" | "pinch" | null} */
-  let gesture = null;
-  /** @type {Map<number, Place>} */
-  const fingers = new Map(); // the pointers that touch the map
-
-  const size = () => [canvas.clientWidth, canvas.clientHeight];
+  let arePointsDrawn = false;
+  const size = () => /** @type {Place} */ ([canvas.clientWidth, canvas.clientHeight]);
   const centre = () => /** @type {Place} */ ([canvas.clientWidth / 2, canvas.clientHeight / 2]);
+  /** How x and y between 0 and 1 become pixels. */
+  function frame() {
+    const [w, h] = size();
+    return {
+      scale: [(w - 2 * MARGIN) * camera.scale, (h - 2 * MARGIN) * camera.scale],
+      shift: [MARGIN * camera.scale + camera.x, MARGIN * camera.scale + camera.y],
+    };
+  }
   /**
-   * @param {Place | Point} point
+   * @param {number} x
+   * @param {number} y
    * @returns {Place}
    */
-  function place([x, y]) {
-    const [w, h] = size();
-    const across = (MARGIN + x * (w - 2 * MARGIN)) * camera.scale + camera.x;
-    return [across, (MARGIN + y * (h - 2 * MARGIN)) * camera.scale + camera.y];
+  function place(x, y) {
+    const { scale, shift } = frame();
+    return [x * scale[0] + shift[0], y * scale[1] + shift[1]];
   }
+  /** @param {number} i */
+  const placeOf = (i) => place(points.x[i], points.y[i]);
+  /** @param {number} i */
+  const passes = (i) => !filter || filter(i);
 
   function draw() {
     const [w, h] = size();
     const ratio = devicePixelRatio || 1;
-    if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
-      canvas.width = Math.round(w * ratio);
-      canvas.height = Math.round(h * ratio);
+    for (const one of [canvas, dots]) {
+      const [width, height] = [Math.round(w * ratio), Math.round(h * ratio)];
+      if (one.width === width && one.height === height) continue;
+      Object.assign(one, { width, height });
+      arePointsDrawn = false;
     }
+    if (!w || !h) return;
+    if (!arePointsDrawn) drawPoints();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, w, h);
-    drawPoints();
     drawNames();
-    if (hovered) ring(place(hovered));
-    if (document.activeElement === canvas && canvas.matches(":focus-visible")) cross(centre());
-    if (lasso) outline(lasso);
+    context.strokeStyle = context.fillStyle = getComputedStyle(canvas).color;
+    if (hovered !== null) drawRing(context, placeOf(hovered));
+    if (document.activeElement === canvas && canvas.matches(":focus-visible")) drawCross(context, centre());
+    if (lasso) drawOutline(context, lasso);
   }
   function drawPoints() {
-    const [w, h] = size();
-    const radius = (points.length > MANY_POINTS ? 1.6 : 2.6) + Math.min(3, camera.scale / 3);
-    /** @type {Map<string, Path2D>} */
-    const paths = new Map(); // one path for each colour: much quicker than one for each point
-    for (const p of points) {
-      const [x, y] = place(p);
-      if (x < -9 || y < -9 || x > w + 9 || y > h + 9) continue;
-      const chosen = selected.has(p);
-      const key = `${chosen ? 2 : isLit(p) ? 1 : 0} ${options.colourOf(p)}`;
-      const path = paths.get(key) ?? new Path2D();
-      paths.set(key, path);
-      const r = chosen ? radius + 1.5 : radius;
-      path.rect(x - r, y - r, 2 * r, 2 * r);
-    }
-    for (const [key, path] of [...paths].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      context.globalAlpha = key[0] === "0" ? 0.1 : 0.85;
-      context.fillStyle = key.slice(2);
-      context.fill(path);
-      if (key[0] === "2") {
-        context.globalAlpha = 1;
-        stroke(1.5, path);
-      }
-    }
-    context.globalAlpha = 1;
-  }
-  /**
-   * @param {number} width
-   * @param {Path2D} [path]
-   */
-  function stroke(width, path) {
-    context.lineWidth = width;
-    context.strokeStyle = getComputedStyle(canvas).color;
-    if (path) context.stroke(path);
-    else context.stroke();
-  }
-  /** @param {Place[]} line */
-  function outline(line) {
-    context.beginPath();
-    line.forEach(([x, y], k) => (k ? context.lineTo(x, y) : context.moveTo(x, y)));
-    stroke(1.5);
-  }
-  /** @param {Place} place */
-  function ring([x, y]) {
-    context.beginPath();
-    context.arc(x, y, 9, 0, 7);
-    stroke(2);
-  }
-  /** @param {Place} place */
-  function cross([x, y]) {
-    context.beginPath();
-    for (const direction of [1, -1]) {
-      context.moveTo(x + 4 * direction, y);
-      context.lineTo(x + 12 * direction, y);
-      context.moveTo(x, y + 4 * direction);
-      context.lineTo(x, y + 12 * direction);
-    }
-    stroke(1.5);
+    arePointsDrawn = true;
+    const count = points.x.length;
+    const [, least] = RADII.find(([most]) => count <= most) ?? [0, 1];
+    const radius = least + Math.min(3, camera.scale / 3);
+    const ink = (getComputedStyle(canvas).color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+    const { scale, shift } = frame();
+    painter.draw({ size: size(), scale, shift, radius, ink });
+    if (!regions) return;
+    const { edge, picture } = regions;
+    const [across, down] = scale.map((pixels) => (pixels * (1 + 2 * edge)) / REGION_SIZE);
+    picture.style.transform = `matrix(${across}, 0, 0, ${down}, ${place(-edge, -edge).join(", ")})`;
   }
   // The largest first; a name that would cover another one is left out.
   function drawNames() {
     const [w, h] = size();
-    const style = getComputedStyle(canvas);
-    /** @type {[x: number, y: number, half: number, name: string][]} */
-    const taken = [];
-    context.textAlign = "center";
-    context.lineJoin = "round";
-    context.lineWidth = 3;
-    context.strokeStyle = style.backgroundColor;
-    context.fillStyle = style.color;
-    for (const { intent, x, y, point } of names) {
+    const paper = getComputedStyle(/** @type {Element} */ (canvas.parentElement)).backgroundColor;
+    const write = labelWriter(context, w, h, getComputedStyle(canvas).color, paper);
+    const isFar = !showsQuietNames && !filter && focused === null && camera.scale < MIN_ZOOM_FOR_QUIET_NAMES;
+    const writeRegions = () => {
+      context.globalAlpha = 0.7;
+      for (const { name, x, y } of regions?.names ?? []) write(name, REGION_FONT, place(x, y));
+      context.globalAlpha = 1;
+    };
+    if (focused === null) writeRegions();
+    const written = [];
+    for (const { intent, x, y } of names) {
       const name = options.nameOf(intent);
       const isQuiet = options.isQuiet(intent);
-      if (name === null || !isLit(point)) continue;
-      if (isQuiet && !isFiltered && camera.scale < MIN_ZOOM_FOR_QUIET_NAMES) continue;
-      const [sx, sy] = place([x, y]);
-      if (sx < 0 || sy < 0 || sx > w || sy > h) continue;
-      context.font = `${isQuiet ? 400 : 600} 12px system-ui, sans-serif`;
-      const half = context.measureText(name).width / 2 + 3;
-      const cx = Math.min(Math.max(sx, half), w - half);
-      if (taken.some(([tx, ty, th]) => Math.abs(cx - tx) < half + th && Math.abs(sy - ty) < 15)) continue;
-      taken.push([cx, sy, half, name]);
-      context.strokeText(name, cx, sy + 4);
-      context.fillText(name, cx, sy + 4);
+      if (name === null || (isQuiet && isFar) || (focused ?? intent) !== intent) continue;
+      if (write(name, isQuiet ? QUIET_FONT : FONT, place(x, y))) written.push(name);
     }
-    options.onDraw?.(
-      taken.map(([, , , name]) => name),
-      camera.scale,
-    );
+    if (focused !== null) writeRegions();
+    options.onDraw?.(written, camera.scale);
   }
-  function redraw() {
+  /** @param {boolean} [withPoints] Without it, only what lies above the points is drawn. */
+  function redraw(withPoints = true) {
+    if (withPoints) arePointsDrawn = false;
     if (waiting) return;
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;
       draw();
     });
+  }
+
+  /** Take the colours of all points anew. */
+  function recolour() {
+    /** @type {Map<string, number[]>} */
+    const parsed = new Map();
+    for (let i = 0; i < points.x.length; i++) {
+      const colour = options.colourOf(i);
+      const rgb = parsed.get(colour) ?? rgbOf(colour);
+      parsed.set(colour, rgb);
+      looks[4 * i] = rgb[0];
+      looks[4 * i + 1] = rgb[1];
+      looks[4 * i + 2] = rgb[2];
+    }
+    mark();
+  }
+  /** Take anew which points are dimmed and which are selected. */
+  function mark() {
+    for (let i = 0; i < points.x.length; i++) {
+      const isShown = (focused === null || points.intent[i] === focused) && passes(i);
+      looks[4 * i + 3] = selected.has(i) ? SELECTED : isShown ? SHOWN : DIMMED;
+    }
+    painter.setLooks(looks);
+    redraw();
   }
 
   /**
@@ -214,6 +227,8 @@ export function scatter(canvas, options) {
     camera.y = Math.min(0, Math.max(h - h * camera.scale, camera.y));
     redraw();
   }
+  /** @param {number} factor */
+  const zoom = (factor) => zoomAt(factor, centre());
   /**
    * @param {number} dx
    * @param {number} dy
@@ -224,175 +239,160 @@ export function scatter(canvas, options) {
     hold();
   }
   /** @param {Place} place */
-  function nearest([x, y], reach = REACH) {
+  function nearest([px, py], reach = REACH) {
+    const { scale, shift } = frame();
     let best = null;
     let least = reach * reach;
-    for (const p of points) {
-      const [px, py] = place(p);
-      const d = (px - x) ** 2 + (py - y) ** 2;
-      if (d >= least || !isLit(p)) continue;
+    for (let i = 0; i < points.x.length; i++) {
+      const dx = points.x[i] * scale[0] + shift[0] - px;
+      const dy = points.y[i] * scale[1] + shift[1] - py;
+      const d = dx * dx + dy * dy;
+      if (d >= least || !passes(i)) continue;
       least = d;
-      best = p;
+      best = i;
     }
     return best;
   }
-  /** @param {Point | null} p */
-  function hover(p) {
-    if (p === hovered) return;
-    hovered = p;
-    options.onHover(p);
-    redraw();
+  /** @param {number | null} point */
+  function hover(point) {
+    if (point === hovered) return;
+    hovered = point;
+    options.onHover(point, point === null ? [0, 0] : placeOf(point));
+    redraw(false);
   }
-  /** @param {Point[]} some */
+  /** @param {number[]} some */
   function select(some) {
     selected = new Set(some);
+    mark();
     options.onSelect(some);
-    redraw();
   }
-  /**
-   * @param {MouseEvent} event
-   * @returns {Place}
-   */
-  const at = (event) => [event.offsetX, event.offsetY];
-
-  /** @param {WheelEvent} event */
-  function turnWheel(event) {
-    if (!event.ctrlKey && !event.metaKey) {
-      options.onHint?.(); // the page scrolls
-      return;
+  /** @param {Place[]} polygon */
+  function within(polygon) {
+    const { scale, shift } = frame();
+    const [left, right] = [Math.min, Math.max].map((end) => polygon.reduce((at, p) => end(at, p[0]), polygon[0][0]));
+    const found = [];
+    for (let i = 0; i < points.x.length; i++) {
+      const x = points.x[i] * scale[0] + shift[0];
+      if (x < left || x > right || looks[4 * i + 3] === DIMMED) continue;
+      if (inside(x, points.y[i] * scale[1] + shift[1], polygon)) found.push(i);
     }
-    event.preventDefault();
-    zoomAt(event.deltaY < 0 ? WHEEL_STEP : 1 / WHEEL_STEP, at(event));
+    return found;
   }
-  canvas.addEventListener("wheel", turnWheel, { passive: false });
-  canvas.addEventListener("pointerdown", (event) => {
-    fingers.set(event.pointerId, at(event));
-    if (event.pointerType !== "touch" || isDrawing || fingers.size > 1) canvas.setPointerCapture(event.pointerId);
-    if (fingers.size === 2) gesture = "pinch";
-    else gesture = isDrawing || event.shiftKey ? "lasso" : "press";
-    lasso = gesture === "lasso" ? [at(event)] : null;
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const [x, y] = at(event);
-    const before = fingers.get(event.pointerId);
-    if (!before) {
-      hover(nearest([x, y]));
-      return;
-    }
-    if (gesture === "pinch" && fingers.size === 2) {
-      const [other] = [...fingers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
-      const distance = (/** @type {Place} */ p) => Math.hypot(p[0] - other[0], p[1] - other[1]) || 1;
-      zoomAt(distance([x, y]) / distance(before), [(x + other[0]) / 2, (y + other[1]) / 2]);
-      pan((x - before[0]) / 2, (y - before[1]) / 2);
-    } else if (lasso) {
-      lasso.push([x, y]);
-      redraw();
-    } else if (gesture === "drag" || Math.hypot(x - before[0], y - before[1]) > 4) {
-      gesture = "drag";
-      pan(x - before[0], y - before[1]);
-    } else return; // a finger or a mouse that trembles still presses
-    fingers.set(event.pointerId, [x, y]);
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    if (lasso) {
-      const polygon = lasso;
-      lasso = null;
-      if (polygon.length > 2) select(points.filter((p) => isLit(p) && inside(place(p), polygon)));
-      else redraw();
-    } else if (gesture === "press") {
-      const pressed = nearest(at(event), event.pointerType === "touch" ? 2 * REACH : REACH);
+  /** @param {number | null} intent */
+  const pointsOf = (intent) => [...points.intent.keys()].filter((i) => points.intent[i] === intent);
+  const gestures = followPointer(canvas, {
+    point: (place) => hover(place && nearest(place)),
+    press: (place, isTouch) => {
+      const pressed = nearest(place, isTouch ? 2 * REACH : REACH);
       hover(pressed);
-      select(pressed ? [pressed] : []);
-    }
-    release(event);
+      select(pressed === null ? [] : [pressed]);
+    },
+    pan,
+    zoomAt,
+    drawLasso: (line) => {
+      if (line && !lasso) {
+        hover(null);
+        options.onLasso?.();
+      }
+      lasso = line;
+      redraw(false);
+    },
+    closeLasso: (polygon) => select(within(polygon)),
+    hint: options.onHint,
   });
-  /** @param {PointerEvent} event */
-  function release(event) {
-    fingers.delete(event.pointerId);
-    if (fingers.size) return;
-    gesture = null;
-    lasso = null;
-  }
-  canvas.addEventListener("pointercancel", release); // the browser took the finger for scrolling
-  canvas.addEventListener("pointerleave", () => {
-    if (!fingers.size) hover(null);
+  followKeys(canvas, {
+    pan,
+    zoom,
+    reset,
+    moved: () => {
+      hovered = null; // its place has changed
+      hover(nearest(centre(), KEY_REACH));
+    },
+    select: (adds) => hovered !== null && select(adds ? [...new Set([...selected, hovered])] : [hovered]),
+    selectIntent: () => hovered !== null && select(pointsOf(points.intent[hovered])),
+    clear: () => select([]),
   });
-  canvas.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = PIXELS_OF_AN_ARROW_KEY;
-    /** @type {Record<string, () => void>} */
-    const moves = {
-      "+": () => zoom(KEY_STEP),
-      "=": () => zoom(KEY_STEP),
-      "-": () => zoom(1 / KEY_STEP),
-      0: reset,
-      ArrowLeft: () => pan(step, 0),
-      ArrowRight: () => pan(-step, 0),
-      ArrowUp: () => pan(0, step),
-      ArrowDown: () => pan(0, -step),
-    };
-    /** @type {Record<string, () => unknown>} */
-    const selections = {
-      Enter: () => hovered && select(event.shiftKey ? [...selected, hovered] : [hovered]),
-      i: () => hovered && select(points.filter((p) => p[2] === hovered?.[2])),
-      Escape: () => select([]),
-    };
-    const act = moves[event.key] ?? selections[event.key];
-    if (!act) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
-    if (event.key in moves) hover(nearest(centre(), KEY_REACH));
-  });
-  canvas.addEventListener("focus", redraw);
-  canvas.addEventListener("blur", redraw);
-  new ResizeObserver(redraw).observe(canvas);
+  canvas.addEventListener("focus", () => redraw(false));
+  canvas.addEventListener("blur", () => redraw(false));
+  new ResizeObserver(() => redraw()).observe(canvas);
 
   function reset() {
     Object.assign(camera, { scale: 1, x: 0, y: 0 });
     redraw();
   }
 
-  /** @param {Point[]} some */
+  /** @param {Points} some */
   function setPoints(some) {
     points = some;
+    looks = new Uint8Array(4 * points.x.length);
     selected = new Set();
     hovered = null;
-    /** @type {Map<number, Point[]>} */
+    painter.setPlaces(points.x, points.y);
+    /** @type {Map<number, number[]>} */
     const byIntent = new Map();
-    for (const p of points) {
-      const own = byIntent.get(p[2]);
-      if (own) own.push(p);
-      else if (p[2] >= 0) byIntent.set(p[2], [p]);
-    }
+    points.intent.forEach((intent, i) => {
+      const own = byIntent.get(intent);
+      if (own) own.push(i);
+      else if (intent >= 0) byIntent.set(intent, [i]);
+    });
     const isQuiet = (/** @type {number} */ intent) => Number(options.isQuiet(intent));
     names = [...byIntent]
-      .filter(([, own]) => own.length >= Math.min(MIN_POINTS_FOR_A_NAME, points.length))
+      .filter(([, own]) => own.length >= Math.min(MIN_POINTS_FOR_A_NAME, points.x.length))
       .sort(([a, one], [b, other]) => isQuiet(a) - isQuiet(b) || other.length - one.length)
       .map(([intent, own]) => ({
         intent,
-        x: middle(own.map((p) => p[0])),
-        y: middle(own.map((p) => p[1])),
-        point: own[0],
+        x: middle(own.map((i) => points.x[i])),
+        y: middle(own.map((i) => points.y[i])),
       }));
-    redraw();
+    recolour();
   }
 
-  /** @param {((p: Point) => boolean) | null} test Whether a point is shown clearly; null for all. */
+  /** @param {((point: number) => boolean) | null} test Whether a point is shown clearly; null for all. */
   function lightUp(test) {
-    isLit = test || (() => true);
-    isFiltered = Boolean(test);
+    filter = test;
+    mark();
+  }
+  /** @param {number | null} intent The only intent that is shown clearly; null for all. */
+  function focus(intent) {
+    if (intent === focused) return;
+    focused = intent;
+    mark();
+  }
+  /** @param {number[]} some Points that are drawn as selected, without a call of `onSelect`. */
+  function markSelected(some) {
+    selected = new Set(some);
+    mark();
+  }
+  /** @param {Regions} some */
+  function setRegions(some) {
+    regions?.picture.remove();
+    regions = some;
+    dots.before(regions.picture);
     redraw();
   }
-
-  /** @param {boolean} value */
-  function setDrawing(value) {
-    isDrawing = value;
-    canvas.classList.toggle("drawing", value);
+  /** @param {boolean} value Whether quiet names are drawn at any zoom. */
+  function showQuietNames(value) {
+    showsQuietNames = value;
+    redraw(false);
+  }
+  /**
+   * The points that are nearest to a point, itself first.
+   * @param {number} point
+   * @param {number} count
+   */
+  function neighbours(point, count) {
+    const [x, y] = [points.x[point], points.y[point]];
+    const reach = REACH_OF_NEIGHBOURS / camera.scale;
+    const near = [];
+    for (let i = 0; i < points.x.length; i++) {
+      if (Math.abs(points.x[i] - x) < reach && Math.abs(points.y[i] - y) < reach) near.push(i);
+    }
+    const distance = (/** @type {number} */ i) => Math.hypot(points.x[i] - x, points.y[i] - y);
+    return near.sort((a, b) => distance(a) - distance(b)).slice(0, count);
   }
 
-  /** @param {number} factor */
-  const zoom = (factor) => zoomAt(factor, centre());
-
-  return { redraw, reset, setPoints, lightUp, select, setDrawing, zoom };
+  return {
+    ...{ redraw, recolour, reset, setPoints, setRegions, lightUp, focus, select, markSelected, showQuietNames },
+    ...{ setDrawing: gestures.setDrawing, zoom, neighbours, pointsOf, dispose: painter.dispose },
+  };
 }

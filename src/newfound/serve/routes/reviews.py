@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Query, Request
-from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from newfound.errors import DecisionError
 from newfound.model.beside import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
-from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing, ShownIntent
+from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
@@ -25,9 +23,9 @@ from newfound.workflows.grouping import GroupRequest, group
 
 T = TypeVar("T")
 Change = Callable[[str], Sequence[Entry]]  # records something in the name of an author
-UtteranceNumber = Annotated[int, Field(ge=0, lt=2**31)]
 IntentName = Annotated[str, Query(max_length=200)]
 Start = Annotated[int, Query(ge=0, le=10**6, description="The number of utterances to skip")]
+LogsOnly = Annotated[bool, Query(description="Leave labelled utterances out")]
 MAX_EVENTS = 20  # in an answer
 MAX_ENTRIES = 500  # of the log in an answer
 CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
@@ -68,9 +66,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: answers.AllDetails(view.version, view.details()))
 
     @app.get("/v1/review/without-intent", tags=["review"])
-    async def without_intent(start: Start = 0) -> Page:
+    async def without_intent(start: Start = 0, logs_only: LogsOnly = False) -> Page:
         """Return the utterances that belong to no intent."""
-        return await read(lambda view: view.without_intent(start=start))
+        return await read(lambda view: view.without_intent(start=start, logs_only=logs_only))
 
     @app.get("/v1/review/pairs", tags=["review"])
     async def pairs() -> answers.Pairs:
@@ -83,9 +81,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: view.pair(first, second))
 
     @app.get("/v1/review/intent", tags=["review"])
-    async def intent(name: IntentName, start: Start = 0) -> IntentPage:
+    async def intent(name: IntentName, start: Start = 0, logs_only: LogsOnly = False) -> IntentPage:
         """Return one intent: central and border utterances, overlaps, and a proposal to split it."""
-        return await read(lambda view: view.intent(name, start=start))
+        return await read(lambda view: view.intent(name, start=start, logs_only=logs_only))
 
     @app.get("/v1/review/queue", tags=["review"])
     async def queue(most: Annotated[int, Query(ge=1, le=answers.MAX_QUEUE_IN_A_REQUEST)] = 20) -> answers.Queue:
@@ -93,9 +91,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: answers.Queue(view.version, view.queue(most), view.describer.expected_error))
 
     @app.get("/v1/review/search", tags=["review"])
-    async def search(q: Annotated[str, Query(min_length=1, max_length=200)]) -> Page:
-        """Return the utterances that contain all the words: their number, and the first of them."""
-        return await read(lambda view: view.search(q))
+    async def search(
+        q: Annotated[str, Query(min_length=1, max_length=200)], start: Start = 0, logs_only: LogsOnly = False
+    ) -> Page:
+        """Return the utterances that contain all the words: their number, and some of them."""
+        return await read(lambda view: view.search(q, start=start, logs_only=logs_only))
 
     @app.get("/v1/review/map", tags=["review"])
     async def points() -> LogMap:
@@ -104,16 +104,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/review/utterances", tags=["review"])
     async def utterances(
-        id: Annotated[list[UtteranceNumber], Query(max_length=answers.MAX_UTTERANCES_IN_A_REQUEST)],
+        id: Annotated[list[bodies.UtteranceNumber], Query(max_length=answers.MAX_UTTERANCES_IN_A_REQUEST)],
     ) -> Page:
         """Return utterances by their numbers."""
+        return await read(lambda view: view.utterances(id))
 
-        def make(view: ReviewView) -> Page:
-            if any(i >= len(view.describer.utterances) for i in id):
-                raise DecisionError("no such utterance")
-            return Page(len(id), tuple(view.utterance(i) for i in id))
-
-        return await read(make)
+    @app.post("/v1/review/selection", tags=["review"])
+    async def selection(body: bodies.SelectionBody) -> Selection:
+        """Return which intents some utterances belong to, and so what moving them would take from these."""
+        return await read(lambda view: view.selection(body.ids))
 
     @app.post("/v1/review/explain", tags=["review"])
     async def explain(body: bodies.TextBody) -> Explanation:
@@ -136,10 +135,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Record decisions: all of them or none.
 
         They are refused if somebody decided something else about the same intents or utterances since `version`.
+        A move may have `ids`, the numbers of its utterances, instead of `texts`.
         """
 
         def change(author: str) -> Sequence[Entry]:
-            decisions = [parse(entry) for entry in body.decisions]
+            view = service.refresh()
+            decisions = [parse(view.with_texts(entry)) for entry in body.decisions]
             return service.session.decide(decisions, author=author, expected_version=body.version)
 
         return await record(request, body, change)

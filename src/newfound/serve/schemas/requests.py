@@ -13,6 +13,7 @@ from newfound.defaults import Conflicts, LogsHold
 from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
 from newfound.review.decisions import KINDS
+from newfound.review.views import MAX_UTTERANCES_TO_MOVE
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.text import has_half_character
 from newfound.workflows.auditing import DEFAULT_QUESTIONS
@@ -41,6 +42,7 @@ Version = Annotated[int, Field(ge=0, lt=2**53, description="The version of the s
 Model = Annotated[
     str | None, Field(max_length=100, description="The model that the reviewer saw; another one is a conflict")
 ]
+UtteranceNumber = Annotated[int, Field(ge=0, lt=2**31)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ExportName = Enum("ExportName", {name: name for name in (*EXPORTS, *ALIASES)}, type=str)  # type: ignore[misc]
 DecisionKind = Enum("DecisionKind", {kind: kind for kind in KINDS}, type=str)  # type: ignore[misc]
@@ -91,6 +93,13 @@ class ReviewBody(Body):
     author: Author = None
     version: Version
     model: Model = None
+
+
+class SelectionBody(Body):
+    """Some utterances by their numbers."""
+
+    ids: Annotated[list[UtteranceNumber], Field(min_length=1, max_length=MAX_UTTERANCES_TO_MOVE)]
+    model_config = _example(ids=[0, 1])
 
 
 class DecisionsBody(ReviewBody):

@@ -12,7 +12,14 @@ from newfound.exports.registry import LANGUAGE_CODE
 from newfound.model.types import Prediction
 from newfound.review.decisions import MAX_COMMENT_LENGTH
 from newfound.review.proposals import MIN_SEPARATION_TO_SUGGEST
-from newfound.review.views import ConfusedPair, IntentDetails, QueueItem, ReviewState, ShownIntent
+from newfound.review.views import (
+    MAX_UTTERANCES_TO_MOVE,
+    ConfusedPair,
+    IntentDetails,
+    QueueItem,
+    ReviewState,
+    ShownIntent,
+)
 from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.settings import MAX_NAME_LENGTH, SECONDS_BETWEEN_NEWS
 from newfound.workflows.checking import LabelError, NearDuplicate
@@ -243,7 +250,7 @@ class Limits:
         max_comment_length: Characters of a comment.
         max_texts_to_classify: Texts in a request of /v1/predict.
         max_utterances_to_read: Utterances in a request of /v1/review/utterances.
-        max_utterances_to_move: Utterances to move at once on the map.
+        max_utterances_to_move: Utterances that one decision moves if they are named by their numbers.
         max_queue: Utterances of the queue in a request.
         language_pattern: Regular expression of a language code.
         seconds_between_news: How often the page asks what other reviewers have decided.
@@ -256,7 +263,7 @@ class Limits:
     max_comment_length: int = MAX_COMMENT_LENGTH
     max_texts_to_classify: int = MAX_TEXTS_IN_A_REQUEST
     max_utterances_to_read: int = MAX_UTTERANCES_IN_A_REQUEST
-    max_utterances_to_move: int = 2_000
+    max_utterances_to_move: int = MAX_UTTERANCES_TO_MOVE
     max_queue: int = MAX_QUEUE_IN_A_REQUEST
     language_pattern: str = LANGUAGE_CODE.pattern
     seconds_between_news: float = SECONDS_BETWEEN_NEWS

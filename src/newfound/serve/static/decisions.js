@@ -20,6 +20,14 @@ const waitingKeys = []; // keys that were pressed while a decision was under way
  * @returns {Decision}
  */
 export const move = (texts, to, create) => ({ move: create ? { texts, to, create: true } : { texts, to } });
+/**
+ * The same by the numbers of utterances, of which there may be thousands.
+ * @param {number[]} ids
+ * @param {string | null} to
+ * @param {boolean} [create]
+ * @returns {Decision}
+ */
+export const moveByNumber = (ids, to, create) => ({ move: create ? { ids, to, create: true } : { ids, to } });
 export const isBusy = () => busy || handlingKeys;
 export const dropKeys = () => {
   waitingKeys.length = 0;
@@ -185,9 +193,6 @@ export async function decide(decisions, message, next) {
   });
   return isDone;
 }
-
-/** @param {string[]} texts */
-export const moveToNone = (texts) => decide([move(texts, null)], t("said.noneNow", { n: texts.length }));
 
 /**
  * @param {string} intent

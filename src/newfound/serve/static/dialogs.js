@@ -1,7 +1,18 @@
 // Questions to the reviewer. A dialog stays open, with what was typed, until its answer is accepted or it is cancelled.
 import { problem } from "./api.js";
-import { dropKeys, explainConflict, forgetSeen, keepSeen, move, record, settle } from "./decisions.js";
+import {
+  dropKeys,
+  explainConflict,
+  forgetSeen,
+  keepSeen,
+  move,
+  moveByNumber,
+  once,
+  record,
+  settle,
+} from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
+import { losses } from "./losses.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
 import { askName, intentNamed, intents, isIntent, mine } from "./store.js";
@@ -20,7 +31,8 @@ const MAX_CORRECTIONS = 3;
  * @property {string} [label]
  * @property {string} [value]
  * @property {string[]} [quotes]
- * @property {string} [note]
+ * @property {number} [total] Of what the quotes are examples of; by default there are no others.
+ * @property {Child} [note]
  * @property {string} [ok]
  * @property {boolean} [hasInput]
  * @property {(typed: string) => void} [onInput]
@@ -75,14 +87,14 @@ export async function ask(question) {
 }
 
 /** @param {Question} question */
-function fillDialog({ title, label = "", value = "", quotes = [], note = "", ok = t("ok"), hasInput = true }) {
+function fillDialog({ title, label = "", value = "", quotes = [], total, note, ok = t("ok"), hasInput = true }) {
   byId("ask-title").textContent = title;
   byId("ask-label").textContent = label;
-  const rest = quotes.length - MAX_QUOTES;
   const shown = quotes.slice(0, MAX_QUOTES).map((quote) => el("li", quote));
+  const rest = (total ?? quotes.length) - shown.length;
   fill(byId("ask-quotes"), shown, rest > 0 && el("li", { class: "quiet" }, t("dialog.andMore", { count: rest })));
   byId("ask-quotes").hidden = !quotes.length;
-  byId("ask-note").textContent = note;
+  fill(byId("ask-note"), note);
   byId("ask-ok").textContent = ok;
   byId("ask-ok").hidden = false;
   byId("ask-field").hidden = !hasInput;
@@ -164,7 +176,11 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
   });
 }
 
-/** @typedef {{ after?: () => void, except?: string[] }} MoveOptions `after` runs when the move was recorded. */
+/**
+ * `after` runs when the move was recorded. With `ids`, the numbers of utterances, these are moved, and the texts are
+ * only examples of them.
+ * @typedef {{ after?: () => void, except?: string[], ids?: number[] }} MoveOptions
+ */
 
 /**
  * @param {string[]} texts
@@ -172,11 +188,24 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
  * @param {boolean} create
  * @param {MoveOptions} options
  */
-async function put(texts, to, create, { after }) {
-  const entries = await record([move(texts, to, create)]);
+async function put(texts, to, create, { after, ids }) {
+  const entries = await record([ids ? moveByNumber(ids, to, create) : move(texts, to, create)]);
   after?.();
-  await settle(t(create ? "said.made" : "said.moved", { name: to }), entries);
+  const n = (ids ?? texts).length;
+  const moved = n > 1 ? t("said.movedSeveral", { n, name: to }) : t("said.moved", { name: to });
+  await settle(create ? t("said.made", { name: to }) : moved, entries);
 }
+
+/**
+ * What is shown of the utterances that a dialog is about.
+ * @param {string[]} texts
+ * @param {MoveOptions} options
+ */
+const about = (texts, { ids }) => ({
+  quotes: texts,
+  total: ids?.length,
+  note: ids && ids.length > 1 && [t("losses.title"), losses(ids)],
+});
 
 /**
  * @param {string[]} texts
@@ -184,8 +213,8 @@ async function put(texts, to, create, { after }) {
  */
 export const askAndMove = (texts, options = {}) =>
   askIntent({
-    title: t("dialog.move", { n: texts.length }),
-    quotes: texts,
+    title: t("dialog.move", { n: (options.ids ?? texts).length }),
+    ...about(texts, options),
     except: options.except,
     submit: (to, create) => put(texts, to, create, options),
   });
@@ -196,9 +225,9 @@ export const askAndMove = (texts, options = {}) =>
  */
 export const askAndMake = (texts, options = {}) =>
   ask({
-    title: t("dialog.make", { n: texts.length }),
+    title: t("dialog.make", { n: (options.ids ?? texts).length }),
     label: t("dialog.itsName"),
-    quotes: texts,
+    ...about(texts, options),
     ok: t("dialog.makeIt"),
     submit: (name) => {
       const present = intentNamed(name);
@@ -209,6 +238,22 @@ export const askAndMake = (texts, options = {}) =>
       return false;
     },
   });
+
+/**
+ * Put utterances into no intent; one alone without a question.
+ * @param {string[]} texts
+ * @param {MoveOptions & { ids: number[] }} options
+ */
+export function askAndMoveToNone(texts, { ids, after }) {
+  const said = t("said.noneNow", { n: ids.length });
+  const submit = async () => {
+    const entries = await record([moveByNumber(ids, null)]);
+    after?.();
+    await settle(said, entries);
+  };
+  if (ids.length === 1) return once(submit);
+  return confirm({ title: t("dialog.moveToNone", { n: ids.length }), ...about(texts, { ids }), submit });
+}
 
 /** @param {Question} question */
 export const confirm = (question) => ask({ ...question, hasInput: false });

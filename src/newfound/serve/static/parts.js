@@ -1,6 +1,5 @@
 // Parts that several views are made of.
-import { attempt, moveToNone } from "./decisions.js";
-import { button, el, fill, quiet, quietLine } from "./dom.js";
+import { el, quiet } from "./dom.js";
 import { percent } from "./format.js";
 import { address } from "./router.js";
 import { colourOf } from "./store.js";
@@ -96,78 +95,6 @@ function timeInWords(moment, seconds) {
   if (days === 1) return t("time.yesterday", { clock });
   const day = moment.toLocaleDateString(language, { day: "numeric", month: "long", year: "numeric" });
   return t("time.day", { day, clock });
-}
-
-/**
- * @typedef {object} ListOptions
- * @property {boolean} [withIntent]
- * @property {Set<string>} [selection] The selected texts.
- * @property {(texts: string[]) => unknown} onMove
- * @property {(texts: string[]) => unknown} [onMake]
- * @property {boolean} [mayLeave] Whether they can be put into no intent.
- * @property {string} [empty]
- */
-
-/**
- * A list of utterances that can be moved one by one or together.
- * @param {Utterance[]} items
- * @param {ListOptions} options
- */
-export function utteranceList(items, options) {
-  const { withIntent = true, selection = new Set(), onMove, onMake, mayLeave, empty = t("nothingHere") } = options;
-  if (!items.length) return [quietLine(empty)];
-  const bar = el("div", { class: "selection", hidden: true });
-  const texts = () => items.filter((u) => selection.has(u.text)).map((u) => u.text);
-  function update() {
-    const chosen = texts();
-    bar.hidden = chosen.length === 0;
-    if (bar.hidden) return;
-    fill(bar, [
-      el("strong", t("selected", { count: chosen.length })),
-      button(t("move…"), () => onMove(chosen)),
-      onMake && button(t("newIntent…"), () => onMake(chosen)),
-      mayLeave && button(t("noIntentButton"), async () => (await moveToNone(chosen)) && selection.clear()),
-      button(t("clear"), clear, { class: "plain" }),
-    ]);
-  }
-  function clear() {
-    selection.clear();
-    for (const box of list.querySelectorAll("input")) box.checked = false;
-    update();
-  }
-  const item = (/** @type {Utterance} */ u) => {
-    const box = selectionBox(selection, u.text, t("select.quoted", { text: u.text }), update);
-    const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : percent(u.probability);
-    return el("li", [
-      box,
-      el("span", { class: "text" }, [u.text, u.count > 1 && quiet(` ×${u.count}`)]),
-      el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
-      button(t("move"), () => onMove([u.text]), { "aria-label": t("move.quoted", { text: u.text }), class: "small" }),
-    ]);
-  };
-  const list = el("ul", { class: "plain utterances" }, items.map(item));
-  update();
-  return [bar, list];
-}
-
-/**
- * The first utterances of many, and a button that fetches more.
- * @param {UtterancePage} page
- * @param {(start: number) => Promise<UtterancePage>} fetchPage
- * @param {ListOptions} options
- */
-export function pagedUtterances(page, fetchPage, options) {
-  const list = el("div", utteranceList(page.utterances, options));
-  let shown = page.utterances.length;
-  const showMore = () =>
-    attempt(async () => {
-      const next = await fetchPage(shown);
-      shown += next.utterances.length;
-      list.append(...utteranceList(next.utterances, options));
-      if (shown >= next.total) more.remove();
-    });
-  const more = button(t("showMore"), showMore);
-  return [list, shown < page.total && more];
 }
 
 /**

@@ -12,6 +12,7 @@ export const english = /** @type {const} */ ({
   intents: { one: "{n} intent", other: "{n} intents" },
   labelled: "labelled",
   loading: "Loading …",
+  logsOnly: "Logs only, without labelled utterances",
   "merge…": "Merge …",
   "mergeInto…": "Merge into …",
   mergeInto: "Merge into {name}",
@@ -29,6 +30,9 @@ export const english = /** @type {const} */ ({
   quoted: "“{text}”",
   "reject…": "Reject …",
   select: "Select",
+  "select.all": "Select all {n}",
+  "select.bar": "Selected utterances",
+  "select.first": "Select the first {most} of {n}, which is the most at once",
   "select.named": "Select {name}",
   "select.quoted": "Select “{text}”",
   selected: "{count} selected",
@@ -99,6 +103,7 @@ export const english = /** @type {const} */ ({
   "said.mergedNamed": "Merged {name} into {into}.",
   "said.mergedSeveral": { one: "Merged {n} intent into {into}.", other: "Merged {n} intents into {into}." },
   "said.moved": "Moved to {name}.",
+  "said.movedSeveral": { one: "Moved {n} utterance to {name}.", other: "Moved {n} utterances to {name}." },
   "said.noIntent": "It belongs to no intent.",
   "said.noneNow": { one: "{n} utterance of no intent now.", other: "{n} utterances of no intent now." },
   "said.rejected": "Rejected {name}: its utterances are of no intent.",
@@ -160,9 +165,20 @@ export const english = /** @type {const} */ ({
   "dialog.make": { one: "A new intent", other: "A new intent of {n} utterances" },
   "dialog.makeIt": "Make it",
   "dialog.move": { one: "Move the utterance", other: "Move {n} utterances" },
+  "dialog.moveToNone": { one: "Put it into no intent?", other: "Put {n} utterances into no intent?" },
   "dialog.nameIsTaken": "There is an intent {name} already. Choose it below to move there, or another name.",
   "dialog.noSuchIntent": "There is no intent “{name}”. Did you mean one of these?",
   "dialog.toWhich": "To which intent?",
+  // What a move takes from intents
+  "losses.title": "This takes",
+  "losses.some": "{taken} of {size} from {name}",
+  "losses.all": {
+    one: "the only one of {name}, which would be empty",
+    other: "all {n} of {name}, which would be empty",
+  },
+  "losses.ofNone": "{taken} that belong to no intent",
+  "losses.others": { one: "{taken} from {n} other intent", other: "{taken} from {n} other intents" },
+  "losses.labelled": { one: "{n} of them is labelled in your data.", other: "{n} of them are labelled in your data." },
   // The list of intents
   "intents.certainty": "Certainty",
   "intents.comments": { one: "{n} comment", other: "{n} comments" },
@@ -278,7 +294,6 @@ export const english = /** @type {const} */ ({
   "none.rejectedBy": "{name} · {who}, {when}",
   "none.title": "No intent",
   "none.utterances": { one: "{n} utterance of no intent", other: "{n} utterances of no intent" },
-  "search.first": "The first {count} are shown.",
   "search.hits": { one: "{n} utterance with “{words}”", other: "{n} utterances with “{words}”" },
   "search.intents": "Intents of that name:",
   // Mixed-up pairs
@@ -329,11 +344,12 @@ export const english = /** @type {const} */ ({
   "map.clickOrDraw": "Click a point, or draw around several, to move them or to make an intent of them.",
   "map.colourBy": "Colour by",
   "map.draw": "Draw around points",
-  "map.firstListed": "The first {shown} are listed; all {total} are moved.",
   "map.heading": "Map of the logs",
   "map.help":
-    "Drag to move, Ctrl and wheel or two fingers to zoom, Shift and drag to draw around points. " +
+    "Point at an utterance to read it; a click keeps its intent in the foreground. Drag to move the map, Ctrl and " +
+    "wheel to zoom, Shift and drag to draw around points. " +
     "By keyboard: arrows, {plus} {minus}, {enter} selects the utterance in the middle, {i} its intent.",
+  "map.helpTouch": "Tap a point to read it. Two fingers move and zoom the map.",
   "map.holdCtrl": "Hold Ctrl to zoom with the wheel.",
   "map.kind.accepted": "in an accepted intent",
   "map.kind.checked": "checked by a person",
@@ -343,15 +359,17 @@ export const english = /** @type {const} */ ({
   "map.label":
     "Map of the logs. Arrow keys move it, plus and minus zoom, " +
     "Enter selects the utterance in the middle, i its whole intent.",
-  "map.legend": "Legend",
-  "map.pointAt": "Point at an utterance to read it.",
+  "map.knownNames": "Names of known intents",
+  "map.legend": "Intents and colours",
+  "map.probable": "{share} probable",
   "map.reset": "Reset",
   "map.selection": "Selected utterances",
+  "map.selectWhole": { one: "Select the {n} of {name}", other: "Select all {n} of {name}" },
   "map.showAll": "Show all intents",
   "map.shown": "Zoom {zoom} %. Names on the map: {names}",
   "map.simpleLayout": "A simple layout for now; a better one is being computed and will take its place.",
   "map.title": "Map",
-  "map.tooMany": "At most {most} can be moved at once.",
+  "map.tooMany": "{n} utterances are selected, and at most {most} can be moved at once. Draw around fewer.",
   "map.zoomIn": "Zoom in",
   "map.zoomOut": "Zoom out",
   // Try it

@@ -1,21 +1,22 @@
 // One intent: what it is, what it may be confused with, what people said about it, and all its utterances.
 import { api } from "./api.js";
 import { accept, attempt, decide, nextIntentButton, record, settle, undo } from "./decisions.js";
-import { ask, askAndMake, askAndMove, askIntent } from "./dialogs.js";
+import { ask, askIntent } from "./dialogs.js";
 import { bullets, button, byId, el, kbd, quiet, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
-import { ago, dot, intentLink, meter, pagedUtterances, tag, term } from "./parts.js";
+import { ago, dot, intentLink, meter, tag, term } from "./parts.js";
 import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
 import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits } from "./store.js";
 import { rich, t } from "./strings.js";
+import { utteranceList, whichUtterances } from "./utterances.js";
 import { order } from "./view-intents.js";
 
 const MAX_QUOTES = 3;
 const MAX_UTTERANCES_OF_A_PART = 5;
-/** @type {Set<string>} */
-let selection = new Set(); // texts
+/** @type {Set<number>} */
+let selection = new Set(); // numbers of utterances
 /** @type {string | null} */
 let selectionOf = null;
 
@@ -23,7 +24,7 @@ let selectionOf = null;
 export async function intentView(name) {
   if (selectionOf !== name) selection = new Set();
   selectionOf = name;
-  const path = "/v1/review/intent?name=" + encodeURIComponent(name);
+  const path = "/v1/review/intent?name=" + encodeURIComponent(name) + whichUtterances();
   if (!isIntent(name)) return goneView(name);
   /** @type {IntentPage} */
   const i = await api(path);
@@ -39,14 +40,9 @@ export async function intentView(name) {
         next && stepLink(t("intent.next"), next, "j"),
       ]),
     ]);
-  const clear = () => selection.clear();
-  const utterances = pagedUtterances(i, (start) => api(`${path}&start=${start}`), {
-    withIntent: false,
-    selection,
-    onMove: (texts) => askAndMove(texts, { except: [name], after: clear }),
-    onMake: (texts) => askAndMake(texts, { after: clear }),
-    mayLeave: true,
-  });
+  const fetchPage = (/** @type {number} */ start) => api(`${path}&start=${start}`);
+  const options = { selection, fetchPage, withIntent: false, from: name, mayLeave: true, hasLabelled: i.labelled > 0 };
+  const utterances = utteranceList(i, options);
   return {
     title: name,
     keys: {

@@ -1,9 +1,8 @@
 // The list of intents: what needs attention, sorted and filtered, several handled at once, by mouse or keys.
-import { accept, decide, record, settle } from "./decisions.js";
-import { ask, askIntent, confirm } from "./dialogs.js";
-import { bullets, button, byId, el, fill, heading, kbd, quiet, quietLine, table } from "./dom.js";
+import { acceptAbove, bulkBar } from "./bulk.js";
+import { accept } from "./decisions.js";
+import { bullets, button, el, fill, heading, kbd, quiet, quietLine, table } from "./dom.js";
 import { percent } from "./format.js";
-import { say } from "./messages.js";
 import { dot, intentLink, selectControl, selectionBox, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
 import { address, go } from "./router.js";
@@ -11,7 +10,6 @@ import { intentNamed, intents, known, limits, loadDetails, state } from "./store
 import { t } from "./strings.js";
 
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
-const DEFAULT_MIN_PERCENT = "90"; // of "accept all above"
 const EXAMPLES_IN_A_LINE = 2;
 
 /** @typedef {"attention" | "size" | "certainty" | "name" | "group"} SortBy */
@@ -82,7 +80,7 @@ export async function intentsView() {
     const [fresh, old] = listed();
     fill(
       tables,
-      bulk(redraw),
+      bulkBar(selection, redraw),
       el("div", { class: "new-intents" }, newIntents(fresh, redraw)),
       knownIntents(old),
       away(),
@@ -197,95 +195,6 @@ function tools(redraw) {
 function coarserOrFiner() {
   const card = resizeCard();
   return card && el("details", { class: "fold" }, [el("summary", t("resize.title")), card]);
-}
-
-/** @param {() => void} redraw */
-function bulk(redraw) {
-  const some = [...selection];
-  if (!some.length) return null;
-  const fresh = some.filter((name) => intentNamed(name)?.status === "new");
-  const acceptAll = async () => {
-    const decisions = fresh.map((intent) => ({ accept: { intent } }));
-    if (!(await decide(decisions, t("said.acceptedSeveral", { n: fresh.length })))) return;
-    selection.clear();
-    redraw();
-  };
-  const clear = () => {
-    selection.clear();
-    redraw();
-  };
-  return el("div", { class: "selection" }, [
-    el("strong", t("selected", { count: some.length })),
-    fresh.length > 0 && button(t("accept"), acceptAll),
-    button(t("merge…"), () => mergeSeveral(some)),
-    button(t("reject…"), () => rejectSeveral(some)),
-    button(t("clear"), clear, { class: "plain" }),
-  ]);
-}
-
-/** @param {string[]} some */
-function rejectSeveral(some) {
-  confirm({
-    title: t("bulk.rejectTitle", { n: some.length }),
-    quotes: some,
-    ok: t("intent.reject"),
-    note: t("bulk.rejectNote"),
-    submit: async () => {
-      const entries = await record(some.map((intent) => ({ reject: { intent } })));
-      selection.clear();
-      await settle(t("said.rejectedSeveral", { n: some.length }), entries);
-    },
-  });
-}
-
-/** @param {string[]} some */
-function mergeSeveral(some) {
-  askIntent({
-    title: t("bulk.mergeTitle", { n: some.length }),
-    label: t("bulk.intoWhich"),
-    quotes: some,
-    mayCreate: false,
-    value: some[0],
-    submit: async (into) => {
-      const others = some.filter((name) => name !== into);
-      if (!others.length) {
-        say(t("bulk.selectAnother"), { bad: true });
-        return false;
-      }
-      const entries = await record([{ merge: { intents: others, into } }]);
-      selection.clear();
-      return settle(t("said.mergedSeveral", { n: others.length, into }), entries);
-    },
-  });
-}
-
-function acceptAbove() {
-  const above = (/** @type {string} */ typed) => {
-    const limit = Number(typed.replace(/%/, "").replace(",", ".")) / 100;
-    return Number.isFinite(limit) ? intents().filter((i) => i.status === "new" && i.certainty >= limit) : [];
-  };
-  const line = (/** @type {Intent} */ i) => {
-    const [example] = details(i)?.examples ?? [];
-    const facts = ` ${percent(i.certainty)} · ${t("utterances", { n: i.size })}`;
-    return [el("strong", i.name), facts, quiet(example ? ` · ${t("quoted", { text: example })}` : "")];
-  };
-  ask({
-    title: t("above.title"),
-    label: t("above.label"),
-    value: DEFAULT_MIN_PERCENT,
-    ok: t("above.ok"),
-    onInput: (typed) => {
-      const some = above(typed);
-      const list = bullets(some.map(line), { class: "examples" });
-      fill(byId("ask-choices"), el("p", t("above.count", { n: some.length })), list);
-    },
-    submit: async (typed) => {
-      const some = above(typed);
-      if (!some.length) throw new Error(t("above.none"));
-      const entries = await record(some.map((i) => ({ accept: { intent: i.name } })));
-      await settle(t("said.acceptedSeveral", { n: some.length }), entries);
-    },
-  });
 }
 
 /**

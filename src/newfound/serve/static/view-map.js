@@ -1,68 +1,94 @@
-// The map of the logs: names, legend, hover, zoom, and a lasso to move utterances or make an intent of them.
+// The map of the logs: names, groups, legend, the text at the pointer, and a lasso to move utterances.
 import { api } from "./api.js";
-import { attempt, isBusy, moveToNone } from "./decisions.js";
-import { askAndMake, askAndMove, isOpen } from "./dialogs.js";
+import { attempt, isBusy } from "./decisions.js";
+import { isOpen } from "./dialogs.js";
 import { button, el, fill, kbd, quiet, quietLine } from "./dom.js";
 import { count, percent } from "./format.js";
 import { CERTAINTY, DECISION, GREY, certaintyColour } from "./palette.js";
-import { named, selectControl, spot, utteranceList } from "./parts.js";
+import { selectControl, spot } from "./parts.js";
+import { groupRegions } from "./regions.js";
 import { scatter } from "./scatter.js";
-import { colourOf, limits } from "./store.js";
+import { colourOf, intents, limits } from "./store.js";
 import { rich, t } from "./strings.js";
+import { fetchUtterances, utteranceList } from "./utterances.js";
 
-const camera = { scale: 1, x: 0, y: 0 }; // it is kept when the view changes
-const chosen = { by: /** @type {"intent" | "certainty" | "decision"} */ ("intent") };
-const MAX_SHOWN = 200;
-const MILLISECONDS_BETWEEN_LAYOUTS = 1500;
+// These are kept when the view changes.
+const camera = { scale: 1, x: 0, y: 0 };
+const chosen = { by: /** @type {"intent" | "certainty" | "decision"} */ ("intent"), knownNames: false };
+const SHOWN_AT_ONCE = 100; // selected utterances
+const MILLISECONDS_BETWEEN_LAYOUTS = 1500; // that are asked for; each time twice as long
 const MILLISECONDS_BEFORE_READING = 60; // the text of a point that is pointed at
+const MILLISECONDS_BEFORE_DIMMING = 90; // the other intents, so that a pointer on its way changes nothing
+const TEXTS_READ_TOGETHER = 40; // around the pointer
+const PIXELS_TO_CARD = 14;
 const ZOOM_STEP = 1.5;
+const LARGEST_POSITION = 65535;
 /** @type {Map<number, string>} */
 const texts = new Map(); // of utterances, by their numbers
+/** @type {(() => void) | null} */
+let disposeLast = null; // a browser has few contexts of WebGL
 
-/**
- * @param {number[]} ids
- * @returns {Promise<Utterance[]>}
- */
-const fetchUtterances = async (ids) =>
-  (await api("/v1/review/utterances?" + ids.map((id) => "id=" + id).join("&"))).utterances;
-
-/** @param {number[]} ids */
-async function fetchTexts(ids) {
-  const missing = ids.filter((id) => !texts.has(id));
-  const most = limits().max_utterances_to_read;
-  for (let k = 0; k < missing.length; k += most) {
-    for (const u of await fetchUtterances(missing.slice(k, k + most))) texts.set(u.id, u.text);
-  }
-  return ids.map((id) => texts.get(id) ?? "");
+/** @param {string} text In base64. */
+function bytes(text) {
+  const raw = atob(text);
+  const values = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) values[i] = raw.charCodeAt(i);
+  return values.buffer;
 }
+
+async function fetchMap() {
+  /** @type {LogMap} */
+  const { version, names, status, is_final: isFinal, ...columns } = await api("/v1/review/map");
+  const positions = new Uint16Array(bytes(columns.positions));
+  const ids = new Int32Array(bytes(columns.ids));
+  const axis = (/** @type {number} */ k) => Float32Array.from(ids, (_, i) => positions[2 * i + k] / LARGEST_POSITION);
+  return {
+    ...{ version, names, status, isFinal, ids },
+    points: { x: axis(0), y: axis(1), intent: new Int32Array(bytes(columns.intents)) },
+    probability: Float32Array.from(new Uint16Array(bytes(columns.probabilities)), (value) => value / 1000),
+    checked: new Uint8Array(bytes(columns.checked)),
+    colours: names.map(colourOf),
+  };
+}
+/** @typedef {Awaited<ReturnType<typeof fetchMap>>} MapData */
 
 /** @param {string} [name] An intent to show alone. */
 export async function mapView(name) {
-  /** @type {LogMap} */
-  let data = await api("/v1/review/map");
+  let data = await fetchMap();
   const label = { role: "application", "aria-label": t("map.label"), "aria-describedby": "map-help" };
   const canvas = el("canvas", { id: "map", tabindex: 0, ...label });
-  const hover = el("p", { class: "hover", "aria-live": "polite" });
+  const plot = el("div", { class: "plot" }, canvas);
+  const card = el("div", { class: "point-card", "aria-live": "polite", hidden: true });
   const list = el("section", { "aria-label": t("map.selection") });
   const legend = el("div");
   const hint = el("p", { class: "quiet", hidden: true }, t("map.holdCtrl"));
-  const note = el("p", { class: "quiet", hidden: data.is_final }, t("map.simpleLayout"));
+  const note = el("p", { class: "quiet", id: "layout-note", hidden: data.isFinal }, t("map.simpleLayout"));
   /** @type {number | null} */
-  let lit = name && data.names.includes(name) ? data.names.indexOf(name) : null;
+  let kept = null; // an intent that stays in the foreground
+  /** @type {number | null} */
+  let pointedAt = null; // an intent, in the legend or on the map
 
-  const kind = (/** @type {MapPoint} */ p) => (p[2] < 0 ? "none" : p[5] ? "checked" : data.status[p[2]]);
-  const colours = {
-    intent: (/** @type {MapPoint} */ p) => (p[2] < 0 ? GREY : colourOf(data.names[p[2]])),
-    certainty: (/** @type {MapPoint} */ p) => certaintyColour(p[4]),
-    decision: (/** @type {MapPoint} */ p) => DECISION[kind(p)],
+  const kind = (/** @type {number} */ i) => {
+    const intent = data.points.intent[i];
+    return intent < 0 ? "none" : data.checked[i] ? "checked" : data.status[intent];
   };
+  const colours = {
+    intent: (/** @type {number} */ i) => data.colours[data.points.intent[i]] ?? GREY,
+    certainty: (/** @type {number} */ i) => certaintyColour(data.probability[i]),
+    decision: (/** @type {number} */ i) => DECISION[kind(i)],
+  };
+  disposeLast?.();
   const map = scatter(canvas, {
     camera,
-    colourOf: (p) => colours[chosen.by](/** @type {MapPoint} */ (p)),
+    colourOf: (i) => colours[chosen.by](i),
     nameOf: (intent) => data.names[intent] ?? null,
     isQuiet: (intent) => data.status[intent] === "known",
-    onHover: (p) => showHovered(/** @type {MapPoint | null} */ (p)),
-    onSelect: (points) => showSelected(/** @type {MapPoint[]} */ (points)),
+    onHover: (i, place) => {
+      showCard(i, place);
+      pointAtLater(i === null || data.points.intent[i] < 0 ? null : data.points.intent[i]);
+    },
+    onSelect: showSelected,
+    onLasso: () => pointAt(null),
     onDraw: (names, scale) => {
       const shown = t("map.shown", { zoom: Math.round(100 * scale), names: names.join(", ") });
       if (canvas.textContent !== shown) canvas.textContent = shown; // what a screen reader reads of a canvas
@@ -71,98 +97,183 @@ export async function mapView(name) {
       hint.hidden = false;
     },
   });
+  disposeLast = map.dispose;
+
+  // ---------------------------------------------------------------- the text at the pointer
 
   let hovering = 0;
-  /** @param {MapPoint | null} p */
-  function showHovered(p) {
+  /**
+   * @param {number | null} i
+   * @param {[x: number, y: number]} place
+   */
+  function showCard(i, [x, y]) {
     const mine = ++hovering;
-    if (!p) {
-      fill(hover, quiet(t("map.pointAt")));
-      return;
-    }
-    const [, , intent, id, probability, isChecked] = p;
-    const show = (/** @type {string} */ text) => {
-      const fact = isChecked ? t("checked") : percent(probability);
-      fill(hover, text, " ", named(intent < 0 ? null : data.names[intent]), quiet(` ${fact}`));
-    };
-    show(texts.get(id) || "…");
+    card.hidden = i === null;
+    if (i === null) return;
+    const id = data.ids[i];
+    write();
     if (texts.has(id)) return;
-    const read = async () => {
-      if (mine !== hovering) return;
-      const [text] = await fetchTexts([id]);
-      if (mine === hovering) show(text);
-    };
-    setTimeout(() => attempt(read), MILLISECONDS_BEFORE_READING);
+    setTimeout(() => mine === hovering && attempt(read), MILLISECONDS_BEFORE_READING);
+
+    function write() {
+      const intent = data.points.intent[/** @type {number} */ (i)];
+      const fact = data.checked[i ?? 0]
+        ? t("map.kind.checked")
+        : t("map.probable", { share: percent(data.probability[i ?? 0]) });
+      const intentName = intent < 0 ? t("noIntent") : data.names[intent];
+      fill(card, [
+        el("p", { class: "text" }, texts.get(id) ?? "…"),
+        el("p", [spot(data.colours[intent] ?? GREY), " ", el("strong", intentName), " ", quiet(fact)]),
+      ]);
+      const { width, height } = card.getBoundingClientRect();
+      const left = x + PIXELS_TO_CARD + width > plot.clientWidth ? x - PIXELS_TO_CARD - width : x + PIXELS_TO_CARD;
+      const top = y + PIXELS_TO_CARD + height > plot.clientHeight ? y - PIXELS_TO_CARD - height : y + PIXELS_TO_CARD;
+      card.style.translate = `${Math.max(4, left)}px ${Math.max(4, top)}px`;
+    }
+    // What lies around it is read as well: that is where the pointer goes next.
+    async function read() {
+      const missing = map.neighbours(i ?? 0, TEXTS_READ_TOGETHER).map((k) => data.ids[k]);
+      const page = await fetchUtterances([id, ...missing.filter((other) => other !== id && !texts.has(other))]);
+      for (const u of page.utterances) texts.set(u.id, u.text);
+      if (mine === hovering) write();
+    }
   }
 
+  // ---------------------------------------------------------------- one intent in the foreground
+
+  /** @type {number | undefined} */
+  let timer;
+  /** @param {number | null} intent */
+  function pointAt(intent) {
+    clearTimeout(timer);
+    pointedAt = intent;
+    map.focus(pointedAt ?? kept);
+  }
+  /** @param {number | null} intent */
+  function pointAtLater(intent) {
+    clearTimeout(timer);
+    timer = setTimeout(() => pointAt(intent), MILLISECONDS_BEFORE_DIMMING);
+  }
+  /** @param {number | null} intent */
+  function keep(intent) {
+    kept = intent;
+    pointAt(null);
+    drawLegend();
+  }
+  /** @param {number | null} intent */
+  function keepAndSelect(intent) {
+    keep(intent);
+    map.select(intent === null ? [] : map.pointsOf(intent));
+  }
+
+  // ---------------------------------------------------------------- the selected utterances
+
   let selecting = 0;
-  /** @param {MapPoint[]} points */
+  /** @type {number[]} */
+  let marked = []; // points
+  /** @param {number[]} points */
   async function showSelected(points) {
     const mine = ++selecting;
+    marked = points;
+    if (points.length < 2)
+      keep(points.length && data.points.intent[points[0]] >= 0 ? data.points.intent[points[0]] : null);
     if (!points.length) {
-      fill(list, quiet(t("map.clickOrDraw")));
+      fill(list, quietLine(t("map.clickOrDraw")));
       return;
     }
+    const most = limits().max_utterances_to_move;
+    if (points.length > most) {
+      fill(list, quietLine(t("map.tooMany", { n: points.length, most })));
+      return;
+    }
+    const ids = points.map((i) => data.ids[i]);
+    const fetchPage = async (/** @type {number} */ start) => ({
+      ...(await fetchUtterances(ids.slice(start, start + SHOWN_AT_ONCE))),
+      ...{ total: ids.length, ids },
+    });
     await attempt(async () => {
-      const ids = points.map((p) => p[3]);
-      const shown = await fetchUtterances(ids.slice(0, MAX_SHOWN));
+      const page = await fetchPage(0);
       if (mine !== selecting) return; // something else was selected meanwhile
-      const clear = () => map.select([]);
-      fill(
-        list,
-        selectionBar(ids, clear),
-        ids.length > MAX_SHOWN && quietLine(t("map.firstListed", { shown: MAX_SHOWN, total: ids.length })),
-        utteranceList(shown, { onMove: (some) => askAndMove(some, { after: clear }) }),
-      );
+      const selection = new Set(ids);
+      const onChange = () => {
+        marked = points.filter((i) => selection.has(data.ids[i]));
+        if (marked.length) map.markSelected(marked);
+        else map.select([]);
+      };
+      const options = { selection, fetchPage, onChange, mayLeave: true, showsLosses: ids.length > 1 };
+      fill(list, points.length === 1 && selectWhole(points[0]), utteranceList(page, options));
+    });
+  }
+  /** @param {number} point */
+  function selectWhole(point) {
+    const intent = data.points.intent[point];
+    const all = map.pointsOf(intent);
+    if (intent < 0 || all.length < 2) return null;
+    return button(t("map.selectWhole", { n: all.length, name: data.names[intent] }), () => keepAndSelect(intent), {
+      class: "small wrap",
     });
   }
 
-  /** @param {number | null} k Number of an intent, or null for all. */
-  function lightUp(k) {
-    lit = k;
-    map.lightUp(k === null ? null : (p) => p[2] === k);
-    map.select(k === null ? [] : data.points.filter((p) => p[2] === k));
-    drawLegend();
-  }
+  // ---------------------------------------------------------------- the legend and what is drawn
+
   function drawLegend() {
-    const legends = { intent: () => intentLegend(data, lit, lightUp), certainty: certaintyLegend, decision };
+    const legends = {
+      intent: () => intentLegend(data, kept, { onPoint: pointAt, onKeep: keepAndSelect }),
+      certainty: certaintyLegend,
+      decision: () => decisionLegend([...data.ids.keys()].map(kind)),
+    };
+    const focused = legend.contains(document.activeElement) && document.activeElement?.getAttribute("data-intent");
     fill(legend, legends[chosen.by]());
+    if (focused) /** @type {HTMLElement?} */ (legend.querySelector(`[data-intent="${CSS.escape(focused)}"]`))?.focus();
   }
-  const decision = () => decisionLegend(data.points.map(kind));
   function redraw() {
     map.setPoints(data.points);
-    if (lit !== null) map.lightUp((p) => p[2] === lit);
+    const groups = data.names.map(groupOf);
+    if (groups.some((group) => group !== null)) {
+      map.setRegions(groupRegions(data.points, (i) => groups[data.points.intent[i]] ?? null));
+    }
+    card.hidden = true;
+    pointAt(null);
     drawLegend();
   }
   // Somebody decided, or the final layout is there.
   async function reload() {
-    const litName = lit === null ? null : data.names[lit];
-    data = await api("/v1/review/map");
-    lit = litName === null || !data.names.includes(litName) ? null : data.names.indexOf(litName);
+    const latest = await fetchMap();
+    if (latest.version === data.version && latest.isFinal === data.isFinal) return;
+    const keptName = kept === null ? null : data.names[kept];
+    data = latest;
+    const at = keptName === null ? -1 : data.names.indexOf(keptName);
+    kept = at < 0 ? null : at;
     redraw();
-    note.hidden = data.is_final;
+    map.markSelected(marked); // utterances keep their places in the answer
+    note.hidden = data.isFinal;
   }
-  function awaitLayout() {
+  function awaitLayout(milliseconds = MILLISECONDS_BETWEEN_LAYOUTS) {
     setTimeout(async () => {
       if (!canvas.isConnected) return;
       if (!document.hidden && !isBusy() && !isOpen()) await reload().catch(() => {});
-      if (!data.is_final) awaitLayout();
-    }, MILLISECONDS_BETWEEN_LAYOUTS);
+      if (!data.isFinal) awaitLayout(2 * milliseconds);
+    }, milliseconds);
   }
 
   const options = { intent: t("map.byIntent"), certainty: t("map.byCertainty"), decision: t("map.byDecision") };
   const by = selectControl("colour-by", t("map.colourBy"), options, chosen.by, (value) => {
     chosen.by = value;
     drawLegend();
-    map.redraw();
+    map.recolour();
   });
-  const drawing = el("input", { type: "checkbox", id: "lasso" });
-  drawing.addEventListener("change", () => map.setDrawing(drawing.checked));
-  showHovered(null);
-  showSelected([]);
+  const drawing = checkbox("lasso", false, (value) => map.setDrawing(value));
+  const knownNames = checkbox("known-names", chosen.knownNames, (value) => {
+    chosen.knownNames = value;
+    map.showQuietNames(value);
+  });
+  map.showQuietNames(chosen.knownNames);
   redraw();
-  if (lit !== null) queueMicrotask(() => lightUp(lit));
-  if (!data.is_final) awaitLayout();
+  showSelected([]);
+  const only = name === undefined ? -1 : data.names.indexOf(name);
+  if (only >= 0) queueMicrotask(() => keepAndSelect(only));
+  if (!data.isFinal) awaitLayout();
+  const isWide = matchMedia("(min-width: 761px)").matches;
   return {
     title: t("map.title"),
     onNews: async () => {
@@ -170,19 +281,25 @@ export async function mapView(name) {
       return false;
     },
     content: [
-      el("h2", t("map.heading")),
-      el("div", { class: "row tools" }, [
+      el("h2", [t("map.heading"), " ", quiet(t("utterances", { n: data.ids.length }))]),
+      el("div", { class: "row tools map-tools" }, [
         by,
         el("label", { class: "control" }, [drawing, " ", t("map.draw")]),
-        button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
-        button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
-        button(t("map.reset"), () => map.reset()),
-        quiet(t("utterances", { n: data.points.length })),
+        el("label", { class: "control" }, [knownNames, " ", t("map.knownNames")]),
+        el("span", { class: "row zoom" }, [
+          button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
+          button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
+          button(t("map.reset"), () => map.reset()),
+        ]),
       ]),
-      [note, hover, hint],
+      [note, hint],
       el("div", { class: "map" }, [
-        el("div", [canvas, el("p", { class: "quiet help", id: "map-help" }, help())]),
-        el("div", { class: "side" }, [list, el("details", { open: true }, [el("summary", t("map.legend")), legend])]),
+        el("div", [
+          el("div", { class: "map-frame" }, [plot, card]),
+          el("p", { class: "quiet help", id: "map-help" }, help()),
+          el("p", { class: "quiet help-touch" }, t("map.helpTouch")),
+        ]),
+        el("div", { class: "side" }, [list, el("details", { open: isWide }, [el("summary", t("map.legend")), legend])]),
       ]),
     ],
   };
@@ -191,24 +308,24 @@ export async function mapView(name) {
 const help = () => rich("map.help", { plus: kbd("+"), minus: kbd("−"), enter: kbd(t("key.enter")), i: kbd("i") });
 
 /**
- * What can be done with the selected utterances.
- * @param {number[]} ids
- * @param {() => void} clear
+ * The coarsest group that an intent is in.
+ * @param {string} name
  */
-function selectionBar(ids, clear) {
-  const most = limits().max_utterances_to_move;
-  const withTexts = (/** @type {(texts: string[], options: { after: () => void }) => unknown} */ act) => () =>
-    attempt(async () => act(await fetchTexts(ids), { after: clear }));
-  const actions = [
-    button(t("move…"), withTexts(askAndMove)),
-    button(t("newIntent…"), withTexts(askAndMake)),
-    button(t("noIntentButton"), withTexts(moveToNone)),
-  ];
-  return el("div", { class: "selection" }, [
-    el("strong", t("selected", { count: ids.length })),
-    ids.length <= most ? actions : quiet(t("map.tooMany", { most })),
-    button(t("clear"), clear, { class: "plain" }),
-  ]);
+function groupOf(name) {
+  const path = intents().find((intent) => intent.name === name)?.path;
+  return path ? path.split("/")[0] : null;
+}
+
+/**
+ * @param {string} id
+ * @param {boolean} value
+ * @param {(value: boolean) => void} onChange
+ */
+function checkbox(id, value, onChange) {
+  const box = el("input", { type: "checkbox", id });
+  box.checked = value;
+  box.addEventListener("change", () => onChange(box.checked));
+  return box;
 }
 
 /**
@@ -242,25 +359,40 @@ function decisionLegend(kinds) {
 }
 
 /**
- * @param {LogMap} data
- * @param {number | null} lit
- * @param {(k: number | null) => void} lightUp
+ * @param {MapData} data
+ * @param {number | null} kept
+ * @param {{ onPoint: (k: number | null) => void, onKeep: (k: number | null) => void }} handlers
  */
-function intentLegend({ names, points, status }, lit, lightUp) {
+function intentLegend({ names, points, status, colours }, kept, { onPoint, onKeep }) {
+  /** @type {Map<number, number>} */
   const sizes = new Map();
-  for (const p of points) sizes.set(p[2], (sizes.get(p[2]) || 0) + 1);
+  for (const intent of points.intent) sizes.set(intent, (sizes.get(intent) ?? 0) + 1);
+  const size = (/** @type {number} */ k) => sizes.get(k) ?? 0;
   const isKnown = (/** @type {number} */ k) => Number(status[k] === "known");
   const order = [...names.keys()]
     .filter((k) => sizes.has(k))
-    .sort((a, b) => isKnown(a) - isKnown(b) || sizes.get(b) - sizes.get(a));
+    .sort((a, b) => isKnown(a) - isKnown(b) || size(b) - size(a));
   const entry = (/** @type {number} */ k) =>
-    button(legendEntry(colourOf(names[k]), names[k], count(sizes.get(k))), () => lightUp(lit === k ? null : k), {
+    button(legendEntry(colours[k], names[k], count(size(k))), () => onKeep(kept === k ? null : k), {
       class: "plain entry",
-      "aria-pressed": String(lit === k),
+      "data-intent": names[k],
+      "aria-pressed": String(kept === k),
+      onpointerenter: () => onPoint(k),
+      onpointerleave: () => onPoint(null),
+      onfocus: () => onPoint(k),
+      onblur: () => onPoint(null),
     });
-  const rest = sizes.has(-1) && legendEntry(GREY, t("noIntent"), count(sizes.get(-1)));
+  const rest = sizes.has(-1) && legendEntry(GREY, t("noIntent"), count(size(-1)));
+  const ungroupedLast = (/** @type {string | null} */ a, /** @type {string | null} */ b) =>
+    Number(a === null) - Number(b === null) || (a ?? "").localeCompare(b ?? "");
+  const groups = [...new Set(order.map((k) => groupOf(names[k])))].sort(ungroupedLast);
+  const part = (/** @type {string | null} */ group) => [
+    groups.length > 1 && el("h4", group ?? t("intents.noGroup")),
+    legendList(order.filter((k) => groupOf(names[k]) === group).map(entry)),
+  ];
   return [
-    lit !== null && button(t("map.showAll"), () => lightUp(null), { class: "small" }),
-    legendList([...order.map(entry), rest]),
+    kept !== null && button(t("map.showAll"), () => onKeep(null), { class: "small" }),
+    groups.map(part),
+    rest && legendList([rest]),
   ];
 }

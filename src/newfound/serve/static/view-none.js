@@ -1,26 +1,19 @@
 // What was rejected, and what belongs to no intent.
 import { api } from "./api.js";
 import { undo } from "./decisions.js";
-import { askAndMake, askAndMove } from "./dialogs.js";
 import { button, el, quietLine } from "./dom.js";
-import { ago, pagedUtterances } from "./parts.js";
+import { ago } from "./parts.js";
 import { rich, t } from "./strings.js";
+import { utteranceList } from "./utterances.js";
 
-/** @type {Set<string>} */
+/** @type {Set<number>} */
 const selection = new Set();
 
 export async function noneView() {
   /** @type {[UtterancePage, { entries: Entry[] }]} */
   const [page, { entries }] = await Promise.all([api("/v1/review/without-intent"), api("/v1/review/log?kind=reject")]);
   const rejected = entries.filter((e) => e.kind === "reject" && !e.undone_by).toReversed();
-  const clear = { after: () => selection.clear() };
-  const options = {
-    withIntent: false,
-    selection,
-    onMove: (/** @type {string[]} */ texts) => askAndMove(texts, clear),
-    onMake: (/** @type {string[]} */ texts) => askAndMake(texts, clear),
-    empty: t("none.empty"),
-  };
+  const fetchPage = (/** @type {number} */ start) => api("/v1/review/without-intent?start=" + start);
   return {
     title: t("none.title"),
     onNews: () => !selection.size,
@@ -29,7 +22,7 @@ export async function noneView() {
       el("h3", t("none.rejected", { count: rejected.length })),
       rejected.length ? el("ul", { class: "plain" }, rejected.map(rejectedItem)) : quietLine(t("none")),
       el("h3", t("none.utterances", { n: page.total })),
-      pagedUtterances(page, (start) => api("/v1/review/without-intent?start=" + start), options),
+      utteranceList(page, { selection, fetchPage, withIntent: false, empty: t("none.empty") }),
     ],
   };
 }

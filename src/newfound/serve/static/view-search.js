@@ -1,17 +1,17 @@
 // The search over all utterances. It stays while its hits are handled one after the other.
 import { api } from "./api.js";
-import { askAndMake, askAndMove } from "./dialogs.js";
-import { byId, el, quiet, quietLine } from "./dom.js";
-import { named, utteranceList } from "./parts.js";
+import { byId, el, quiet } from "./dom.js";
+import { named } from "./parts.js";
 import { address, go, show } from "./router.js";
 import { intents } from "./store.js";
 import { t } from "./strings.js";
+import { utteranceList, whichUtterances } from "./utterances.js";
 
 const MILLISECONDS_BEFORE_SEARCHING = 200; // after a key
 const MAX_NAMES_SHOWN = 10;
 const input = byId("search");
-/** @type {Set<string>} */
-let selection = new Set();
+/** @type {Set<number>} */
+let selection = new Set(); // numbers of utterances
 let selectionOf = "";
 /** @type {number | undefined} */
 let timer;
@@ -37,25 +37,20 @@ export async function searchView(words) {
   if (document.activeElement !== input) input.value = words;
   if (selectionOf !== words) selection = new Set();
   selectionOf = words;
+  const path = "/v1/review/search?q=" + encodeURIComponent(words) + whichUtterances();
   /** @type {UtterancePage} */
-  const { utterances, total } = await api("/v1/review/search?q=" + encodeURIComponent(words));
+  const page = await api(path);
   const parts = words.toLowerCase().split(/\s+/);
   const matching = intents().filter((i) => parts.every((w) => i.name.toLowerCase().includes(w)));
-  const clear = { after: () => selection.clear() };
+  const fetchPage = (/** @type {number} */ start) => api(`${path}&start=${start}`);
   return {
     title: t("quoted", { text: words }),
     onNews: () => !selection.size,
     content: [
-      el("h2", t("search.hits", { n: total, words })),
+      el("h2", t("search.hits", { n: page.total, words })),
       matching.length > 0 &&
         el("p", [quiet(t("search.intents")), " ", matching.slice(0, MAX_NAMES_SHOWN).map((i) => [named(i.name), " "])]),
-      total > utterances.length && quietLine(t("search.first", { count: utterances.length })),
-      utteranceList(utterances, {
-        selection,
-        onMove: (texts) => askAndMove(texts, clear),
-        onMake: (texts) => askAndMake(texts, clear),
-        mayLeave: true,
-      }),
+      utteranceList(page, { selection, fetchPage, mayLeave: true, hasLabelled: true }),
     ],
   };
 }

@@ -1,0 +1,309 @@
+"""Measure the review page with few and with many utterances: the search, moving 1,000 utterances, and the map.
+
+    python benchmarks/serve/page.py MODEL [--sizes 685,6000,100000] [--out FILE]      writes page.json beside this file
+    python benchmarks/serve/page.py --table                                           prints the table of the documents
+
+The utterances of the model are repeated, with a number at the end and the vectors of the originals, until there are as
+many as asked for, all of them in the logs, so that the map shows all. A server of its own is started for each size, and
+Chromium opens its map. To measure another version of newfound, put its folder `src` on PYTHONPATH.
+
+Times are processor time of the server, or of all processes of Chromium, so that other work on the machine changes them
+little. Without a GPU, Chromium draws with the processor, and this is most of the time of a frame: what a script takes
+of a frame is given as well. It needs Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+from newfound.bench.provenance import hardware
+from newfound.bench.studies import whole_numbers
+from newfound.files import to_json, write_atomically
+from newfound.model.classifier import IntentModel
+from newfound.model.folder import load, save
+
+HERE = Path(__file__).parent
+VECTORS_FILE = "vectors.npy"
+FILE_NAME, BEFORE_FILE = "page.json", "page-before.json"
+TITLES = {
+    "search": "search, ms",
+    "move": "move 1,000 utterances, ms",
+    "undo": "undo that, ms",
+    "map": "answer for the map, ms",
+    "map_bytes": "answer for the map, kB",
+    "first_drawing": "first picture of the map, ms by the clock",
+    "pan": "frame of a drag, ms without a GPU",
+    "pan_script": "of that scripts, ms",
+    "hover": "frame of a hover, ms without a GPU",
+    "hover_script": "of that scripts, ms",
+}
+PORT = 8813
+REPEATS, QUICK_REPEATS = 5, 20  # the clock of processor time has steps of 10 ms
+MOVED = 1_000
+FRAMES = 60
+WORDS = "a"  # of the search, so that it has many hits
+MAX_IDS_IN_A_REQUEST = 500  # of earlier versions, which were told the texts to move
+CHROMIUM_OPTIONS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # WebGL without a GPU
+IS_DRAWN = "() => /map: .+/.test(document.querySelector('#map')?.textContent)"
+# Move the pointer a little in every frame, and return the milliseconds that scripts take of a frame.
+SCRIPT_TIME_OF_A_GESTURE = """async ([frames, isDrag]) => {
+  const canvas = document.querySelector('#map'), box = canvas.getBoundingClientRect();
+  canvas.setPointerCapture = () => {};
+  const send = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type,
+    { pointerId: 1, pointerType: 'mouse', clientX: box.x + x, clientY: box.y + y, bubbles: true }));
+  const frame = window.requestAnimationFrame;
+  const next = () => new Promise((resolve) => frame.call(window, resolve));
+  let spent = 0; // milliseconds of scripts
+  const timed = (run) => { const began = performance.now(); run(); spent += performance.now() - began; };
+  window.requestAnimationFrame = (draw) => frame.call(window, (now) => timed(() => draw(now)));
+  await next();
+  if (isDrag) send('pointerdown', 300, 200);
+  for (let k = 0; k < frames; k++) {
+    timed(() => send('pointermove', 300 + 3 * (k % 40), 200 + 2 * (k % 30)));
+    await next();
+  }
+  if (isDrag) send('pointerup', 300, 200);
+  window.requestAnimationFrame = frame;
+  return spent / frames;
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The figures of one size, in milliseconds of processor time if nothing else is said.
+
+    Attributes:
+        search: A search with hits in most utterances.
+        move: Moving 1,000 utterances with one decision, as the page does it.
+        undo: Taking that decision back.
+        map: The answer that the map is drawn from, after the first time.
+        map_bytes: The size of that answer.
+        first_drawing: From the click on "Map" to a picture with names, by the clock.
+        pan: A frame while the zoomed map is dragged.
+        pan_script: What scripts take of it.
+        hover: A frame while the pointer moves over the map.
+        hover_script: What scripts take of it.
+    """
+
+    utterances: int
+    search: float
+    move: float
+    undo: float
+    map: float
+    map_bytes: int
+    first_drawing: float
+    pan: float
+    pan_script: float
+    hover: float
+    hover_script: float
+
+
+def main(model: Path, sizes: list[int], out: Path) -> None:
+    """Measure a model at some sizes, and write the figures.
+
+    Args:
+        model: The model folder.
+        sizes: Numbers of utterances.
+        out: The file to write.
+    """
+    original = load(model)
+    results = []
+    for size in sizes:
+        with (
+            tempfile.TemporaryDirectory() as place,
+            _server_of(_enlarge(original, size, Path(place) / "model")) as server,
+        ):
+            results.append(asdict(_measure(size, server)))
+            print(json.dumps(results[-1]), flush=True)
+    content = {"command": "python benchmarks/serve/page.py MODEL", "hardware": hardware("cpu"), "results": results}
+    write_atomically(out, to_json(content))
+
+
+def _enlarge(model: IntentModel, size: int, folder: Path) -> Path:
+    """Save a model with so many utterances, and their vectors beside it."""
+    originals = model.utterances
+    order = np.random.default_rng(0).permutation(len(originals)).tolist()
+    rows = [order[i % len(order)] for i in range(size)]
+    utterances = [
+        replace(originals[row], text=f"{originals[row].text} {i}", labelled=False) for i, row in enumerate(rows)
+    ]
+    save(replace(model, utterance_source=utterances), folder)
+    np.save(folder / VECTORS_FILE, model.utterance_vectors.numpy()[rows])
+    return folder
+
+
+def serve(folder: str) -> None:
+    """Serve a model whose vectors are in a file, so that they need not be computed."""
+    from newfound.cli import app
+    from newfound.review import session
+
+    def load_with_vectors(path: Path, **options: Any) -> IntentModel:
+        loaded = load(path, **options)
+        loaded.__dict__["utterance_vectors"] = torch.from_numpy(np.load(path / VECTORS_FILE))
+        return loaded
+
+    def warm_up(self: session.ReviewSession) -> None:
+        self.view().state()
+        _ = self.layout
+
+    session.__dict__["load"] = load_with_vectors
+    session.ReviewSession.warm_up = warm_up  # type: ignore[method-assign]
+    app(["serve", folder, "--port", str(PORT)])
+
+
+@contextmanager
+def _server_of(folder: Path) -> Iterator[int]:
+    """Run a server, wait until the map has its final layout and so the server is quiet, and give its process."""
+    command = [sys.executable, __file__, "--serve", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            while server.poll() is None:
+                try:
+                    if json.loads(_ask("/v1/review/map")).get("is_final"):
+                        break
+                except urllib.error.URLError:
+                    pass
+                time.sleep(0.5)
+            yield server.pid
+        finally:
+            server.terminate()
+
+
+def _ask(path: str, body: dict[str, Any] | None = None) -> bytes:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", data, {"content-type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        content: bytes = answer.read()
+        return content
+
+
+def _processor_time(process: int) -> float:
+    """Return the milliseconds that a process has used so far."""
+    values = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    return 1_000 * (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _measure(size: int, server: int) -> Measured:
+    def milliseconds(run: Callable[[], object], repeats: int = 1) -> float:
+        began = _processor_time(server)
+        for _ in range(repeats):
+            run()
+        return (_processor_time(server) - began) / repeats
+
+    search = f"/v1/review/search?q={WORDS}"
+    by_number = "ids" in json.loads(_ask(search))
+    moved = list(range(0, size, max(1, size // MOVED)))[:MOVED]
+    moves, undos = [], []
+    for _ in range(REPEATS):
+        moves.append(milliseconds(lambda: _move(moved, by_number=by_number)))
+        undos.append(milliseconds(lambda: _ask("/v1/review/undo", {"author": "ana", "version": _version()})))
+    return Measured(
+        utterances=size,
+        search=milliseconds(lambda: _ask(search), QUICK_REPEATS),
+        move=median(moves),
+        undo=median(undos),
+        map=milliseconds(lambda: _ask("/v1/review/map"), QUICK_REPEATS),
+        map_bytes=len(_ask("/v1/review/map")),
+        **_measure_in_browser(),
+    )
+
+
+def _version() -> int:
+    return int(json.loads(_ask("/v1/review/state"))["version"])
+
+
+def _move(ids: list[int], *, by_number: bool) -> None:
+    """Move utterances to the first intent; earlier versions read their texts first, as their page did."""
+    state = json.loads(_ask("/v1/review/state"))
+    what: dict[str, Any] = {"ids": ids}
+    if not by_number:
+        texts = []
+        for k in range(0, len(ids), MAX_IDS_IN_A_REQUEST):
+            some = "&".join(f"id={id}" for id in ids[k : k + MAX_IDS_IN_A_REQUEST])
+            texts += [u["text"] for u in json.loads(_ask(f"/v1/review/utterances?{some}"))["utterances"]]
+        what = {"texts": texts}
+    decision = {"move": {**what, "to": state["intents"][0]["name"]}}
+    _ask("/v1/review/decisions", {"author": "ana", "version": state["version"], "decisions": [decision]})
+
+
+def _measure_in_browser() -> dict[str, float]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_OPTIONS)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(120_000)
+        page.goto(f"http://127.0.0.1:{PORT}/#history")
+        page.wait_for_selector("h2")
+
+        def seconds_to_map() -> float:
+            page.goto(f"http://127.0.0.1:{PORT}/#history")
+            page.wait_for_selector("#map", state="detached")
+            begin = time.perf_counter()
+            page.click("nav a[href='#map']")
+            page.wait_for_function(IS_DRAWN)
+            return time.perf_counter() - begin
+
+        drawn = median(seconds_to_map() for _ in range(3))
+        page.focus("#map")
+        page.keyboard.press("+")
+
+        session = browser.new_browser_cdp_session()
+
+        def processor_time() -> float:
+            processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+            return sum(1_000 * float(process["cpuTime"]) for process in processes)
+
+        figures: dict[str, float] = {"first_drawing": round(1_000 * drawn)}
+        for name in ("pan", "hover"):
+            began = processor_time()
+            script = page.evaluate(SCRIPT_TIME_OF_A_GESTURE, [FRAMES, name == "pan"])
+            figures |= {name: round((processor_time() - began) / FRAMES, 1), f"{name}_script": round(script, 2)}
+        browser.close()
+        return figures
+
+
+def table() -> str:
+    """Return what was measured of this version and of the one before as a table."""
+    before, after = (json.loads((HERE / name).read_text("utf-8"))["results"] for name in (BEFORE_FILE, FILE_NAME))
+    lines = ["| utterances | what | before | now | ratio |", "|---|---|---|---|---|"]
+    for old, new in zip(before, after, strict=True):
+        for name, title in TITLES.items():
+            unit = 1_000 if name == "map_bytes" else 1
+            values = f"{old[name] / unit:,.1f} | {new[name] / unit:,.1f}"
+            lines.append(f"| {new['utterances']:,} | {title} | {values} | {new[name] / old[name]:.2f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, nargs="?")
+    parser.add_argument("--sizes", type=whole_numbers, default=[685, 6_000, 100_000])
+    parser.add_argument("--out", type=Path, default=HERE / FILE_NAME)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve)
+    elif arguments.table:
+        print(table())
+    else:
+        main(arguments.model, list(arguments.sizes), arguments.out)

@@ -1,0 +1,202 @@
+// Lists of utterances: read in parts, selected one by one, with Shift, or all at once, and moved with one decision.
+import { api } from "./api.js";
+import { attempt } from "./decisions.js";
+import { askAndMake, askAndMove, askAndMoveToNone } from "./dialogs.js";
+import { button, el, fill, quiet, quietLine } from "./dom.js";
+import { percent } from "./format.js";
+import { losses } from "./losses.js";
+import { named } from "./parts.js";
+import { show } from "./router.js";
+import { t } from "./strings.js";
+
+const MILLISECONDS_BEFORE_COUNTING = 150; // what intents lose, after the last change of a selection
+const settings = { logsOnly: false }; // it is kept when the view changes
+
+/** The rest of an address that asks for utterances. */
+export const whichUtterances = () => (settings.logsOnly ? "&logs_only=true" : "");
+
+/**
+ * @typedef {object} ListOptions
+ * @property {Set<number>} selection The numbers of the selected utterances.
+ * @property {(start: number) => Promise<UtterancePage>} fetchPage
+ * @property {boolean} [withIntent] Whether each utterance has the name of its intent beside it.
+ * @property {string} [from] The intent that all of them belong to.
+ * @property {boolean} [mayLeave] Whether they can be put into no intent.
+ * @property {boolean} [hasLabelled] Whether there may be labelled ones, which can be left out.
+ * @property {boolean} [showsLosses] Whether what intents would lose is shown before a dialog is opened.
+ * @property {() => void} [onChange] Called when the selection has changed.
+ * @property {string} [empty]
+ */
+
+/**
+ * @param {UtterancePage} page The first ones.
+ * @param {ListOptions} options
+ * @returns {Child[]}
+ */
+export function utteranceList(page, options) {
+  const { selection, fetchPage, empty = t("nothingHere") } = options;
+  /** @type {Utterance[]} */
+  const shown = [];
+  /** @type {HTMLInputElement[]} */
+  const boxes = [];
+  let anchor = 0; // from which Shift selects
+  const bar = selectionBar(options, () => shown, clear);
+  const all = el("input", { type: "checkbox", id: "select-all" });
+  const list = el("ul", { class: "plain utterances", onkeydown: moveFocus });
+  const more = button(t("showMore"), () => attempt(async () => append(await fetchPage(shown.length))));
+
+  /** @param {UtterancePage} next */
+  function append(next) {
+    for (const u of next.utterances) {
+      const box = el("input", { type: "checkbox", "aria-label": t("select.quoted", { text: u.text }) });
+      const at = boxes.push(box) - 1;
+      box.addEventListener("click", (event) => choose(at, event.shiftKey));
+      shown.push(u);
+      const pressText = (/** @type {MouseEvent} */ event) => {
+        if (String(getSelection())) return; // it is being copied
+        box.checked = !box.checked;
+        choose(at, event.shiftKey);
+      };
+      list.append(item(u, box, pressText, options));
+    }
+    more.hidden = shown.length >= next.total;
+    update();
+  }
+  /**
+   * @param {number} at
+   * @param {boolean} isRange
+   */
+  function choose(at, isRange) {
+    const isChosen = boxes[at].checked;
+    const [from, to] = isRange ? [Math.min(anchor, at), Math.max(anchor, at)] : [at, at];
+    for (const u of shown.slice(from, to + 1)) set(u.id, isChosen);
+    anchor = at;
+    changed();
+  }
+  /**
+   * @param {number} id
+   * @param {boolean} isChosen
+   */
+  const set = (id, isChosen) => (isChosen ? selection.add(id) : selection.delete(id));
+  function clear() {
+    selection.clear();
+    changed();
+  }
+  function changed() {
+    update();
+    options.onChange?.();
+  }
+  function update() {
+    boxes.forEach((box, k) => (box.checked = selection.has(shown[k].id)));
+    const chosen = page.ids.filter((id) => selection.has(id)).length;
+    all.checked = chosen > 0 && chosen === page.ids.length;
+    all.indeterminate = chosen > 0 && !all.checked;
+    bar.update();
+  }
+  /** @param {KeyboardEvent} event */
+  function moveFocus(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const at = boxes.indexOf(/** @type {HTMLInputElement} */ (event.target));
+    const next = boxes[at + (step ?? 0)];
+    if (at < 0 || !step || !next) return;
+    event.preventDefault();
+    event.stopPropagation();
+    next.focus();
+    if (!event.shiftKey) return;
+    for (const k of [at, at + step]) set(shown[k].id, true);
+    changed();
+  }
+  all.addEventListener("change", () => {
+    for (const id of page.ids) set(id, all.checked);
+    changed();
+  });
+
+  const tools = el("div", { class: "row list-tools" }, [
+    page.ids.length > 1 && el("label", { class: "control" }, [all, " ", selectAllLabel(page)]),
+    options.hasLabelled && logsOnlyControl(selection),
+  ]);
+  if (!page.utterances.length) return [options.hasLabelled && tools, quietLine(empty)];
+  append(page);
+  return [tools, bar.node, list, more];
+}
+
+/** @param {UtterancePage} page */
+function selectAllLabel({ ids, total }) {
+  if (ids.length < total) return t("select.first", { most: ids.length, n: total });
+  return t("select.all", { n: total });
+}
+
+/** @param {Set<number>} selection */
+function logsOnlyControl(selection) {
+  const box = el("input", { type: "checkbox", id: "logs-only" });
+  box.checked = settings.logsOnly;
+  box.addEventListener("change", () => {
+    settings.logsOnly = box.checked;
+    selection.clear();
+    show();
+  });
+  return el("label", { class: "control" }, [box, " ", t("logsOnly")]);
+}
+
+/**
+ * @param {Utterance} u
+ * @param {HTMLInputElement} box
+ * @param {(event: MouseEvent) => void} pressText
+ * @param {ListOptions} options
+ */
+function item(u, box, pressText, { withIntent = true, from }) {
+  const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : percent(u.probability);
+  const move = () => askAndMove([u.text], { except: from === undefined ? [] : [from] });
+  return el("li", [
+    box,
+    el("span", { class: "text", onclick: pressText, onmousedown: keepFromMarking }, [
+      u.text,
+      u.count > 1 && quiet(` ×${u.count}`),
+    ]),
+    el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
+    button(t("move"), move, { "aria-label": t("move.quoted", { text: u.text }), class: "small" }),
+  ]);
+}
+
+/** @param {MouseEvent} event */
+const keepFromMarking = (event) => event.shiftKey && event.preventDefault(); // Shift selects utterances, not letters
+
+/**
+ * What can be done with the selected utterances; hidden while there are none.
+ * @param {ListOptions} options
+ * @param {() => Utterance[]} shown
+ * @param {() => void} clear
+ */
+function selectionBar({ selection, from, mayLeave, showsLosses }, shown, clear) {
+  const node = el("div", { class: "selection", role: "group", "aria-label": t("select.bar"), hidden: true });
+  const lost = el("div");
+  /** @type {number | undefined} */
+  let timer;
+  const after = () => selection.clear();
+  const quotes = () =>
+    shown()
+      .filter((u) => selection.has(u.id))
+      .map((u) => u.text);
+  const except = from === undefined ? [] : [from];
+  const actions = [
+    button(t("move…"), () => askAndMove(quotes(), { ids: [...selection], except, after })),
+    button(t("newIntent…"), () => askAndMake(quotes(), { ids: [...selection], after })),
+    mayLeave && button(t("noIntentButton"), () => askAndMoveToNone(quotes(), { ids: [...selection], after })),
+    button(t("clear"), clear, { class: "plain" }),
+  ];
+  function update() {
+    node.hidden = selection.size === 0;
+    if (node.hidden) return;
+    fill(node, el("strong", t("selected", { count: selection.size })), actions, showsLosses && lost);
+    if (!showsLosses) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => fill(lost, losses([...selection])), MILLISECONDS_BEFORE_COUNTING);
+  }
+  return { node, update };
+}
+
+/**
+ * @param {number[]} ids
+ * @returns {Promise<UtterancePage>}
+ */
+export const fetchUtterances = (ids) => api("/v1/review/utterances?" + ids.map((id) => "id=" + id).join("&"));
