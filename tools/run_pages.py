@@ -23,7 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 NOTEBOOK = ROOT / "examples" / "tutorial.ipynb"
-BLOCK = re.compile(r"```console\n(?P<session>.*?)```|```python\n(?P<code>[^`]*?)```\n+```text\n(?P<printed>.*?)```", re.S)
+BLOCK = re.compile(
+    r"```console\n(?P<session>.*?)```|```python\n(?P<code>[^`]*?)```\n+```text\n(?P<printed>.*?)```", re.S
+)
 SEPARATOR = "\x1e"  # printed after each command of a block, to tell their outputs apart
 
 Run = Callable[[list[str]], list[str]]
