@@ -1,11 +1,11 @@
-"""Run the commands of the tutorial and of the how-to pages, and write what they print into the pages.
+"""Run the commands of the tutorial, the how-to pages and the researcher's page, and write into them what is printed.
 
     python tools/run_pages.py                    all pages, and examples/tutorial.ipynb
     python tools/run_pages.py docs/howto/check.md    the tutorial and this page
 
 In a block ```console, a line after `$ ` is a command (`> ` continues it), and what follows is what it prints. A block
 ```python is run if a block ```text follows it. The tutorial starts in an empty folder; the others start with a copy of
-the files that the tutorial leaves. The notebook is the tutorial in another form: it is made from the page.
+the files that the tutorial leaves, and the researcher's page runs in the checkout. The notebook is the tutorial in another form: it is made from the page.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"
+RESEARCHER = ROOT / "docs" / "researcher.md"
 NOTEBOOK = ROOT / "examples" / "tutorial.ipynb"
 BLOCK = re.compile(
     r"```console\n(?P<session>.*?)```|```python\n(?P<code>[^`]*?)```\n+```text\n(?P<printed>.*?)```", re.S
@@ -109,19 +110,20 @@ def notebook(page: str) -> str:
 
 
 def main(pages: list[Path]) -> None:
-    """Fill the tutorial, then the other pages."""
+    """Fill the pages; the tutorial comes first, if how-to pages are among them."""
     with tempfile.TemporaryDirectory() as folder:
         left = Path(folder) / "tutorial"
         left.mkdir()
-        TUTORIAL.write_text(fill(TUTORIAL.read_text("utf-8"), run_in_bash(left)), "utf-8")
-        NOTEBOOK.write_text(notebook(TUTORIAL.read_text("utf-8")), "utf-8")
-        for page in pages:
-            print(page)
-            started = Path(folder) / page.stem
-            shutil.copytree(left, started)
-            page.write_text(fill(page.read_text("utf-8"), run_in_bash(started)), "utf-8")
+        for page in [TUTORIAL, *pages] if pages != [RESEARCHER] else pages:
+            print(page.relative_to(ROOT), flush=True)
+            where = left if page == TUTORIAL else ROOT if page == RESEARCHER else Path(folder) / page.stem
+            if not where.exists():
+                shutil.copytree(left, where)
+            page.write_text(fill(page.read_text("utf-8"), run_in_bash(where)), "utf-8")
+    NOTEBOOK.write_text(notebook(TUTORIAL.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
-    chosen = [Path(name) for name in sys.argv[1:]] or sorted((ROOT / "docs" / "howto").glob("*.md"))
-    main([page for page in chosen if page.resolve() != TUTORIAL and BLOCK.search(page.read_text("utf-8"))])
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    found = named or [*sorted((ROOT / "docs" / "howto").glob("*.md")), RESEARCHER]
+    main([page for page in found if page != TUTORIAL and BLOCK.search(page.read_text("utf-8"))])
