@@ -83,13 +83,13 @@ def main(encoder: str = "minilm", partitions: int = 6) -> None:
         ward = score(Ward(n_new=len(new), encoder=encoder, seed=seed), task)
         differences.append(ward.ood_acc - kmeans.ood_acc)
         print(f"partition {seed}: OOD ACC of k-means {kmeans.ood_acc:.1f}, of Ward {ward.ood_acc:.1f}", flush=True)
-    test = wilcoxon(differences)
-    print(f"Ward - k-means: {mean(differences):+.1f} points, p = {test.pvalue:.3f} (Wilcoxon, {len(differences)} pairs)")
+    p = wilcoxon(differences).pvalue
+    print(f"Ward - k-means: {mean(differences):+.1f} points, p = {p:.3f} (Wilcoxon, {len(differences)} pairs)")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoder", default="minilm", help="minilm, mpnet, bert, a folder, or owner/name")
-    parser.add_argument("--partitions", type=int, default=6, help="how often the intents are divided into known and new")
+    parser.add_argument("--partitions", type=int, default=6, help="how often intents are divided into known and new")
     arguments = parser.parse_args()
     main(arguments.encoder, arguments.partitions)

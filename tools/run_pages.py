@@ -4,8 +4,9 @@
     python tools/run_pages.py docs/howto/check.md    the tutorial and this page
 
 In a block ```console, a line after `$ ` is a command (`> ` continues it), and what follows is what it prints. A block
-```python is run if a block ```text follows it. The tutorial starts in an empty folder; the others start with a copy of
-the files that the tutorial leaves, and the researcher's page runs in the checkout. The notebook is the tutorial in another form: it is made from the page.
+```python is run if a block ```text follows it. The tutorial starts in an empty folder; how-to pages start with a copy
+of the files that the tutorial leaves, and the researcher's page runs in the checkout. The notebook is made from the
+tutorial, outputs included.
 """
 
 from __future__ import annotations
