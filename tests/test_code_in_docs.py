@@ -268,6 +268,13 @@ def test_the_notebook_is_the_tutorial():
     assert run_pages.NOTEBOOK.read_text("utf-8") == made, "run `python tools/run_pages.py`"
 
 
+def test_the_tables_of_the_researchers_page_are_those_of_the_result_files():
+    steps = list(run_pages.steps_of(run_pages.RESEARCHER.read_text("utf-8")))
+    tables = [(command, said) for command, said in steps if command.startswith("newfound bench table")]
+    assert tables
+    assert run_pages.run_in_bash(ROOT)([command for command, _ in tables]) == [said for _, said in tables]
+
+
 def shape(printed: str) -> list[str]:
     """Return the lines of an output without what differs between processors.
 
@@ -281,7 +288,7 @@ def shape(printed: str) -> list[str]:
 
 @pytest.mark.real_encoder
 def test_commands_print_what_the_pages_say(tmp_path):
-    """A quarter of the lines of a page may differ: a name in a message, or one intent more or less."""
+    """One line and a quarter of the lines of a page may differ: a name in a message, one intent more or less."""
     tutorial = tmp_path / "tutorial"
     tutorial.mkdir()
     for page in [run_pages.TUTORIAL, *sorted((ROOT / "docs" / "howto").glob("*.md"))]:
@@ -295,4 +302,4 @@ def test_commands_print_what_the_pages_say(tmp_path):
         for (command, before), (_, after) in steps:
             expected += len(shape(before))
             missing += [(command, line) for line in shape(before) if line not in shape(after)]
-        assert len(missing) <= expected / 4, (page.name, missing)
+        assert len(missing) <= 1 + expected / 4, (page.name, missing)
