@@ -56,7 +56,7 @@ def run_in_bash(folder: Path) -> Run:
     """Return a function that runs commands in a folder in one shell, and returns what each prints."""
     source = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": source, "COLUMNS": "92", "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": source, "COLUMNS": "80", "PYTHONWARNINGS": "ignore"}
 
     def run(commands: list[str]) -> list[str]:
         script = "".join(f"{command}\nprintf '{SEPARATOR}'\n" for command in commands)
