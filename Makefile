@@ -40,6 +40,7 @@ test-portable: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(BIN)/typer newfound.cli utils docs --name newfound --title newfound --output docs/cli.md
 	PYTHONPATH=. $(BIN)/python tools/fill_tables.py
+	PYTHONPATH=. $(BIN)/python -m benchmarks.reproduction.page
 	$(MAKE) site
 
 # Strict: a broken link or a function that does not exist ends it.

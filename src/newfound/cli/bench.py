@@ -61,7 +61,10 @@ def list_experiments() -> None:
 @app.command("run")
 @with_option_groups
 def run(chosen: CellOptions, name: NameArgument = "main") -> None:
-    """Run the missing cells of an experiment, then print its table. Finished cells are skipped."""
+    """Run the missing cells of an experiment, then print its table. Finished cells are skipped.
+
+    Rows that say themselves how much of the encoder trains, such as those of the consensus, do not take `--tune`.
+    """
     from newfound.bench.cells import missing_cells
     from newfound.bench.running import run_missing
     from newfound.encoders.cache import FeatureCache
@@ -122,6 +125,7 @@ def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
 def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
     """Print the table of an experiment; on a terminal, one narrow table per benchmark and protocol."""
     from newfound.bench import tables
+    from newfound.bench.cells import read_results
 
     header, lines = tables.table(experiment, cells, root)
     writers = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
@@ -137,6 +141,8 @@ def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, for
         print_table((header[1], *header[n_names:]), compact)
     for sentence in tables.comparisons(experiment, cells, root):
         print(f"\n{sentence}")
+    if not_run := tables.missing_runs(cells, read_results(cells, root)):
+        print(f"\nNot run: {not_run}. `newfound bench run {experiment.name}` runs them.")
 
 
 @data_app.command("list")
