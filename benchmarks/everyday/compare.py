@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from benchmarks.everyday.measure import finished
 
-from newfound.bench.studies import Row
+from newfound.bench.studies import Row, read_rows
 
 FOLDER = Path(__file__).parent
 CASE = ("shape", "labels", "number", "seed")
@@ -27,7 +26,7 @@ Rows = Sequence[Row]
 
 def paired() -> tuple[list[Row], list[Row]]:
     """Return the rows before and after; of those with labels, the cases that both have."""
-    before, after = finished(FOLDER / "before.jsonl"), finished(FOLDER / "after.jsonl")
+    before, after = read_rows(FOLDER / "before.jsonl"), read_rows(FOLDER / "after.jsonl")
     in_both = {tuple(r[name] for name in CASE) for r in before} & {tuple(r[name] for name in CASE) for r in after}
     return (
         [r for r in before if tuple(r[name] for name in CASE) in in_both],

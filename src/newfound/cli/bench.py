@@ -110,7 +110,6 @@ def figures(
 def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
     from newfound.bench.experiments import experiment_named
-    from newfound.bench.running import resolve_cell
 
     experiment = experiment_named(name).narrow(
         methods=parts(chosen.methods),
@@ -119,7 +118,12 @@ def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
         splits=whole_numbers(chosen.splits, "--splits"),
         seeds=whole_numbers(chosen.seeds, "--seeds"),
     )
-    return experiment, [resolve_cell(cell, chosen.device) for cell in experiment.cells(chosen.encoder, chosen.tune)]
+    cells = experiment.cells(chosen.encoder, chosen.tune)
+    if chosen.tune == "auto":  # what it means depends on the device, for which torch is loaded
+        from newfound.bench.running import resolve_cell
+
+        cells = [resolve_cell(cell, chosen.device) for cell in cells]
+    return experiment, cells
 
 
 def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
