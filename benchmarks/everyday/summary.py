@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from benchmarks.everyday.measure import finished
 
-from newfound.bench.studies import Row
+from newfound.bench.studies import Row, read_rows
 from newfound.bench.tables import Line, as_markdown
 
 FOLDER = Path(__file__).parent
@@ -59,7 +58,7 @@ def share(rows: Rows, condition: Callable[[Row], bool]) -> str:
 
 def corpora() -> tuple[Line, list[Line]]:
     """Return a table of the corpora, ten labels for each known intent."""
-    rows = select(finished(FOLDER / "after.jsonl"), labels=10)
+    rows = select(read_rows(FOLDER / "after.jsonl"), labels=10)
     lines: list[Line] = []
     for shape in dict.fromkeys(r["shape"] for r in rows):
         given, auto = (select(rows, shape=shape, number=number) for number in ("given", "auto"))
@@ -72,7 +71,7 @@ def corpora() -> tuple[Line, list[Line]]:
 
 def accuracy() -> tuple[Line, list[Line]]:
     """Return a table of scores over the numbers of labels."""
-    rows = finished(FOLDER / "after.jsonl")
+    rows = read_rows(FOLDER / "after.jsonl")
     lines: list[Line] = []
     for labels, words in LABELS.items():
         versions = [select(rows, labels=labels, number=number) for number in ("given", "auto")]
@@ -83,7 +82,7 @@ def accuracy() -> tuple[Line, list[Line]]:
 
 def number() -> tuple[Line, list[Line]]:
     """Return a table of the estimated numbers over the numbers of labels."""
-    rows = select(finished(FOLDER / "after.jsonl"), number="auto")
+    rows = select(read_rows(FOLDER / "after.jsonl"), number="auto")
     lines: list[Line] = []
     for labels, words in LABELS.items():
         own = select(rows, labels=labels)
@@ -93,7 +92,7 @@ def number() -> tuple[Line, list[Line]]:
 
 def fine_tuning() -> tuple[Line, list[Line]]:
     """Return a table of ALL ACC by effort over the numbers of labels."""
-    rows = finished(FOLDER / "tuned.jsonl")
+    rows = read_rows(FOLDER / "tuned.jsonl")
     efforts = ("quick", "standard", "best")
     lines: list[Line] = []
     for labels, words in LABELS_TO_FINE_TUNE.items():
