@@ -1,7 +1,7 @@
 """Measure how well the certainty of a new intent follows its purity, on class partitions that nobody published.
 
 python benchmarks/certainty/measure.py [--partitions 1000,1001] [--mixed 0.3]     appends to certainty.jsonl
-python benchmarks/certainty/measure.py --table                                    prints the tables
+python benchmarks/certainty/measure.py --table correlations | bands               prints a table
 
 A row is one new intent that was found. Its purity is the share of its utterances from the logs that have its most
 frequent gold label. The first table has Spearman's rank correlation of purity and each measure over the intents of a
@@ -128,7 +128,7 @@ def main() -> None:
         "--partitions", type=whole_numbers, default=list(range(1000, 1005)), help="seeds of the partitions"
     )
     parser.add_argument("--mixed", type=float, default=0.3, help="share of the logs that belongs to known intents")
-    parser.add_argument("--table", action="store_true", help="print the tables and fit nothing")
+    parser.add_argument("--table", choices=["correlations", "bands"], help="print one table and fit nothing")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the result file")
     options = parser.parse_args()
     finished = {(row["task"], row["mixed"]) for row in read_rows(options.out)}
@@ -144,9 +144,10 @@ def main() -> None:
                     append_row(options.out, row)
                 print(task.name, flush=True)
     rows = read_rows(options.out)
-    print(as_markdown(("data", "known in the logs", "runs", "new intents", *MEASURES), table(rows)))
-    print()
-    print(as_markdown(("certainty", "new intents", "mean purity", f"of purity below {IMPURE:.0%}"), bands(rows)))
+    if options.table != "bands":
+        print(as_markdown(("data", "known in the logs", "runs", "new intents", *MEASURES), table(rows)))
+    if options.table != "correlations":
+        print(as_markdown(("certainty", "new intents", "mean purity", f"of purity below {IMPURE:.0%}"), bands(rows)))
 
 
 if __name__ == "__main__":

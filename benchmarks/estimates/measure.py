@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -26,6 +26,7 @@ from newfound.algorithms.estimation import DRAWS, MAX_SHARE_OF_A_DRAW, Logs, Str
 from newfound.algorithms.metrics import Ids
 from newfound.bench.cells import load_partition
 from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
+from newfound.bench.tables import as_markdown
 from newfound.data.benchmarks import facts
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -40,6 +41,8 @@ PARTITIONS = {
     "domains": ("FRESH-DOMAINS",),
     "mixed": ("FRESH-BANKING77", "FRESH-CLINC150"),
 }
+
+SUMMARISED = {"splits": "published splits", "fresh": "fresh", "domains": "fresh, whole domains are new"}
 
 
 class EstimateSettings(TypedDict):
@@ -130,21 +133,26 @@ def measure(study: str, folder: Path) -> None:
 
 
 def print_summary(folder: Path) -> None:
-    """Print the mean absolute relative error of each strategy in percent, and how often its interval has the truth."""
-    for path in sorted(folder.glob("*-minilm.json")):
-        errors: dict[tuple[str, str], list[float]] = {}
-        in_interval: dict[tuple[str, str], list[bool]] = {}
-        for row in read_rows(path):
-            for name, estimate in row.items():
-                if not isinstance(estimate, dict):
-                    continue
-                for data in (row["task"].split("/")[0], "all"):
-                    errors.setdefault((data, name), []).append(abs(estimate["n_new"] / row["truth"] - 1))
-                    holds = estimate["low"] <= row["truth"] <= estimate["high"]
-                    in_interval.setdefault((data, name), []).append(holds)
-        for key in sorted(errors):
-            error, held = (100 * statistics.fmean(values[key]) for values in (errors, in_interval))
-            print(f"{path.stem:16} {key[0]:10} {key[1]:14} {error:5.1f} %   truth in the interval: {held:3.0f} %")
+    """Print the mean absolute relative error of two strategies, and how often the interval has the truth."""
+    lines = []
+    for study, what in SUMMARISED.items():
+        rows = read_rows(folder / f"{study}-minilm.json")
+        for data, group in {**group_by_data(rows), "all": rows}.items():
+            errors = [_mean_error(group, strategy) for strategy in ("resolution", "drop")]
+            held = [row["resolution"]["low"] <= row["truth"] <= row["resolution"]["high"] for row in group]
+            lines.append((what, data, *errors, f"{100 * statistics.fmean(held):.0f} %", str(len(group))))
+    header = ("partitions", "data", "`resolution`", "published rule", "interval held the truth", "cases")
+    print(as_markdown(header, lines))
+
+
+def group_by_data(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each benchmark or data set; nothing if there is but one."""
+    names = dict.fromkeys(row["task"].split("/")[0] for row in rows)
+    return {n: [r for r in rows if r["task"].split("/")[0] == n] for n in names} if len(names) > 1 else {}
+
+
+def _mean_error(rows: Sequence[Row], strategy: str) -> str:
+    return f"{100 * statistics.fmean(abs(row[strategy]['n_new'] / row['truth'] - 1) for row in rows):.1f} %"
 
 
 def main() -> None:

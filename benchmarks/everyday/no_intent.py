@@ -28,7 +28,9 @@ from benchmarks.everyday.measure import scores
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes_with_out_of_scope
 
 from newfound.algorithms.metrics import Ids
+from newfound.bench.baselines import fit_bertopic
 from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
+from newfound.bench.tables import as_markdown
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.model.arrays import ids_of
@@ -91,15 +93,10 @@ def purity(gold: list[str | None], found: Ids, chosen: npt.NDArray[np.bool_]) ->
 
 def bertopic_topics(case: Case, encoder: Encoder, seed: int) -> Ids:
     """Return BERTopic's topics of the rows of the logs; -1 for what HDBSCAN leaves out."""
-    from bertopic import BERTopic
-    from umap import UMAP
-
-    known = sorted({label for label in case.labels if label is not None})
-    y = [-1 if label is None else known.index(label) for label in case.labels]
-    reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
-    model = BERTopic(umap_model=reduction, nr_topics=len(known) + len(case.new) + 1)  # one of them is the outliers
+    known = {label for label in case.labels if label is not None}
     vectors = frozen_vectors(encoder, case.texts).numpy()
-    topics = np.asarray(model.fit_transform(list(case.texts), vectors, y=y if known else None)[0])
+    n_topics = len(known) + len(case.new) + 1  # one of them is the outliers
+    _, topics = fit_bertopic(case.texts, vectors, case.labels, seed=seed, nr_topics=n_topics)
     return topics[case.logs]
 
 
@@ -117,21 +114,30 @@ def table(rows: list[Row]) -> str:
     return "\n".join([*_table_with(rows), "", *_table_without(rows)])
 
 
+def short_table(rows: list[Row]) -> str:
+    """Return means over seeds, of logs with rows of no intent."""
+    header = ("corpus", "labels", "precision of no intent", "recall", "purity of new intents", "OOD ACC", "ALL ACC")
+    lines = []
+    for (shape, labels), group in group_rows([r for r in rows if r["out_of_scope"]], ["shape", "labels"]).items():
+        found = (_mean(group, name, ("auto",)) for name in ("precision", "recall"))
+        lines.append(
+            (shape, str(labels), *found, *(_mean(group, name) for name in ("purity_new", "ood_acc", "all_acc")))
+        )
+    return as_markdown(header, lines)
+
+
 def _table_with(rows: list[Row]) -> Iterator[str]:
     yield (
-        "| corpus | labels | known precision | estimated | known recall | OOD ACC | ALL ACC | purity of new intents | "
-        "no intent: F1 | precision | recall | BERTopic: F1 | purity of all intents: BERTopic, newfound |"
+        "| corpus | labels | known precision | estimated | known recall | F1 of no intent: newfound, BERTopic | "
+        "purity of all intents: newfound, BERTopic |"
     )
-    yield "|---" * 13 + "|"
+    yield "|---" * 7 + "|"
     for (shape, labels), group in group_rows([r for r in rows if r["out_of_scope"]], ["shape", "labels"]).items():
-        after = ("auto",)
         cells = [
             _mean(group, "known_precision"),
-            _mean(group, "estimated_precision", after),
-            *(_mean(group, name) for name in ("known_recall", "ood_acc", "all_acc", "purity_new")),
-            *(_mean(group, name, after) for name in ("f1", "precision", "recall")),
-            _mean(group, "f1", ("bertopic",)),
-            _mean(group, "purity", ("bertopic", "auto"), ", "),
+            _mean(group, "estimated_precision", ("auto",)),
+            _mean(group, "known_recall"),
+            *(_mean(group, name, ("auto", "bertopic"), ", ") for name in ("f1", "purity")),
         ]
         yield f"| {shape} | {labels} | " + " | ".join(cells) + " |"
 
@@ -159,11 +165,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--short", action="store_true", help="print what is put aside, and the new intents")
     parser.add_argument("--settings", default="none,auto", help="of none, auto and bertopic")
     parser.add_argument("--seeds", type=whole_numbers, default=[1000, 1001, 1002])
     options = parser.parse_args()
     if options.table:
-        print(table(read_rows(options.table)))
+        print(short_table(read_rows(options.table)) if options.short else table(read_rows(options.table)))
         return
     encoder = study_encoder()
     done = {tuple(row[name] for name in KEY) for row in read_rows(options.out)}

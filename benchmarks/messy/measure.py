@@ -1,7 +1,7 @@
 """Compare methods on logs that hold known intents (30 %) or utterances of no intent (10 %).
 
 python benchmarks/messy/measure.py [--seeds 0,1,2]     appends to messy.jsonl beside this file, skips what is there
-python benchmarks/messy/measure.py --table             prints the means
+python benchmarks/messy/measure.py --table             prints the means; --logs and --methods select some of them
 
 The encoder is frozen MiniLM for all. `kmeans` takes all logs for new. `threshold` is a logistic regression on the known
 intents that calls new what it is less sure of than of all but 5 % of the known validation utterances, and k-means of
@@ -216,11 +216,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=whole_numbers, default=[0, 1, 2])
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--logs", choices=VARIANT_OF_LOGS, help="the rows of the table; all of them by default")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
     options = parser.parse_args()
     path = options.out / FILE_NAME
     if options.table:
-        print(as_markdown(*table_of_rows(read_rows(path), KEY[:3], COLUMNS)))
+        methods = options.methods.split(",")
+        rows = [row for row in read_rows(path) if options.logs in (None, row["logs"]) and row["method"] in methods]
+        print(as_markdown(*table_of_rows(rows, KEY[:3], COLUMNS)))
     else:
         measure(options.methods.split(","), options.seeds, path)
 

@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from newfound.bench.cells import load_partition, with_condition
+from newfound.bench.experiments import Column
 from newfound.bench.scoring import score_predictor
-from newfound.bench.studies import Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
+from newfound.bench.studies import Row, append_row, read_rows, study_encoder, whole_numbers
+from newfound.bench.tables import as_markdown, table_of_rows
 from newfound.data.conditions import Condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
@@ -26,6 +28,7 @@ from newfound.methods.consensus import Consensus
 from newfound.questions.annotators import Answer, PosedQuestion
 
 FIELDS = ("ind_acc", "ood_acc", "all_acc")
+COLUMNS = tuple(Column(name.upper().replace("_", " "), (name,)) for name in FIELDS)
 
 
 class Oracle:
@@ -82,15 +85,12 @@ def measure(partition: str, encoder: Encoder, count: int, errors: float, seed: i
 
 
 def show(rows: list[Row]) -> None:
-    """Print mean and standard deviation of the strict scores for each benchmark and number of questions."""
+    """Print mean and standard deviation of the strict scores for each benchmark and number of answers."""
     for row in rows:
         row["benchmark"] = row["data"].partition(":")[0] + (", mixed" if row.get("mixed") else "")
-    for (benchmark, errors, count), group in sorted(group_rows(rows, ["benchmark", "errors", "questions"]).items()):
-        cells = [
-            f"{name} {np.mean([r[name] for r in group]):5.1f} ± {np.std([r[name] for r in group]):3.1f}"
-            for name in FIELDS
-        ]
-        print(f"{benchmark:16} errors {errors:.0%}  {count:4} questions  {'  '.join(cells)}  ({len(group)} runs)")
+        row["answers"], row["wrong"] = row["questions"], f"{row['errors']:.0%}"
+    rows.sort(key=lambda row: (row["benchmark"], row["errors"], row["answers"]))
+    print(as_markdown(*table_of_rows(rows, ("benchmark", "answers", "wrong"), COLUMNS)))
 
 
 def main() -> None:

@@ -18,8 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from newfound.bench.cells import load_partition
+from newfound.bench.experiments import Column
 from newfound.bench.scoring import score_ids
-from newfound.bench.studies import Row, append_row, group_rows, read_rows, study_encoder
+from newfound.bench.studies import Row, append_row, read_rows, study_encoder
+from newfound.bench.tables import as_markdown, table_of_rows
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
@@ -31,6 +33,7 @@ from newfound.review.views import QueueItem
 from newfound.workflows.refitting import RefitRequest, refit
 
 FIELDS = ("ind_acc", "ood_acc", "all_acc")
+COLUMNS = tuple(Column(name.upper().replace("_", " "), (name,)) for name in FIELDS)
 
 
 def strict_scores(model: IntentModel, encoder: Encoder, task: DiscoveryTask) -> Row:
@@ -92,9 +95,7 @@ def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
 
 def show(rows: list[Row]) -> None:
     """Print means by kind of refit."""
-    for (kind, decisions), group in group_rows(rows, ["refit", "decisions"]).items():
-        cells = [f"{f} {np.mean([r[f] for r in group]):5.1f} ± {np.std([r[f] for r in group]):3.1f}" for f in FIELDS]
-        print(f"{kind:16} {decisions:4} decisions  {'  '.join(cells)}  ({len(group)} runs)")
+    print(as_markdown(*table_of_rows(rows, ("refit", "decisions"), COLUMNS)))
 
 
 def main() -> None:

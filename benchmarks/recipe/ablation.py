@@ -85,11 +85,11 @@ def table(options: argparse.Namespace) -> None:
 
     parts: list[tuple[str, list[Row]]] = [
         ("frozen vectors, one k-means", list(filter(is_part("frozen", "k-means"), own))),
-        ("+ votes (`quick`)", list(filter(is_part("frozen", "votes"), own))),
-        ("+ stage one, one k-means", list(filter(is_part("tuned", "k-means"), own))),
-        ("+ stage one and votes (`standard`)", [r for r in trained if r["state"] == "2 epochs"]),
+        ("+ cluster ensemble (`quick`)", list(filter(is_part("frozen", "votes"), own))),
+        ("fine-tuned, one k-means", list(filter(is_part("tuned", "k-means"), own))),
+        ("fine-tuned, cluster ensemble (`standard`)", [r for r in trained if r["state"] == "2 epochs"]),
         ("+ rounds (`best`)", [r for r in trained if r["state"] == "round 3"]),
-        ("stage one and votes, + choice of a seed", _chosen(trained)),
+        ("`standard`, the seed chosen by silhouette", _chosen(trained)),
     ]
     lines = [(name, *(_mean(rows, kind) for kind in KINDS)) for name, rows in parts]
     print(as_markdown(("", *KINDS.values()), lines))

@@ -31,7 +31,7 @@ from newfound.encoders.encoder import Encoder
 HERE = Path(__file__).parent
 FILE_NAME = "steps.json"
 DATA = {"BANKING77": "banking77/fresh", "CLINC150": "clinc150/fresh", "domains": "clinc150/domains"}
-VOTES = 12
+LABELLINGS = 12
 HEAD_TEMPERATURE, HEAD_STEPS, HEAD_LR = 0.05, 60, 0.01
 Label = Callable[[Tensor, int, int], Tensor]
 """Vectors [n, d], a number of clusters and a seed -> labels [n]."""
@@ -42,14 +42,14 @@ def ten_restarts(x: Tensor, k: int, seed: int) -> Tensor:
     return kmeans(x, k, restarts=10, seed=seed).labels
 
 
-def evened_out(x: Tensor, k: int, seed: int) -> Tensor:
+def balanced(x: Tensor, k: int, seed: int) -> Tensor:
     """Return clusters of about equal size, grown from the best of ten runs of k-means."""
     return balance(x, kmeans(x, k, restarts=10, seed=seed).centres, rounds=20)
 
 
-def evened_out_and_freed(x: Tensor, k: int, seed: int) -> Tensor:
-    """Return clusters that were evened out and then moved by k-means without regard to their sizes."""
-    return spherical_lloyd(x, class_means(x, evened_out(x, k, seed), k)[0])[0]
+def balanced_and_refined(x: Tensor, k: int, seed: int) -> Tensor:
+    """Return balanced clusters, refined by k-means without regard to their sizes."""
+    return spherical_lloyd(x, class_means(x, balanced(x, k, seed), k)[0])[0]
 
 
 def one_start(x: Tensor, k: int, seed: int) -> Tensor:
@@ -58,27 +58,27 @@ def one_start(x: Tensor, k: int, seed: int) -> Tensor:
 
 
 def consensus(labelling: Label, *, two_views: bool) -> Label:
-    """Return how labels come from twelve votes, either all on the vectors or half of them on a second view."""
+    """Return how labels come from twelve labellings, either all on the vectors or half of them on a second view."""
 
     def label(x: Tensor, k: int, seed: int) -> Tensor:
         views = (x, diffuse(x)) if two_views else (x,)
-        votes = [
+        labellings = [
             labelling(view, k, 1000 * seed + 100 * i + run)
             for i, view in enumerate(views)
-            for run in range(VOTES // len(views))
+            for run in range(LABELLINGS // len(views))
         ]
-        return consensus_clustering(votes, k, seed=seed)
+        return consensus_clustering(labellings, k, seed=seed)
 
     return label
 
 
 STEPS: dict[str, Label] = {
     "k-means, 10 restarts": ten_restarts,
-    "evened out": evened_out,
-    "evened out, freed": evened_out_and_freed,
+    "balanced clusters": balanced,
+    "balanced, then refined by k-means": balanced_and_refined,
     "consensus of 12 k-means": consensus(one_start, two_views=False),
     "consensus of 12 k-means over two views": consensus(one_start, two_views=True),
-    "consensus of 12 evened out and freed over two views": consensus(
+    "consensus of 12 balanced and refined over two views": consensus(
         lambda x, k, seed: label_freely(x, k, seed=seed).refined, two_views=True
     ),
 }

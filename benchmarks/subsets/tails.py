@@ -1,4 +1,4 @@
-"""Long-tailed logs of several sizes: how many new intents are estimated, and what the votes gain over k-means.
+"""Long-tailed logs of several sizes: how many new intents are estimated, and what the consensus gains over k-means.
 
 python benchmarks/subsets/tails.py [--seeds 2000,2001,2002] [--out FOLDER]   adds to tails.jsonl
 python benchmarks/subsets/tails.py --table                                    prints the means by shape
@@ -68,14 +68,16 @@ def draw(x: Tensor, labels: npt.NDArray[np.str_], shape: Shape, seed: int) -> tu
 
 
 def measure(known: Tensor, y: Ids, logs: Tensor, gold: Ids, seed: int) -> dict[str, Any]:
-    """Return the estimate, and accuracy and macro-F1 of labels by k-means and by the votes, the number being given."""
+    """Return the estimate, and accuracy and macro-F1 of labels by k-means and by the consensus, for a given number."""
     k = len(np.unique(gold))
     estimate = estimate_n_new(known.numpy(), y, logs.numpy(), logs_hold="novel")
     views = (logs, diffuse(logs, neighbours=10))
-    votes = [label_freely(v, k, seed=derive(seed, "vote", i, run)) for i, v in enumerate(views) for run in range(6)]
+    labellings = [
+        label_freely(v, k, seed=derive(seed, "vote", i, run)) for i, v in enumerate(views) for run in range(6)
+    ]
     found = {
         "k-means": kmeans(logs, k, restarts=10, seed=derive(seed, "k-means")).labels,
-        "votes": consensus_clustering(select_labellings(votes), k, seed=derive(seed, "agree")),
+        "consensus": consensus_clustering(select_labellings(labellings), k, seed=derive(seed, "agree")),
     }
     row: dict[str, Any] = {"estimate": estimate.n_new, "low": estimate.low, "high": estimate.high}
     for name, labels in found.items():
@@ -104,7 +106,7 @@ def run(folder: Path, seeds: list[int]) -> None:
 def table(folder: Path) -> None:
     """Print the means by shape."""
     lines = []
-    scores = ("k-means, accuracy", "votes, accuracy", "k-means, F1", "votes, F1")
+    scores = ("k-means, accuracy", "consensus, accuracy", "k-means, F1", "consensus, F1")
     for key, rows in group_rows(read_rows(folder / FILE), ("data", "known", "new", "utterances")).items():
         means = [f"{np.mean([row[score] for row in rows]):.1f}" for score in scores]
         lines.append((*map(str, key), ", ".join(str(row["estimate"]) for row in rows), *means))

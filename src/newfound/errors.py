@@ -91,7 +91,7 @@ class ColumnMissing(DataError):
         ambiguous: bool = False,
         may_lack_header: bool = False,
     ) -> None:
-        self.role = role
+        self.role, self.names = role, tuple(names)
         shown = ", ".join(names[:8])[:120] or "nothing"
         problem = f"{shown} could each hold the {role}" if ambiguous else f"no column {column!r} (found: {shown})"
         super().__init__(f"{where}: {problem}", f"{role}_column", *(["no_header"] if may_lack_header else []))

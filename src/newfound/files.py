@@ -47,10 +47,10 @@ def _umask() -> int:
 
 MODEL_FORMAT = "newfound-model"
 REVIEW_FILE, AUDIT_FILE, THRESHOLDS_FILE, GROUPS_FILE = "review.sqlite3", "audit.json", "thresholds.json", "groups.json"
-CARD_FILE = "README.md"
+CARD_FILE, HISTORY_FILE = "README.md", "history.json"
 MODEL_FILES = frozenset(
     {"model.json", "weights.safetensors", "encoder", "utterances.jsonl", "report.html"}
-    | {THRESHOLDS_FILE, GROUPS_FILE, CARD_FILE}
+    | {THRESHOLDS_FILE, GROUPS_FILE, CARD_FILE, HISTORY_FILE}
 )
 
 

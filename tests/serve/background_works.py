@@ -60,8 +60,24 @@ def write_half_of_a_refit(started, model, body, *, out, reporter):
 def write_whole(*, out, reporter):
     (out.with_name(f"{out.name}.run")).mkdir()
     out.mkdir()
+    with reporter.task("encoding", 1) as task:
+        task.advance()
+    with reporter.task("fine-tuning", 2) as task:
+        task.advance()
 
 
 def refuse_to_write(*, out, reporter):
     out.with_name(f"{out.name}.conflicts.csv").write_text("text,label")
     raise DataError(f"{out}: cannot be written")
+
+
+def refuse_a_refit(model, body, *, out, reporter):
+    raise DataError("the disk is full")
+
+
+def wait_with_files(started, model, body, llm, files, *, out, reporter):
+    """As an update: say what was in the file, and wait forever."""
+    logs = files["logs_file"]
+    started.write_text(f"{logs.origins[0].source}: {', '.join(logs.texts)}")
+    while True:
+        time.sleep(0.02)

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 def names(page):
     page.goto(page.url.split("#")[0] + "#intents")
-    page.wait_for_selector("h2:has-text('Known intents')")
-    return page.locator("table").first.locator("tbody a.name").all_text_contents()
+    page.wait_for_selector("h2:has-text('Intents')")
+    return page.locator(".new-intents a.name").all_text_contents()
 
 
 def open_intent(page, name):
     page.goto(page.url.split("#")[0] + f"#intent/{name}")
     page.wait_for_selector(f"h2:has-text('{name}')")
+
+
+def n_known(page):
+    """The number of known intents, as the title of their part of the list says it."""
+    page.wait_for_selector("details.known")
+    return int(page.locator("details.known > summary").inner_text().rpartition("(")[2].rstrip(")"))
 
 
 def row_of(page, name):

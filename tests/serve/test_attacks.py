@@ -48,7 +48,7 @@ def test_markup_in_a_name_is_text_in_every_view(page):
         page.wait_for_timeout(200)
     to_view(page, "intents")
     page.locator("a.name", has_text="onerror").click()
-    page.wait_for_selector("h2.title:has-text('onerror')")
+    page.wait_for_selector("h2:has-text('onerror')")
     assert page.locator(".comment .lines").inner_text() == SCRIPT
     assert page.locator("main img").count() == 0
     assert page.evaluate("() => window.owned ?? null") is None

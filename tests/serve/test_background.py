@@ -22,7 +22,8 @@ import pytest
 from serving import QUIET, client_of, server_of
 
 from newfound.errors import ConflictError, NewfoundError
-from newfound.serve.background.folders import new_folder, remove_old_results
+from newfound.review.history import History, write_history
+from newfound.serve.background.folders import next_name, put_beside, remove_old_results
 from newfound.serve.background.jobs import BackgroundJobs
 from newfound.serve.background.process import WorkFailed, WorkProcess
 from newfound.serve.schemas.errors import without_paths
@@ -170,7 +171,11 @@ def test_a_cancelled_job_leaves_nothing_and_the_next_one_starts(tmp_path):
     assert left == ["m"]
     ends(int(started.read_text()))
     assert done.status == "done", done
-    assert sorted(path.name for path in model.parent.iterdir()) == ["m", done.folder], "no checkpoints either"
+    assert sorted(path.name for path in model.parent.iterdir()) == ["m", "m-2"], "no checkpoints either"
+    assert (done.folder, done.author) == ("m-2", "bo")
+    steps = ("loading", "encoding", "fine-tuning", "training", "comparing", "writing")
+    assert done.steps == steps, "unexpected ones are added"
+    assert (done.step, done.done, done.total) == ("fine-tuning", 1, 2)
 
 
 def test_a_job_that_fails_says_no_path_and_leaves_nothing(tmp_path):
@@ -184,8 +189,7 @@ def test_a_job_that_fails_says_no_path_and_leaves_nothing(tmp_path):
 
     state = asyncio.run(run())
     assert state.status == "failed"
-    assert state.message.startswith("m-discover-"), state.message
-    assert state.message.endswith(": cannot be written")
+    assert state.message == "m-2: cannot be written"
     assert [path.name for path in model.parent.iterdir()] == ["m"]
 
 
@@ -205,38 +209,42 @@ def test_messages_hold_no_path(message, shown):
     assert without_paths(message) == shown
 
 
-def test_the_name_of_a_result_does_not_grow():
-    model = Path("bot")
-    for kind in ("refit", "update", "refit", "discover") * 5:
-        model = new_folder(model, kind)
-        assert len(model.name) <= len("bot-discover-20260101-000000")
-    grown = Path("bot-refit-20250101-000000-refit-20250101-000001")
-    assert new_folder(grown, "refit").name.startswith("bot-refit-2")
+def test_the_name_of_a_result_is_short_and_does_not_grow(tmp_path):
+    def trained_from(model):
+        written = tmp_path / "work" / "written"
+        written.mkdir(parents=True)
+        return put_beside(written, model, "ana")
+
+    model = tmp_path / "bot"
+    model.mkdir()
+    names = []
+    for _ in range(3):
+        model = trained_from(model)
+        names.append(model.name)
+    assert names == ["bot-2", "bot-3", "bot-4"]
+    assert trained_from(tmp_path / "bot").name == "bot-5", "the next number that is free, whichever is trained from"
+    (tmp_path / "bank-77").mkdir()
+    assert next_name(tmp_path / "bank-77") == "bank-77-2", "a number that belongs to the name stays"
+    assert next_name(tmp_path / "old-refit-20250101-000000-refit-20250101-000001") == "old-2"
 
 
 def test_only_the_latest_results_stay(saved, tmp_path):
-    model = tmp_path / "m"
-    names = [f"m-refit-2026010{day}-120000" for day in range(1, 8)]
-    for name in ("m", "other-refit-20260101-120000", "m-notes", *names):
+    names = [f"m-{number}" for number in range(2, 12)]
+    for name in ("m", "other-2", "m-notes", *names):
         shutil.copytree(saved, tmp_path / name)
+        write_history(tmp_path / name, History(result=name))
     (tmp_path / names[0] / "review.sqlite3").write_text("decisions")
     (tmp_path / names[1] / "mine.txt").write_text("something else")
-    leftovers = [tmp_path / f"{name}.run" for name in ("m-refit-20260101-110000", "m-refit-20260101-100000", "m")]
-    for place in leftovers:
+    (tmp_path / names[2] / "history.json").unlink()
+    (tmp_path / names[3]).rename(tmp_path / "m-9000")  # somebody keeps a result under another name
+    places = [tmp_path / f".newfound-job-{name}" for name in ("old", "fresh")]
+    for place in places:
         place.mkdir()
-    os.utime(leftovers[0], (0, 0))
-    os.utime(leftovers[2], (0, 0))
-    remove_old_results(tmp_path / names[-1], 2, in_use=[tmp_path / names[2]])
+    os.utime(places[0], (0, 0))
+    remove_old_results(tmp_path / names[-1], 2, in_use=[tmp_path / names[4]])
     stayed = {path.name for path in tmp_path.iterdir()}
-    assert stayed == {
-        "m",
-        "other-refit-20260101-120000",
-        "m-notes",
-        "m.run",
-        "m-refit-20260101-100000.run",
-        *(names[i] for i in (0, 1, 2, 5, 6)),
-    }
-    assert model.is_dir()
+    kept = {*(names[i] for i in (0, 1, 2, 4, 8, 9)), "m-9000"}
+    assert stayed == {"m", "other-2", "m-notes", ".newfound-job-fresh", *kept}
 
 
 # ---------------------------------------------------------------- over HTTP

@@ -40,6 +40,8 @@ def test_every_post_has_an_example_that_is_valid(description):
     posts = {path: operations["post"] for path, operations in description["paths"].items() if "post" in operations}
     assert len(posts) >= 11
     for path, post in posts.items():
+        if path == "/v1/files":  # its body is the file
+            continue
         name = post["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         examples = description["components"]["schemas"][name].get("examples")
         assert examples, path

@@ -147,7 +147,7 @@ def test_a_double_click_is_one_decision(page):
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     page.click("nav a:has-text('Queue')")
     page.wait_for_selector(".big")
-    page.evaluate("() => { const b = document.querySelector('.card button.main'); b.click(); b.click(); b.click(); }")
+    page.evaluate("() => { const b = document.querySelector('.answer.assigned'); b.click(); b.click(); b.click(); }")
     page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
     page.keyboard.press("a")  # a second click that was sent would have come before this key
     page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
@@ -244,42 +244,6 @@ def test_markup_in_the_logs_is_text(page):
     assert "owned" not in page.title()
 
 
-def test_warnings_of_a_job_are_shown_as_text(page):
-    job = {
-        "status": "done",
-        "message": "Wrote it.",
-        "seconds": 1,
-        "steps": [],
-        "warnings": ["gave <b>it</b> up", "and"],
-    }
-    page.route("**/v1/jobs", lambda route: route.fulfill(json={"folder": None, "changes": None, **job}))
-    page.click("nav a:has-text('Export')")
-    warnings = page.get_by_role("list", name="Warnings")
-    warnings.wait_for()
-    assert warnings.locator("li").all_inner_texts() == ["gave <b>it</b> up", "and"]
-    assert warnings.locator("b").count() == 0
-
-
-def test_a_running_job_can_be_cancelled(page):
-    job = {"author": "Bo", "step": "training", "done": 1, "total": 9, "seconds": 3, "steps": [], "warnings": []}
-    job |= {"status": "running", "message": "", "folder": None, "changes": None}
-    asked = []
-
-    def cancel(route):
-        asked.append(route.request.post_data_json)
-        job.update(status="cancelled", message="Ana has cancelled it. Nothing was written.")
-        route.fulfill(json=job)
-
-    page.route("**/v1/jobs", lambda route: route.fulfill(json=job))
-    page.route("**/v1/jobs/cancel", cancel)
-    page.click("nav a:has-text('Export')")
-    page.click("main button:has-text('Cancel')")
-    page.wait_for_selector("main p:has-text('Ana has cancelled it. Nothing was written.')")
-    assert asked == [{"author": "Ana"}]
-    assert page.locator("main button:has-text('Cancel')").count() == 0
-    assert page.locator("#refit").is_enabled()
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
 def test_the_page_fits_and_can_be_read(page, width, scheme):
     """No sideways scrolling; every control has a name; text stands out from its background (WCAG AA: 4.5)."""
@@ -287,12 +251,14 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
     page.emulate_media(color_scheme=scheme)
     first = names(page)[0]
     headings = {
-        "intents": "Known intents",
+        "overview": "cover",
+        "intents": "Intents",
         f"intent/{first}": first,
         "queue": "Review queue",
         "try": "Try it",
         "history": "History",
-        "export": "Refit",
+        "train": "Train",
+        "export": "Export",
         "map": "Map of the logs",
         "pairs": "Mixed-up pairs",
         "none": "Rejected, and of no intent",
@@ -302,6 +268,7 @@ def test_the_page_fits_and_can_be_read(page, width, scheme):
         page.goto(page.url.split("#")[0] + f"#{view}")
         page.wait_for_selector(f"h2:has-text('{heading}')")
         if view == "intents":
+            page.click("summary:has-text('Coarser or finer')")
             page.wait_for_selector(".resize p:not(:empty)")  # how many intents were expected
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
         assert page.evaluate(UNNAMED) == [], view
@@ -357,7 +324,7 @@ def test_another_language_is_one_more_object(page):
         page.reload()
         page.wait_for_selector(f"main .quiet:has-text('{count}')")
         assert page.locator("html").get_attribute("lang") == language
-        assert page.locator("nav a").nth(1).inner_text() == title
+        assert page.locator("nav a[href='#queue']").inner_text() == title
 
 
 def test_thresholds_are_those_of_the_server(page):
@@ -370,7 +337,7 @@ def test_thresholds_are_those_of_the_server(page):
     page.route("**/v1/review/state", with_other_limits)
     page.reload()
     for name in names(page):
-        row_of(page, name).get_by_text("unsure").wait_for()
+        row_of(page, name).get_by_text("Many doubtful utterances").wait_for()
     page.click("nav a:has-text('Try it')")
     page.fill("#try-text", "one\ntwo\nthree")
     page.click("button:has-text('Classify')")

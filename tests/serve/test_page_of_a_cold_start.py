@@ -17,6 +17,7 @@ VIEWS = {
     "map": "Map",
     "try": "Try",
     "history": "History",
+    "train": "Train",
     "export": "Export",
 }
 
@@ -44,9 +45,9 @@ def test_every_view_works_and_accepted_intents_are_known_after_a_refit(page):
     page.click(f"button[aria-label='Accept {first}']")
     said(page, f"Accepted {first}")
     assert len(decisions(page)) == 2
-    to_view(page, "export")
+    to_view(page, "train")
     page.click("#refit")
-    page.click("button:has-text('Serve model-refit-')", timeout=300_000)
-    page.wait_for_selector("p:has-text('This server now serves model-refit-')")
+    page.click("button:has-text('Use model-2')", timeout=300_000)
+    page.wait_for_selector("h3:has-text('model-2 is in use')")
     to_view(page, "intents")
     page.wait_for_selector("h2:has-text('Known intents (1)')")

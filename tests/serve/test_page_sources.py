@@ -38,7 +38,7 @@ def test_a_template_has_no_text_of_its_own(path):
     assert named <= keys()
     body = re.sub(r"<noscript>.*?</noscript>|\{[{%].*?[%}]\}", "", source[source.index("<body") :], flags=re.DOTALL)
     words = re.findall(r">([^<>]*[a-zA-Z][^<>]*)<", body)
-    assert [word.strip() for word in words] == ["newfound"]
+    assert [word.strip() for word in words if word != "newfound"] == []
 
 
 def test_every_text_is_used():

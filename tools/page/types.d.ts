@@ -29,26 +29,43 @@ interface Intent {
   status: Status;
   size: number;
   certainty: number;
-  keywords: string[];
   number: number;
   comments: number;
+  share: number; // of the logs
+  volume: Volume | null;
+}
+
+interface Volume {
+  first_week: string;
+  counts: number[];
+  trend: "rising" | "fading" | "new" | "steady" | null;
 }
 
 interface State extends Seen {
   name: string;
   intents: Intent[];
-  progress: { accepted: number; new: number; checked: number; expected_error: number; without_intent: number };
+  progress: {
+    logs: number;
+    new_share: number;
+    known_share: number;
+    accepted: number;
+    new: number;
+    checked: number;
+    expected_error: number;
+    without_intent: number;
+  };
   limits: Limits;
 }
 
 interface News extends Seen {
   name: string;
   events: { at: string; author: string; words: string }[];
-  can_go_back: boolean;
+  job: Job["status"];
 }
 
 interface Details {
   name: string;
+  keywords: string[];
   examples: string[];
   merge: string | null;
   overlap: number | null;
@@ -96,7 +113,7 @@ interface IntentPage extends UtterancePage {
   keywords: string[];
   exemplars: string[];
   border: string[];
-  volume: { first_week: string; counts: number[]; trend: "rising" | "fading" | "new" | "steady" | null } | null;
+  volume: Volume | null;
   merges: { name: string; status: Status; overlap: number; evidence: [string, string][] }[];
   split: { separation: number; parts: Part[] } | null;
   comments: { author: string; at: string; text: string }[];
@@ -210,9 +227,19 @@ interface Changes {
   moved: number;
   examples: { text: string; before: string | null; after: string | null }[];
   reclustered: number;
+  answers: number;
+}
+
+interface Discovered {
+  new: string[];
+  known: number;
+  utterances: number;
 }
 
 interface Job {
+  kind: "refit" | "update" | "discover";
+  version: number;
+  discovered: Discovered | null;
   status: "idle" | "running" | "done" | "failed" | "cancelled";
   author: string;
   step: string;
@@ -225,6 +252,40 @@ interface Job {
   seconds: number;
   changes: Changes | null;
   warnings: string[];
+}
+
+interface Training {
+  version: number;
+  name: string;
+  earlier: string | null;
+  decided: Record<"answers" | "accepted" | "merged" | "renamed" | "split" | "rejected", number>;
+  undecided: number;
+  job: Job;
+  max_bytes: number;
+  endings: string[];
+}
+
+interface FilePreview {
+  id: string | null;
+  name: string;
+  problem: string | null;
+  remedies: string[];
+  columns: string[];
+  text_column: string | null;
+  label_column: string | null;
+  utterances: number;
+  intents: number;
+  first: { text: string; label: string | null }[];
+  notes: string[];
+}
+
+interface EarlierTraining {
+  kind: string;
+  model: string;
+  at: string;
+  author: string | null;
+  total: number;
+  entries: Entry[];
 }
 
 interface View {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,30 +28,58 @@ OUTLIER_TOPIC = -1  # BERTopic's number for texts of no topic
 def bertopic(task: DiscoveryTask, train: Vectors, test: Vectors, intents: int | None, seed: int) -> Ids:
     """Return the topics of the test texts.
 
-    BERTopic clusters with HDBSCAN, and test texts that it leaves out are given to the topic with the nearest mean
-    vector. Where the number of intents is given, k-means takes HDBSCAN's place, as BERTopic's documentation says for a
-    fixed number of topics without outliers. Labels that are there guide the reduction of dimensions.
+    Test texts that HDBSCAN leaves out are given to the topic with the nearest mean vector.
+    """
+    observed = task.observed_train
+    model, topics = fit_bertopic(
+        observed.texts, train, observed.labels, seed=seed, hdbscan_model=_clusterer(intents, seed)
+    )
+    test_topics = np.asarray(model.transform(list(task.test.texts), test)[0])
+    return to_nearest_topic(test_topics, test, topics, train)
+
+
+def bertopic_clusters(texts: Sequence[str], x: Vectors, intents: int | None, seed: int) -> Ids:
+    """Return the topics of the texts themselves, found without labels; what HDBSCAN leaves out is given to one."""
+    _, topics = fit_bertopic(texts, x, [None] * len(texts), seed=seed, hdbscan_model=_clusterer(intents, seed))
+    return to_nearest_topic(topics, x, topics, x)
+
+
+def fit_bertopic(
+    texts: Sequence[str], x: Vectors, labels: Sequence[str | None], *, seed: int, **settings: Any
+) -> tuple[Any, Ids]:
+    """Fit BERTopic on vectors [n, d], and return it with the topics [n]; -1 for what HDBSCAN leaves out.
+
+    Labels that are there guide the reduction of dimensions. `settings` are BERTopic's.
     """
     from bertopic import BERTopic
-    from sklearn.cluster import KMeans
     from umap import UMAP
 
-    observed = task.observed_train
-    number = {intent: i for i, intent in enumerate(observed.intents)}
-    y = [OUTLIER_TOPIC if label is None else number[label] for label in observed.labels]
+    known = sorted({label for label in labels if label is not None})
+    y = [OUTLIER_TOPIC if label is None else known.index(label) for label in labels]
     # BERTopic's own reduction, with a seed.
     reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
-    clusters = None if intents is None else KMeans(intents, n_init=10, random_state=seed)
-    model = BERTopic(umap_model=reduction, hdbscan_model=clusters)
-    topics = np.asarray(model.fit_transform(list(observed.texts), train, y=y if number else None)[0])
-    test_topics = np.asarray(model.transform(list(task.test.texts), test)[0])
-    left_out = test_topics == OUTLIER_TOPIC
+    model = BERTopic(umap_model=reduction, **settings)
+    topics: Ids = np.asarray(model.fit_transform(list(texts), x, y=y if known else None)[0])
+    return model, topics
+
+
+def to_nearest_topic(topics: Ids, x: Vectors, fitted_topics: Ids, fitted_x: Vectors) -> Ids:
+    """Return numbers from 0 for topics [n] of vectors x [n, d]; outliers get the topic with the nearest mean vector."""
+    topics = topics.copy()
+    left_out = topics == OUTLIER_TOPIC
     if left_out.any():
-        names = np.unique(topics[topics != OUTLIER_TOPIC])
-        means = np.stack([_unit(train[topics == name].mean(0, keepdims=True))[0] for name in names])
-        test_topics[left_out] = names[(test[left_out] @ means.T).argmax(1)]
-    predicted: Ids = np.unique(np.asarray(test_topics, dtype=np.int64), return_inverse=True)[1]
-    return predicted
+        names = np.unique(fitted_topics[fitted_topics != OUTLIER_TOPIC])
+        means = np.stack([_unit(fitted_x[fitted_topics == name].mean(0, keepdims=True))[0] for name in names])
+        topics[left_out] = names[(x[left_out] @ means.T).argmax(1)]
+    numbers: Ids = np.unique(np.asarray(topics, dtype=np.int64), return_inverse=True)[1]
+    return numbers
+
+
+def _clusterer(intents: int | None, seed: int) -> Any:
+    """Return k-means where the number is given, as BERTopic's documentation says for that case, else None: HDBSCAN."""
+    from sklearn.cluster import KMeans
+
+    return None if intents is None else KMeans(intents, n_init=10, random_state=seed)
 
 
 @dataclass(frozen=True, slots=True)

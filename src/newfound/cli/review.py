@@ -175,13 +175,16 @@ def _estimate_in_words(resizing: Resizing) -> str:
 
 @app.command("log")
 def log(model: ModelArgument) -> None:
-    """List the decisions: who decided what, and when."""
+    """List the decisions: who decided what, and when. What the model was trained on comes first, without numbers."""
+    from newfound.review.history import read_history
     from newfound.review.store import ReviewStore
 
+    store = ReviewStore(model)
+    trained_on = [("", entry) for training in read_history(store.folder).trainings for entry in training.entries]
     rows = []
-    for entry in ReviewStore(model).entries():
+    for number, entry in (*trained_on, *((str(entry.id), entry) for entry in store.entries())):
         undone = f"undone by {entry.undone_by}" if entry.undone_by else ""
-        rows.append((str(entry.id), entry.at[:19].replace("T", " "), entry.author, entry.words, undone))
+        rows.append((number, entry.at[:19].replace("T", " "), entry.author, entry.words, undone))
     print_table(("", "when (UTC)", "who", "what", ""), rows)
 
 

@@ -58,7 +58,7 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
     may_be_data = may_be_data and source.options.header is None
     text = _position(source, where, names, "text", may_be_data)
     if not source.reads_labels:
-        return ColumnPositions(text, None, names)
+        return _reported(source, ColumnPositions(text, None, names))
     label = None
     try:
         label = _position(source, where, names, "label", may_be_data)
@@ -67,7 +67,14 @@ def find_columns(source: Source, where: str, header: Sequence[str], *, may_be_da
             raise
     if label == text:
         raise DataError(f"{where}: the column {names[text]!r} cannot hold both the text and the label")
-    return ColumnPositions(text, label, names)
+    return _reported(source, ColumnPositions(text, label, names))
+
+
+def _reported(source: Source, columns: ColumnPositions) -> ColumnPositions:
+    """Return the columns after they were told to the report."""
+    source.report.columns, source.report.text_column = columns.names, columns.names[columns.text]
+    source.report.label_column = None if columns.label is None else columns.names[columns.label]
+    return columns
 
 
 def find_names(source: Source, where: str, names: Sequence[str]) -> tuple[str, str | None]:
@@ -160,14 +167,14 @@ def columns_by_position(source: Source, rows: Sequence[Sequence[str]]) -> Column
         others = [i for i in range(width) if i != label]
         text = max(others, key=lambda i: (sum(len(row[i].split()) for row in rows if i < len(row)), -i))
     if not source.reads_labels:
-        return ColumnPositions(text, None, names)
+        return _reported(source, ColumnPositions(text, None, names))
     if label is None and width == 2:
         label = 1 - text
     if label is None and source.labels == "required":
         raise ColumnMissing(f"{source.name}, line 1", "label", "label", names)
     intents = "" if label is None else f" and column {label + 1} the intents"
     source.report.note(f"without a header line, column {text + 1} holds the utterances{intents}")
-    return ColumnPositions(text, label, names)
+    return _reported(source, ColumnPositions(text, label, names))
 
 
 def _position_of_number(source: Source, column: str | None, names: list[str], role: Role) -> int | None:

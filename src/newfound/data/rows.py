@@ -85,6 +85,9 @@ class ReadReport:
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
     notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
     days: DayReader | None = None  # what read the days of the rows; None if the file has no times
+    columns: Sequence[str] = ()  # the names of all columns
+    text_column: str | None = None  # the one that holds the utterances
+    label_column: str | None = None
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""

@@ -195,14 +195,13 @@ class IntentDescriber:
         return expected_error_of(self.utterances)
 
     def summary(self, intent: int) -> Intent:
-        """Describe an intent without examples and overlaps, which take longer to compute."""
+        """Describe an intent without keywords, examples and overlaps, which take longer to compute."""
         name, utterances = self.names[intent], [self.utterances[i] for i in self.rows(intent)]
         return Intent(
             name,
             self.statuses[name] == "known",
             sum(u.count for u in utterances),
             (),
-            self.keywords[intent],
             accepted=self.statuses[name] == "accepted",
             labelled=sum(u.labelled for u in utterances),
             certainty=certainty_of(utterances),
@@ -225,6 +224,7 @@ class IntentDescriber:
         texts = [self.utterances[i].text for i in rows]
         return replace(
             short,
+            keywords=self.keywords[intent],
             exemplars=self.exemplars(intent),
             border=tuple(texts[i] for i in border_cases(self.probabilities[rows], intent, texts)),
             overlaps=self.overlaps_of(intent),

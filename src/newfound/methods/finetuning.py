@@ -1,7 +1,7 @@
 """Gentle fine-tuning of the encoder: supervised contrast on labelled rows, instance contrast on the logs.
 
 A few epochs at a low rate pull utterances of one intent together without spoiling what the encoder knew of all the
-others; training the last layer for a hundred epochs does spoil it (docs/recipe.md has the numbers).
+others; training the last layer for a hundred epochs does spoil it (benchmarks/results).
 """
 
 from __future__ import annotations

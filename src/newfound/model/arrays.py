@@ -257,7 +257,7 @@ def reliability_of(
 
     What a classifier says of itself (`probabilities`, [n, intents], as it was taught) and the estimated accuracy of the
     labels of new intents are two opinions on how often it is right; a mean of both, in which the second has the weight
-    `trust`, is better than either (docs/logs.md).
+    `trust`, is better than either (benchmarks/messy/calibration.py).
     """
     best, predicted = probabilities.max(1)
     confidences = best[is_new[predicted]]

@@ -24,11 +24,11 @@ Groups = Mapping[str, tuple[str, ...]]  # the names of the groups that the inten
 
 def read_groups(folder: str | Path) -> dict[str, tuple[str, ...]]:
     """Return the groups of a model folder's intents; none if they were never put into groups."""
-    paths = _read(Path(folder), GROUPS_FILE).get("paths", {})
+    paths = read_beside(Path(folder), GROUPS_FILE).get("paths", {})
     if not isinstance(paths, dict) or not all(isinstance(names, list) for names in paths.values()):
-        raise _damaged(Path(folder) / GROUPS_FILE, "its paths")
+        raise damaged_beside(Path(folder) / GROUPS_FILE, "its paths")
     if not all(isinstance(name, str) and name for names in paths.values() for name in names):
-        raise _damaged(Path(folder) / GROUPS_FILE, "its names")
+        raise damaged_beside(Path(folder) / GROUPS_FILE, "its names")
     return {id: tuple(names) for id, names in paths.items()}
 
 
@@ -57,10 +57,10 @@ def load_thresholds(folder: str | Path) -> dict[str, float]:
 
     It is infinite if no probability keeps the promise.
     """
-    content = _read(Path(folder), THRESHOLDS_FILE)
+    content = read_beside(Path(folder), THRESHOLDS_FILE)
     intents = content.get("intents", {})
     if not isinstance(intents, dict) or not all(_is_threshold(value) for value in intents.values()):
-        raise _damaged(Path(folder) / THRESHOLDS_FILE, "its thresholds")
+        raise damaged_beside(Path(folder) / THRESHOLDS_FILE, "its thresholds")
     return {id: math.inf if value is None else float(value) for id, value in intents.items()}
 
 
@@ -80,13 +80,13 @@ def save_thresholds(folder: str | Path, precision: float, thresholds: Mapping[st
 
 def load_answers(folder: str | Path) -> Answers:
     """Return the answers of an audit; none without a file."""
-    entries = _read(Path(folder), AUDIT_FILE).get("answers", [])
+    entries = read_beside(Path(folder), AUDIT_FILE).get("answers", [])
     try:
         answers = {(str(e["text"]), str(e["intent"])): e["belongs"] for e in entries}
     except (TypeError, KeyError):
         answers = {("", ""): None}
     if not all(isinstance(belongs, bool) for belongs in answers.values()):
-        raise _damaged(Path(folder) / AUDIT_FILE, "its answers")
+        raise damaged_beside(Path(folder) / AUDIT_FILE, "its answers")
     return answers
 
 
@@ -96,16 +96,16 @@ def save_answers(folder: str | Path, answers: Answers) -> None:
     write_atomically(Path(folder) / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
 
 
-def _read(folder: Path, name: str) -> dict[str, Any]:
+def read_beside(folder: Path, name: str) -> dict[str, Any]:
     """Return the content of a file beside the model; empty if there is none."""
     if not (folder / name).exists():
         return {}
     try:
         content = json.loads(inside(folder, name).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(folder / name, first_line(error)[:120]) from None
+        raise damaged_beside(folder / name, first_line(error)[:120]) from None
     if not isinstance(content, dict) or content.get("version") != 1:
-        raise _damaged(folder / name, "its version")
+        raise damaged_beside(folder / name, "its version")
     return content
 
 
@@ -113,6 +113,6 @@ def _is_threshold(value: Any) -> bool:
     return value is None or (type(value) in (int, float) and 0 <= value <= 1)
 
 
-def _damaged(path: Path, what: str) -> ModelError:
+def damaged_beside(path: Path, what: str) -> ModelError:
     """The model itself is whole: unlike its own files, this one can be made again."""
     return ModelError(f"{path}: damaged ({what}); remove it, and make it again")

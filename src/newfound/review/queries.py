@@ -19,6 +19,7 @@ from torch import Tensor
 from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
+from newfound.intents.overview import traffic_of
 from newfound.review import views
 from newfound.review.entries import Entry
 from newfound.review.explaining import Explainer
@@ -79,7 +80,11 @@ class ReviewView:
         intents = [self.reviewed.identified(self.describer.summary(c)) for c in range(len(self.names))]
         intents.sort(key=lambda i: (i.known, -i.size, i.name))
         review = self.reviewed.review
+        traffic = traffic_of(self.describer.utterances, review.known)
         progress = views.Progress(
+            logs=traffic.utterances,
+            new_share=traffic.new,
+            known_share=traffic.known,
             accepted=len(review.accepted),
             new=sum(not i.known for i in intents),
             checked=len(review.checked),
@@ -87,7 +92,12 @@ class ReviewView:
             without_intent=int((self.describer.label < 0).sum()),
         )
         listed = (
-            views.ListedIntent.of(i, number=review.numbers[i.name], comments=len(review.comments.get(i.name, ())))
+            views.ListedIntent.of(
+                i,
+                number=review.numbers[i.name],
+                comments=len(review.comments.get(i.name, ())),
+                share=traffic.shares.get(i.name, 0.0),
+            )
             for i in intents
         )
         return tuple(listed), progress
@@ -99,14 +109,15 @@ class ReviewView:
     def _details(self, intent: int) -> views.IntentDetails:
         name, rows = self.names[intent], self.describer.rows(intent)
         examples = self.session.cache.get("examples", rows, lambda: self.describer.exemplars(intent))
+        shown = (name, self.describer.keywords[intent], examples[:MAX_EXAMPLES_IN_LIST])
         if self.reviewed.review.status(name) == "known":
-            return views.IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], None, None, None)
+            return views.IntentDetails(*shown, None, None, None)
         best = next((o for o in self.describer.overlaps_of(intent) if o.share >= MIN_OVERLAP_TO_SUGGEST), None)
         merge, overlap = (None, None) if best is None else (best.name, best.share)
         parts = self._two_parts(rows)
         is_clear = parts is not None and parts.separation >= MIN_SEPARATION_TO_SUGGEST
         separation = parts.separation if parts is not None and is_clear else None
-        return views.IntentDetails(name, examples[:MAX_EXAMPLES_IN_LIST], merge, overlap, separation)
+        return views.IntentDetails(*shown, merge, overlap, separation)
 
     def intent(self, name: str, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.IntentPage:
         """Return one intent with some of its utterances; on the first page, with proposals to merge and split it."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RUNS_PER_VIEW = 3  # votes on each of the two views
 MAX_UTTERANCES_ASKED_ABOUT = 10_000  # a random sample of larger logs
 MIN_CORRECTIONS_PER_QUESTION = 0.5  # expected number of utterances, for a question to be worth a person's time
-MAX_QUESTIONS = 50  # at the head of the queue
+MAX_QUESTIONS = 25  # at the head of the queue; the page asks again before they are answered
 MAX_CANDIDATES = 4  # of an utterance that no question is about
 NEIGHBOURS = 10  # of each utterance, in the graph that its vector is diffused on
 
@@ -157,7 +157,6 @@ class ReviewQueue:
 
     def first(self, count: int) -> list[QueueItem]:
         """Return the first utterances of the queue."""
-        self._view.session.queue_is_used = True
         with self._lock:
             if self._order is None or not self._order.has_votes:
                 votes = self._view.session.votes_now()

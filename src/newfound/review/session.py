@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from newfound import defaults
 from newfound.algorithms.neighbours import nearest
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
-from newfound.errors import DecisionError, NewfoundError
+from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import Positions, map_positions, quick_positions
 from newfound.model.beside import read_groups, thresholds_by_name
@@ -56,8 +55,6 @@ class ReviewSession:
         self._next_view: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
         self._in_background: set[str] = set()  # values that are computed in the background
-        self.queue_is_used = False  # whether somebody has asked for the queue of any version
-        self._is_preparing = False  # whether a thread computes the queue of the current version
         self.cache = CacheByRows()
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
         self._decision_lock = Lock()  # one decision of this process at a time, so that none has to be checked twice
@@ -82,7 +79,6 @@ class ReviewSession:
             entries = self.store.decide(
                 decisions, author=author, expected_version=expected_version, check=self._make_next_view
             )
-        self._prepare_queue()
         return entries
 
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
@@ -113,7 +109,6 @@ class ReviewSession:
                 expected_version=expected_version,
                 check=self._make_next_view,
             )
-        self._prepare_queue()
         return undone
 
     def _make_next_view(self, review: Review) -> None:
@@ -122,26 +117,6 @@ class ReviewSession:
             view = self._view_of(review, -1)
             view.state()
             self._next_view = view
-
-    def _prepare_queue(self) -> None:
-        """Compute the queue of the next version before somebody asks, if the queue is in use."""
-        with self._lock:
-            if not self.queue_is_used or self._is_preparing:
-                return
-            self._is_preparing = True
-        # No daemon: the process would end with an abort if torch were stopped while it computes.
-        Thread(target=self._compute_latest_queue).start()
-
-    def _compute_latest_queue(self) -> None:
-        """Compute the queue of the current version, and again if somebody has decided meanwhile."""
-        view: ReviewView | None = None
-        try:
-            with suppress(NewfoundError):  # whoever asks for the queue is told
-                while view is None or view is not self._view:
-                    view = self.view()
-                    view.queue(1)
-        finally:
-            self._is_preparing = False
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
         groups = read_groups(self.folder)

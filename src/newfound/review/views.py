@@ -186,10 +186,12 @@ class ListedIntent(ShownIntent):
 
     Attributes:
         number: A number that stays with it when it is renamed; its colour is chosen by it.
+        share: The share of the logs that it has.
     """
 
     number: int
     comments: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,7 @@ class IntentDetails:
     """
 
     name: str
+    keywords: tuple[str, ...]
     examples: tuple[str, ...]
     merge: str | None
     overlap: float | None
@@ -309,12 +312,18 @@ class Progress:
     """How far a review is.
 
     Attributes:
+        logs: The number of utterances from the logs; of all if there are no logs.
+        new_share: The share of them in intents that were not known.
+        known_share: The share of them in known intents.
         new: The number of intents that are not known, accepted ones included.
         checked: The number of utterances that a person assigned.
         expected_error: The expected share of the logs whose intent is wrong.
         without_intent: The number of utterances that belong to no intent.
     """
 
+    logs: int
+    new_share: float
+    known_share: float
     accepted: int
     new: int
     checked: int

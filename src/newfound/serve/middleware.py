@@ -29,7 +29,9 @@ OnRequest = Callable[[str, int, float], None]  # path, status, seconds
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/static/app.css"})  # they show nothing of the model
-PATHS_A_PAGE_ASKS_ALONE = frozenset({"/v1/review/news"})  # an open page that nobody uses does not keep a session alive
+PATHS_A_PAGE_ASKS_ALONE = frozenset(
+    {"/v1/review/news", "/v1/review/training"}
+)  # an open page that nobody uses does not keep a session alive
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

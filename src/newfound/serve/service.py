@@ -25,6 +25,7 @@ from newfound.serve.metrics import ServerMetrics
 from newfound.serve.schemas.requests import MAX_TOP
 from newfound.serve.schemas.responses import Served
 from newfound.serve.settings import ServeSettings
+from newfound.serve.uploads import Uploads
 
 logger = logging.getLogger("newfound.serve")
 Signature = tuple[object, object]  # of the model, and of the decisions about it
@@ -47,6 +48,7 @@ class Service:
         self.queue = WorkQueue(max_waiting=settings.max_queued, max_waiting_per_client=settings.max_queued_per_client)
         self.batcher: Batcher[Prediction] | None = None  # before the server has started
         self.stopping = False
+        self.uploads = Uploads()
         self._earlier: list[Path] = []
 
     def _open(self, folder: Path, encoder: str | Encoder | None) -> tuple[Signature, ReviewSession, ReviewView]:
@@ -122,9 +124,9 @@ class Service:
             raise ConflictError("another model is served now; look at it, then decide again")
 
     @property
-    def can_go_back(self) -> bool:
-        """Whether another model was served before this one."""
-        return bool(self._earlier)
+    def earlier(self) -> str | None:
+        """The name of the model that was served before this one; None if none was."""
+        return self._earlier[-1].name if self._earlier else None
 
     @property
     def rounds(self) -> tuple[Path, Path]:

@@ -32,12 +32,12 @@ EFFORTS = ("auto", "quick", "standard", "best")
 TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|layers|all")
 SIMILAR_INTENTS_PER_PROMPT = 3  # whose names and examples a language model is shown
 
-# Times of BANKING77 (9,003 utterances) with MiniLM, where docs/recipe.md has the measurements.
+# Times of BANKING77 (9,003 utterances) with MiniLM.
 DEFAULT_EFFORT_NOTES = {
     "quick": (
         "Effort quick, since there is no GPU here: the encoder stays as it is, which takes about half a minute for "
         "10,000 utterances. Effort standard fine-tunes it, which takes ten times as long or more; it found new intents "
-        "better on two of three benchmarks, and not on the third (docs/recipe.md)."
+        "better on two of three benchmarks, and not on the third (docs/benchmarks.md)."
     ),
     "standard": (
         "Effort standard, since there is a GPU: the encoder is fine-tuned, which takes about ten seconds for 10,000 "

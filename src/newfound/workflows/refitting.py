@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
 from newfound.workflows.runtime import ModelSource, as_reviewed
-from newfound.workflows.updating import with_ids
+from newfound.workflows.updating import save_trained, with_ids
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from newfound.review.reviewed import ReviewedModel
 
 COMPARING, WRITING = "comparing", "writing"
-STEPS_OF_A_REFIT = {
-    "encoding": "Read the vectors",
-    "training": "Train",
-    COMPARING: "Compare with the model so far",
-    WRITING: "Write the model",
-}
 MAX_EXAMPLES_OF_MOVES = 20
 
 
@@ -69,6 +63,7 @@ class RefitChanges:
         moved: The number of them whose intent differs.
         examples: Some of these.
         reclustered: The number of utterances that followed those that a person moved, before the training.
+        answers: The number of utterances that a person assigned in the review and that are labels now.
     """
 
     intents_before: int
@@ -81,6 +76,7 @@ class RefitChanges:
     moved: int
     examples: tuple[MovedUtterance, ...]
     reclustered: int = 0
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +100,11 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     """
     out, runtime = prepare(request, request.out, reporter)
     from newfound.methods.refit import Refit
+    from newfound.review.history import History
     from newfound.review.questions import recluster
     from newfound.training.run import Run
 
-    reviewed = runtime.open_model(request.model)
+    reviewed, history = runtime.open_model(request.model), History.of(request.model, "refit")
     method = Refit(
         encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(),
         device=runtime.device,
@@ -126,7 +123,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         task.advance()
     if out is not None:
         with runtime.reporter.task(WRITING, 1) as task:
-            save_once(run, lambda: model.save(out, overwrite=request.overwrite))
+            save_once(run, lambda: save_trained(model, out, request.overwrite, history))
             task.advance()
     return RefitResult(model, out, changes)
 
@@ -149,4 +146,5 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         utterances=len(compared),
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),
+        answers=sum(u.text in before.review.checked for u in compared),
     )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.consensus import Consensus
     from newfound.model.classifier import IntentModel
+    from newfound.review.history import History
     from newfound.review.reviewed import ReviewedModel
 
 
@@ -79,9 +80,11 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     out, runtime = prepare(request, request.out, reporter)
     with language_model(request.llm, runtime) as llm:
         logs = read_newer_logs(request.logs, request, runtime)
+        from newfound.review.history import History
         from newfound.training.run import Run
 
         reviewed = runtime.on_cpu().open_model(request.model)
+        history = History.of(request.model, "update")
         decided = _next_known_intents(reviewed, accept_all=request.accept_all)
         given = _names_given(reviewed, decided, runtime)
         earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
@@ -91,8 +94,16 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         fit(method, earlier + fresh, run, llm=llm)
         model = name_intents(method.model_, llm, runtime).with_accepted(reviewed.discovered & decided)
         model = with_ids(with_names_given(model, given, runtime), reviewed)
-        save_once(run, lambda: None if out is None else model.save(out, overwrite=request.overwrite))
+        save_once(run, lambda: None if out is None else save_trained(model, out, request.overwrite, history))
     return DiscoverResult(model, out, logs)
+
+
+def save_trained(model: IntentModel, out: Path, overwrite: bool, history: History) -> None:
+    """Write a model that was trained from another one, and how it came to be."""
+    from newfound.review.history import write_history
+
+    model.save(out, overwrite=overwrite)
+    write_history(out, history)
 
 
 def _method(request: UpdateRequest, runtime: Runtime) -> Consensus:

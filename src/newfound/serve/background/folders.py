@@ -1,65 +1,85 @@
-"""The folders that jobs write beside the served model: their names, what a job leaves behind, how many are kept."""
+"""The folders of jobs beside the served model: where a job writes, the names of results, how many are kept."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Collection
-from datetime import UTC, datetime
 from pathlib import Path
 
-from newfound.errors import SettingsError
+from newfound.errors import ModelError, SettingsError
 from newfound.files import check_replaceable
+from newfound.review.history import has_history, read_history, write_history
 
-JOB_SUFFIX = r"-(?:discover|update|refit)-(\d{8}-\d{6})"  # added to the name of the model; the group is the time
+WORKPLACE_PREFIX = ".newfound-job-"
+NUMBER = r"-([1-9]\d{0,3})"  # added to the name of the first model; the group is the number
+EARLIER_SUFFIX = re.compile(r"(?:-(?:discover|update|refit)-\d{8}-\d{6})+$")  # of results of earlier versions
 SECONDS_OF_A_DAY = 86_400
 
 
-def new_folder(model: Path, kind: str) -> Path:
-    """Return the folder for the result of a job. Its name does not grow when its result is trained further."""
-    model = model.resolve()
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return model.with_name(f"{_base_name(model)}-{kind}-{stamp}")
+def make_workplace(model: Path) -> Path:
+    """Make the folder in which a job writes everything, so that nothing of a job that ends early stays.
 
-
-def _base_name(model: Path) -> str:
-    return re.sub(f"(?:{JOB_SUFFIX})+$", "", model.name) or model.name
-
-
-def remove_leftovers(out: Path, status: str) -> None:
-    """Remove what a job that has ended left behind.
-
-    What a job that failed finds at `out` is not its own: a result is written as a whole, as the last step.
+    Raises:
+        SettingsError: Nothing can be written beside the model. That is said before a training, and not at its end.
     """
-    names = {f"{out.name}.run"}
-    if status != "done":
-        names.add(f"{out.name}.conflicts.csv")
-    if status == "cancelled":
-        names.add(out.name)
-    for path in _entries(out.parent):
-        if path.name in names or path.name.startswith(f".{out.name}-"):
-            _remove(path)
+    try:
+        return Path(tempfile.mkdtemp(prefix=WORKPLACE_PREFIX, dir=model.resolve().parent))
+    except OSError as error:
+        raise SettingsError(f"{next_name(model)}: cannot be written beside the model ({error.strerror})") from None
+
+
+def next_name(model: Path) -> str:
+    """Return the name of the next result: that of the first model with the next number, as in `my-bot-2`."""
+    base, entries = _base_name(model), _entries(model.resolve().parent)
+    numbers = [int(match[1]) for path in entries if (match := re.fullmatch(re.escape(base) + NUMBER, path.name))]
+    return f"{base}-{max([1, *numbers]) + 1}"
+
+
+def put_beside(written: Path, model: Path, author: str) -> Path:
+    """Move what a job has written beside the model, signed by the author of the job, and return its folder."""
+    while True:
+        result = model.resolve().with_name(next_name(model))
+        write_history(written, read_history(written).signed(result.name, author))
+        try:
+            written.rename(result)
+        except OSError:
+            if not result.exists():  # otherwise somebody took the name meanwhile
+                raise
+        else:
+            return result
 
 
 def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> None:
     """Remove the oldest results of jobs, and what jobs of a server that was killed left more than a day ago.
 
-    A result with review decisions stays, and so does one that is in use or that holds anything else than a model.
+    Only what a server has written is removed, and only under the name that it was given. A result with review
+    decisions stays, and so does one that is in use or that holds anything else than a model.
     """
-    model = model.resolve()
-    base = re.escape(_base_name(model))
-    result, leftover = re.compile(base + JOB_SUFFIX), re.compile(rf"{base}{JOB_SUFFIX}\.run|\.{base}{JOB_SUFFIX}-.*")
-    entries = _entries(model.parent)
-    results = sorted((m[1], path) for path in entries if (m := result.fullmatch(path.name)) and path.is_dir())
+    base, entries = re.escape(_base_name(model)), _entries(model.resolve().parent)
+    numbered = [(int(m[1]), path) for path in entries if (m := re.fullmatch(base + NUMBER, path.name))]
+    results = [path for _, path in sorted(numbered) if _is_result(path)]
     kept = {path.resolve() for path in in_use}
-    for _, path in results[: max(0, len(results) - most)]:
+    for path in results[: max(0, len(results) - most)]:
         if path.resolve() not in kept and _is_only_a_model(path):
-            _remove(path)
-            _remove(path.with_name(f"{path.name}.conflicts.csv"))
+            remove(path)
     for path in entries:
-        if leftover.fullmatch(path.name) and _is_stale(path):
-            _remove(path)
+        if path.name.startswith(WORKPLACE_PREFIX) and _is_stale(path):
+            remove(path)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, if it is there."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _base_name(model: Path) -> str:
+    """Return the name of the model that others were trained from, so that names do not grow."""
+    model = model.resolve()
+    name = EARLIER_SUFFIX.sub("", model.name) or model.name
+    return re.sub(NUMBER + "$", "", name) or name if has_history(model) else name
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -67,6 +87,13 @@ def _entries(folder: Path) -> list[Path]:
         return list(folder.iterdir())
     except OSError:
         return []
+
+
+def _is_result(path: Path) -> bool:
+    try:
+        return read_history(path).result == path.name
+    except ModelError:
+        return False
 
 
 def _is_only_a_model(path: Path) -> bool:
@@ -82,10 +109,3 @@ def _is_stale(path: Path) -> bool:
         return time.time() - path.stat().st_mtime > SECONDS_OF_A_DAY
     except OSError:
         return False
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -5,24 +5,37 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from newfound.errors import ConflictError, NewfoundError
-from newfound.files import check_replaceable
-from newfound.serve.background.folders import new_folder, remove_leftovers, remove_old_results
+from newfound.serve.background.folders import make_workplace, next_name, put_beside, remove, remove_old_results
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
 from newfound.serve.schemas.errors import without_paths
-from newfound.serve.schemas.responses import JobState
+from newfound.serve.schemas.responses import Discovered, JobState
 from newfound.workflows.refitting import RefitChanges
 
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
 Kind = Literal["discover", "update", "refit"]
+Outcome = RefitChanges | Discovered
+STEP_TITLES = {
+    "loading": "Load the model",
+    "encoding": "Encode the utterances",
+    "clustering": "Find the intents",
+    "fine-tuning": "Fine-tune the encoder",
+    "training": "Train the classifier",
+    "comparing": "Compare with the model so far",
+    "writing": "Write the new model",
+}
+STEPS: dict[Kind, tuple[str, ...]] = {  # those that are known in advance
+    "refit": ("loading", "encoding", "training", "comparing", "writing"),
+    "update": ("loading", "encoding", "clustering", "training", "writing"),
+    "discover": ("loading", "encoding", "clustering", "training", "writing"),
+}
 
 
 class BackgroundJobs:
@@ -32,8 +45,8 @@ class BackgroundJobs:
         self._max_results, self._in_use = max_results, in_use
         self._state = JobState()
         self._started_at, self._ended_at = 0.0, 0.0
-        self._place = Path()
-        self._work: asyncio.Task[RefitChanges | None] | None = None
+        self._workplace = Path()
+        self._work: asyncio.Task[Outcome] | None = None
         self._end_task: asyncio.Task[None] | None = None
         self.result: Path | None = None  # the model folder that the last job has written
 
@@ -42,25 +55,29 @@ class BackgroundJobs:
         seconds = (self._ended_at or time.monotonic()) - self._started_at if self._started_at else 0.0
         return replace(self._state, seconds=round(seconds, 1))
 
-    def start(
-        self, kind: Kind, model: Path, work: Work, *, author: str, steps: Mapping[str, str] = MappingProxyType({})
-    ) -> JobState:
+    def start(self, kind: Kind, model: Path, work: Work, *, author: str, version: int = 0) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
-        The work takes `out` and returns what it changed, or None. `steps` has what its steps do in words, in their
-        order, if they are known in advance. A second job, and a folder that cannot be written, are refused.
+        A second job, and a folder that cannot be written, are refused.
+
+        Args:
+            kind: What the job does.
+            model: The folder of the served model.
+            work: Takes `out`, the folder to write, and returns what came of it.
+            author: Who starts it.
+            version: The version of the review that it learns from.
         """
-        out = new_folder(model, kind)
-        check_replaceable(out, False)  # before the training, which may take an hour
         if self._state.status == "running":
-            raise ConflictError(f"{self._state.author} has started a job already; wait for it")
+            raise ConflictError(f"{self._state.author} has started a job already; wait for it, or cancel it")
+        self._workplace = make_workplace(model)
+        steps = STEPS[kind]
         self._state = JobState(
-            kind=kind, status="running", author=author, step="starting", steps=tuple(steps), step_titles=dict(steps)
+            kind, "running", author, step=steps[0], steps=steps, step_titles=STEP_TITLES, version=version
         )
         self._started_at, self._ended_at, self.result = time.monotonic(), 0.0, None
-        self._place = out.parent
+        out = self._workplace / next_name(model)
         self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))
-        self._end_task = asyncio.create_task(self._end(self._work, out))
+        self._end_task = asyncio.create_task(self._end(self._work, out, model))
         return self.state()
 
     async def cancel(self, author: str) -> JobState:
@@ -77,31 +94,34 @@ class BackgroundJobs:
             self._work.cancel()
             await asyncio.wait([self._end_task])
 
-    async def _end(self, work: asyncio.Task[RefitChanges | None], out: Path) -> None:
+    async def _end(self, work: asyncio.Task[Outcome], out: Path, model: Path) -> None:
         """Wait for the end of a job, tidy up, and say how it ended. This is never cancelled itself."""
         await asyncio.wait([work])
-        end = self._describe_end(work, out)
-        await asyncio.to_thread(remove_leftovers, out, end["status"])
-        if end["status"] == "done":
-            self.result = out
-            await asyncio.to_thread(remove_old_results, out, self._max_results, in_use=[out, *self._in_use()])
+        try:
+            end = await self._outcome(work, out, model)
+        except (NewfoundError, WorkFailed, OSError) as error:
+            end = {"status": "failed", "message": self._hide_paths(str(error))}
+        except Exception as error:
+            logger.error("a job failed", exc_info=error)
+            end = {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
+        await asyncio.to_thread(remove, self._workplace)
         self._ended_at = time.monotonic()
         self._update(**end)
 
-    def _describe_end(self, work: asyncio.Task[RefitChanges | None], out: Path) -> dict[str, Any]:
+    async def _outcome(self, work: asyncio.Task[Outcome], out: Path, model: Path) -> dict[str, Any]:
+        """Return how a job has ended, with its result put beside the model; raise the error of one that failed."""
         if work.cancelled():
             return {"status": "cancelled"}
-        error = work.exception()
-        if error is None:
-            message = f"Wrote {out.name}, beside the model. The model itself stays as it is."
-            return {"status": "done", "message": message, "folder": out.name, "changes": work.result()}
-        if isinstance(error, NewfoundError | WorkFailed):
-            return {"status": "failed", "message": self._hide_paths(str(error))}
-        logger.error("a job failed", exc_info=error)
-        return {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
+        outcome = work.result()
+        result = await asyncio.to_thread(put_beside, out, model, self._state.author)
+        self.result = result
+        await asyncio.to_thread(remove_old_results, result, self._max_results, in_use=[result, *self._in_use()])
+        message = f"Wrote {result.name}, beside the model. The model itself stays as it is."
+        came_of_it = {"changes" if isinstance(outcome, RefitChanges) else "discovered": outcome}
+        return {"status": "done", "message": message, "folder": result.name, **came_of_it}
 
     def _hide_paths(self, message: str) -> str:
-        return without_paths(message, self._place)
+        return without_paths(message, self._workplace, self._workplace.parent)
 
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
@@ -116,15 +136,25 @@ class BackgroundJobs:
                 message = self._hide_paths(message)
                 self._update(message=message, warnings=[*self._state.warnings, message][:MAX_WARNINGS])
             case "task", (title, total):
-                self._update(step=title, done=0, total=total)
+                self._begin(title, total)
             case "advance", (steps,):
                 self._update(done=self._state.done + steps)
+                steps = list(self._state.steps)
+                if self._state.done >= self._state.total and self._state.step != steps[-1]:
+                    self._begin(steps[steps.index(self._state.step) + 1], 0)
+
+    def _begin(self, step: str, total: int) -> None:
+        """Keep that a step begins. One that was not expected comes after the step of which something was done."""
+        steps = list(self._state.steps)
+        if step not in steps:
+            steps.insert(steps.index(self._state.step) + (self._state.done > 0), step)
+        self._update(step=step, steps=tuple(steps), done=0, total=total)
 
 
-async def _run(work: Work, tell: Tell) -> RefitChanges | None:
+async def _run(work: Work, tell: Tell) -> Outcome:
     process = WorkProcess()
     try:
-        changes: RefitChanges | None = await process.run(work, tell)
-        return changes
+        outcome: Outcome = await process.run(work, tell)
+        return outcome
     finally:
         await process.stop()  # with the memory that a training has taken

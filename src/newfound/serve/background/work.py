@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,15 @@ from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.training.progress import Reporter
 from newfound.workflows.checking import CheckRequest, check
-from newfound.workflows.discovery import DiscoverRequest, discover
+from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
 from newfound.workflows.thresholding import ThresholdsRequest, ThresholdsResult, thresholds
 from newfound.workflows.trending import TrendsRequest, trends
 from newfound.workflows.updating import UpdateRequest, update
+
+Files = Mapping[str, Corpus]  # the utterances of files that were sent, by the field of the body that names the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +87,44 @@ def run_estimate(model: ServedModel, body: bodies.EstimateBody, *, reporter: Rep
 
 
 def run_discovery(
-    model: ServedModel, body: bodies.DiscoverBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
-) -> None:
+    model: ServedModel,
+    body: bodies.DiscoverBody,
+    llm: LanguageModelSettings | None,
+    files: Files,
+    *,
+    out: Path,
+    reporter: Reporter,
+) -> answers.Discovered:
     """Discover new intents and write the model."""
-    known, encoder = _pairs(body.known) if body.known else None, model.load_encoder()
-    request = DiscoverRequest(known, body.logs, out, encoder=encoder, device=model.device, llm=llm, **_options(body))
+    known = files.get("known_file") or (_pairs(body.known) if body.known else None)
+    logs, encoder = files.get("logs_file") or body.logs, model.load_encoder()
+    request = DiscoverRequest(known, logs, out, encoder=encoder, device=model.device, llm=llm, **_options(body))
     try:
-        discover(request, reporter=reporter)
+        return _discovered(discover(request, reporter=reporter))
     except ConflictingLabels as error:  # a client cannot read the file that lists them
         raise ConflictingLabels(error.shown, error.conflicts) from None
 
 
 def run_update(
-    model: ServedModel, body: bodies.UpdateBody, llm: LanguageModelSettings | None, *, out: Path, reporter: Reporter
-) -> None:
+    model: ServedModel,
+    body: bodies.UpdateBody,
+    llm: LanguageModelSettings | None,
+    files: Files,
+    *,
+    out: Path,
+    reporter: Reporter,
+) -> answers.Discovered:
     """Discover further intents in newer logs and write the model."""
+    logs = files.get("logs_file") or body.logs or []
     request = UpdateRequest(
-        model.folder, body.logs, out, encoder=model.encoder, device=model.device, llm=llm, **_options(body)
+        model.folder, logs, out, encoder=model.encoder, device=model.device, llm=llm, **_options(body)
     )
-    update(request, reporter=reporter)
+    return _discovered(update(request, reporter=reporter))
+
+
+def _discovered(result: DiscoverResult) -> answers.Discovered:
+    new = tuple(intent.name for intent in result.intents if not intent.known)
+    return answers.Discovered(new, len(result.intents) - len(new), len(result.logs))
 
 
 def run_refit(model: ServedModel, body: bodies.RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:
@@ -114,7 +135,7 @@ def run_refit(model: ServedModel, body: bodies.RefitBody, *, out: Path, reporter
 
 def _options(body: bodies.Body) -> dict[str, Any]:
     """Return the fields of a body that the workflow's request has under the same names."""
-    return body.model_dump(mode="json", exclude={"author", "known", "labelled", "logs"})
+    return body.model_dump(mode="json", exclude={"author", "known", "known_file", "labelled", "logs", "logs_file"})
 
 
 def _pairs(known: Sequence[bodies.KnownText | bodies.LabelledText]) -> tuple[list[str], list[str | None]]:

@@ -36,6 +36,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         return render(
             "page.html.jinja",
             title=service.session.folder.name,
+            path=service.session.folder.resolve() if service.settings.is_local else "",
             csrf=guard.csrf,
             person=request.scope["state"]["person"],
             has_token=guard.tokens.required,

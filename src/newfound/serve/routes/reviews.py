@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from newfound.model.beside import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
+from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
 from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
 from newfound.serve.access import author_of
@@ -42,10 +43,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/state", tags=["review"])
     async def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
-        review, served, job = await read(ReviewView.state), service.served, service.jobs.state()
+        review, served = await read(ReviewView.state), service.served
         shared = (review.version, review.intents, review.progress)
         limits = answers.Limits(seconds_between_news=service.settings.seconds_between_news)
-        return answers.ServedState(*shared, model=served.model, name=served.name, refit=job, limits=limits)
+        return answers.ServedState(*shared, model=served.model, name=served.name, limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:
@@ -57,7 +58,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
             version=view.version,
             events=[answers.EventOut.model_validate(event) for event in events(view.entries)[since:][-MAX_EVENTS:]],
             job=service.jobs.state().status,
-            can_go_back=service.can_go_back,
         )
 
     @app.get("/v1/review/details", tags=["review"])
@@ -198,6 +198,21 @@ def add_routes(app: FastAPI, service: Service) -> None:
         kind: Annotated[bodies.DecisionKind | None, Query(description="Only decisions of this kind")] = None,
     ) -> answers.Log:
         """Return who decided what, and when: the latest decisions, in their order."""
-        entries = await run_in_threadpool(service.session.store.entries)
-        chosen = [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
-        return answers.Log(len(chosen), [answers.EntryOut.model_validate(entry) for entry in chosen[-most:]])
+
+        def of_kind(entries: Sequence[Entry]) -> list[Entry]:
+            return [entry for entry in entries if kind is None or entry.decision.kind == kind.value]
+
+        def latest(entries: Sequence[Entry], most: int) -> list[answers.EntryOut]:
+            return [answers.EntryOut.model_validate(entry) for entry in entries[max(0, len(entries) - most) :]]
+
+        def run() -> answers.Log:
+            chosen = of_kind(service.session.store.entries())
+            room, earlier = most - len(chosen), []
+            for one in reversed(read_history(service.session.folder).trainings):
+                own = of_kind(one.entries)
+                facts = one.kind, one.model, one.at, one.author, len(own)
+                earlier.append(answers.EarlierTraining(*facts, latest(own, max(0, room))))
+                room -= len(own)
+            return answers.Log(len(chosen), latest(chosen, most), earlier[::-1])
+
+        return await run_in_threadpool(run)

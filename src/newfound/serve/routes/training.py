@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 
+from newfound.data.rows import LabelUse, ReadOptions
 from newfound.serve.access import author_of
+from newfound.serve.background.jobs import Kind
+from newfound.serve.background.process import Work
 from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
 from newfound.serve.background.work import run_check, run_discovery, run_estimate, run_refit, run_update
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
-from newfound.workflows.refitting import STEPS_OF_A_REFIT
+from newfound.serve.uploads import ENDINGS
 
 logger = logging.getLogger("newfound.serve")
+FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 BUSY_RESPONSE: dict[int | str, dict[str, Any]] = {409: {"description": "A job is running already"}}
 
 
@@ -40,26 +45,73 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
+    @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY)
+    async def read_file(
+        request: Request,
+        name: Annotated[str, Query(min_length=1, max_length=200, description="The name of the file")],
+        use: Annotated[Literal["known", "logs"], Query(description="Labelled utterances, or logs")] = "logs",
+        text_column: Annotated[str | None, Query(max_length=200, description="The column of the utterances")] = None,
+        label_column: Annotated[str | None, Query(max_length=200, description="The column of the intents")] = None,
+        header: Annotated[bool, Query(description="Whether a table starts with the names of its columns")] = True,
+    ) -> answers.FilePreview:
+        """Read a file of utterances, and say what it holds. It is kept until a job has taken it.
+
+        The body is the file: CSV, TSV, JSON lines, plain text or another format that the name tells; text may be
+        compressed with gzip.
+        """
+        options = ReadOptions(text_column, label_column, header=None if header else False)
+        labels: LabelUse = "required" if use == "known" else "ignored"
+        content = await request.body()
+        return await run_in_threadpool(lambda: service.uploads.read(name, content, labels, options))
+
+    def start_with_files(
+        kind: Kind, run: Work, body: bodies.DiscoverBody | bodies.UpdateBody, author: str
+    ) -> answers.JobState:
+        """Start a job that may read files which were sent before. They are forgotten when it has them."""
+        model, version = service.served_model, service.view.version
+        ids = {name: id for name in ("known_file", "logs_file") if (id := getattr(body, name, None)) is not None}
+        files = {name: service.uploads.get(id) for name, id in ids.items()}
+        work = partial(run, model, body, service.settings.llm, files)
+        state = service.jobs.start(kind, model.folder, work, author=author, version=version)
+        service.uploads.forget(*ids.values())
+        return state
+
     @app.post("/v1/discover", tags=["train"], responses=BUSY_RESPONSE)
     async def start_discovery(request: Request, body: bodies.DiscoverBody) -> answers.JobState:
         """Discover the new intents in logs, all if none is known. The model is written beside the served one."""
-        author, model = author_of(request, body.author), service.served_model
-        work = partial(run_discovery, model, body, service.settings.llm)
-        return service.jobs.start("discover", model.folder, work, author=author)
+        return start_with_files("discover", run_discovery, body, author_of(request, body.author))
 
     @app.post("/v1/update", tags=["train"], responses=BUSY_RESPONSE)
     async def start_update(request: Request, body: bodies.UpdateBody) -> answers.JobState:
         """Discover further intents in newer logs; accepted intents are known. The model is written beside this one."""
-        author, model = author_of(request, body.author), service.served_model
-        work = partial(run_update, model, body, service.settings.llm)
-        return service.jobs.start("update", model.folder, work, author=author)
+        return start_with_files("update", run_update, body, author_of(request, body.author))
 
     @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY_RESPONSE)
     async def start_refit(request: Request, body: bodies.RefitBody) -> answers.JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
         author, model = author_of(request, body.author), service.served_model
-        work = partial(run_refit, model, body)
-        return service.jobs.start("refit", model.folder, work, author=author, steps=STEPS_OF_A_REFIT)
+        version = service.view.version
+        return service.jobs.start(
+            "refit", model.folder, partial(run_refit, model, body), author=author, version=version
+        )
+
+    @app.get("/v1/review/training", tags=["review", "train"])
+    async def training() -> answers.TrainingState:
+        """Return what a training would learn from, the last job, and the models that can be served."""
+        view = service.view
+        review = view.reviewed.review
+        kinds = Counter(entry.kind for entry in view.entries if entry.undone_at is None)
+        names = ("merge", "rename", "split", "reject")
+        return answers.TrainingState(
+            version=view.version,
+            name=service.served.name,
+            earlier=service.earlier,
+            decided=answers.ReviewCounts(len(review.checked), len(review.accepted), *(kinds[name] for name in names)),
+            undecided=sum(review.status(name) == "new" for name in review.names),
+            job=service.jobs.state(),
+            max_bytes=service.settings.max_bytes,
+            endings=ENDINGS,
+        )
 
     @app.post("/v1/jobs/cancel", tags=["train"], responses={409: {"description": "No job is running"}})
     async def cancel_job(request: Request, body: bodies.CancelBody) -> answers.JobState:

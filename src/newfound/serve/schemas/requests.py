@@ -229,6 +229,9 @@ class LabelledText(Body):
     label: Name | None = None
 
 
+FileId = Annotated[str, Field(max_length=100, description="The `id` that `/v1/files` has answered")]
+
+
 class KnownAndLogs(Body):
     """Labelled utterances of the known intents, and the logs."""
 
@@ -244,12 +247,16 @@ class KnownAndLogs(Body):
     )
 
     @model_validator(mode="after")
-    def _check_labels(self) -> Self:
+    def _check(self) -> Self:
+        self.check_sources()
+        return self
+
+    def check_sources(self) -> None:
+        """Refuse a body without logs, or with known utterances that have no label beside logs."""
         if self.logs is None and not self.known:
             raise ValueError("nothing to discover intents in; give the logs")
         if self.logs is not None and any(example.label is None for example in self.known):
             raise ValueError("a known utterance has no label; label it, or move it to the logs")
-        return self
 
 
 NoIntent = Annotated[
@@ -280,6 +287,8 @@ class DiscoverBody(KnownAndLogs):
     """The data in which to discover new intents. The encoder is that of the served model."""
 
     author: Author = None
+    known_file: FileId | None = Field(default=None, description="A file in place of `known`")
+    logs_file: FileId | None = Field(default=None, description="A file in place of `logs`")
     method: MethodName = MethodName(defaults.METHOD)
     n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
     logs_hold: LogsHold | None = None
@@ -288,15 +297,29 @@ class DiscoverBody(KnownAndLogs):
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
     model_config = _example(author="ana", known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
 
+    def check_sources(self) -> None:
+        """Refuse a body without logs, or one that mixes files and texts."""
+        if self.logs_file is None and self.known_file is None:
+            super().check_sources()
+        elif self.logs_file is None or self.logs is not None or self.known:
+            raise ValueError("with files, give the logs and the known intents as files, or the logs alone")
+
 
 class UpdateBody(Body):
     """Newer logs in which to discover further intents."""
 
     author: Author = None
-    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
+    logs: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)] | None = None
+    logs_file: FileId | None = Field(default=None, description="A file in place of `logs`")
     n_new: Annotated[int, Field(ge=1, le=MAX_NEW_INTENTS)] | Literal["auto"] = "auto"
     no_intent: NoIntent = defaults.NO_INTENT
     accept_all: bool = False
     redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
     model_config = _example(author="ana", logs=LOGS_EXAMPLE)
+
+    @model_validator(mode="after")
+    def _check_logs(self) -> Self:
+        if (self.logs is None) == (self.logs_file is None):
+            raise ValueError("give either `logs` or `logs_file`")
+        return self

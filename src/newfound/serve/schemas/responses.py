@@ -54,16 +54,35 @@ class Grouped(Intents):
 
 
 @dataclass(frozen=True, slots=True)
+class Discovered:
+    """What a discovery or an update has found.
+
+    Attributes:
+        new: The names of the new intents.
+        known: The number of known intents.
+        utterances: The number of distinct utterances of the logs.
+    """
+
+    new: tuple[str, ...]
+    known: int
+    utterances: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobState:
     """The last job in the background, and its progress.
 
     Attributes:
+        step: The step under way.
+        done: How much of this step is done, of `total`; both are 0 if that is not known.
         folder: The name of the folder that was written, beside the served one.
-        steps: All steps, if they are known in advance.
-        step_titles: What these steps do, in words.
+        steps: All steps, as far as they are known.
+        step_titles: What steps do, in words.
         seconds: How long it has run.
         changes: What a refit changed.
+        discovered: What a discovery or an update has found.
         warnings: What went wrong without ending the job, in its order.
+        version: The version of the review that it learns from.
     """
 
     kind: str = ""
@@ -78,7 +97,94 @@ class JobState:
     step_titles: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     changes: RefitChanges | None = None
+    discovered: Discovered | None = None
     warnings: Sequence[str] = ()
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCounts:
+    """What was decided since the served model was trained, and is in effect.
+
+    Attributes:
+        answers: Utterances that a person has put into an intent, or confirmed.
+        accepted: New intents that were accepted.
+        merged: Intents that were merged into others.
+        renamed: Intents that were renamed.
+        split: Intents that were split.
+        rejected: Intents that were rejected.
+    """
+
+    answers: int
+    accepted: int
+    merged: int
+    renamed: int
+    split: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingState:
+    """What a training would learn from, the last job, and the models that can be served.
+
+    Attributes:
+        version: The version of the review.
+        name: The name of the served model's folder.
+        earlier: The name of the model that was served before; None if none was.
+        decided: What was decided since the model was trained.
+        undecided: New intents that nobody has accepted.
+        job: The last job.
+        max_bytes: The largest file that can be sent.
+        endings: The endings of names of files that can be sent.
+    """
+
+    version: int
+    name: str
+    earlier: str | None
+    decided: ReviewCounts
+    undecided: int
+    job: JobState
+    max_bytes: int
+    endings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRow:
+    """A row of a file, and its label if labels are read."""
+
+    text: str
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FilePreview:
+    """What a file of utterances holds, or why it cannot be used.
+
+    Attributes:
+        id: Send it with `/v1/update` or `/v1/discover`; None if the file cannot be used.
+        name: The name of the file.
+        problem: Why it cannot be used, and what to do about it.
+        remedies: Keys of what can be done about it: text_column, label_column, no_header and others.
+        columns: The names of its columns.
+        text_column: The column that the utterances are read from.
+        label_column: The column that the intents are read from.
+        utterances: The number of utterances.
+        intents: The number of intents; 0 if labels are not read.
+        first: The first rows.
+        notes: What is unusual in it.
+    """
+
+    id: str | None
+    name: str
+    problem: str | None = None
+    remedies: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    text_column: str | None = None
+    label_column: str | None = None
+    utterances: int = 0
+    intents: int = 0
+    first: Sequence[PreviewRow] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,13 +276,11 @@ class ServedState(ReviewState):
     Attributes:
         model: Identifies the served model; send it with a decision.
         name: The name of its folder.
-        refit: The last job.
         limits: What the page must know of the server's limits and thresholds.
     """
 
     model: str
     name: str
-    refit: JobState
     limits: Limits
 
 
@@ -214,13 +318,11 @@ class News(Served):
     Attributes:
         events: The latest ones, in their order.
         job: The status of the last job in the background.
-        can_go_back: Whether another model was served before this one.
     """
 
     version: int
     events: list[EventOut]
     job: str
-    can_go_back: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,15 +376,38 @@ class Undone:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierTraining:
+    """A training that led to the served model, and the decisions that it learned from. They cannot be undone.
+
+    Attributes:
+        kind: refit or update.
+        model: The name of the model that was trained from.
+        at: When the training began.
+        author: Who started it; None if that is not known.
+        total: The number of its decisions.
+        entries: The latest of them, in their order.
+    """
+
+    kind: str
+    model: str
+    at: str
+    author: str | None
+    total: int
+    entries: list[EntryOut]
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """The latest decisions, in their order.
 
     Attributes:
         total: The number of all decisions that were asked for.
+        earlier: What was decided before the model was trained, the first training first.
     """
 
     total: int
     entries: list[EntryOut]
+    earlier: list[EarlierTraining]
 
 
 class IntentMatchOut(FromAttributes):

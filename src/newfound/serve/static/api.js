@@ -23,9 +23,11 @@ let csrf = secretIn(document);
  * @param {object} [body]
  */
 async function send(path, body) {
-  const headers = { "content-type": "application/json", "x-csrf-token": csrf ?? "" };
+  const isFile = body instanceof Blob;
+  const type = isFile ? "application/octet-stream" : "application/json";
+  const headers = { "content-type": type, "x-csrf-token": csrf ?? "" };
   try {
-    return await fetch(path, body && { method: "POST", headers, body: JSON.stringify(body) });
+    return await fetch(path, body && { method: "POST", headers, body: isFile ? body : JSON.stringify(body) });
   } catch {
     throw new Refusal(t("error.noServer"), 0);
   }
@@ -43,7 +45,7 @@ async function renewSecret() {
 
 /**
  * @param {string} path
- * @param {object} [body] Sent with POST; without it, the request is a GET.
+ * @param {object} [body] Sent with POST, a Blob as it is and all else as JSON; without it, the request is a GET.
  * @returns {Promise<any>}
  */
 export async function api(path, body) {
@@ -67,7 +69,8 @@ async function detailOf(response) {
 }
 
 /** @param {string} text */
-const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".") : "");
+export const sentence = (text) =>
+  text ? text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".") : "";
 
 /**
  * What to show of an error. After a restart the server does not know the login any more; the link leads back here.

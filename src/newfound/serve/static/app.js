@@ -3,6 +3,7 @@ import { api, problem, rememberPlace } from "./api.js";
 import { attempt, dropKeys, handleKeys, isBusy, undo } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, byId, fill } from "./dom.js";
+import "./jump.js";
 import { leaveView, notice, say } from "./messages.js";
 import { term } from "./parts.js";
 import { addView, arrived, current, show } from "./router.js";
@@ -15,22 +16,26 @@ import { intentView } from "./view-intent.js";
 import { intentsView } from "./view-intents.js";
 import { mapView } from "./view-map.js";
 import { noneView } from "./view-none.js";
+import { overviewView } from "./view-overview.js";
 import { pairView, pairsView } from "./view-pairs.js";
-import { queueView } from "./view-queue.js";
+import { isSending, queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
+import { acceptDroppedLogs, hearOfJob, trainView } from "./view-train.js";
 import { tryView } from "./view-try.js";
 
+addView("overview", overviewView);
 addView("intents", intentsView);
 addView("intent", intentView, "intents");
 addView("none", noneView, "intents");
 addView("search", searchView, "intents");
-addView("pairs", pairsView, "intents");
-addView("pair", pairView, "intents");
+addView("pairs", pairsView);
+addView("pair", pairView, "pairs");
 addView("queue", queueView);
 addView("map", mapView);
 addView("try", tryView);
 addView("audit", auditView);
 addView("history", historyView);
+addView("train", trainView);
 addView("export", exportView);
 
 // ---------------------------------------------------------------- news: what others decide appears by itself
@@ -38,7 +43,7 @@ addView("export", exportView);
 let failures = 0;
 
 async function hearNews() {
-  if (document.hidden || isBusy() || !known.state) return;
+  if (document.hidden || isBusy() || isSending() || !known.state) return;
   /** @type {News} */
   let news;
   try {
@@ -50,7 +55,8 @@ async function hearNews() {
   }
   if (failures) notice();
   failures = 0;
-  if (isBusy()) return;
+  hearOfJob(news.job);
+  if (isBusy() || isSending()) return;
   if (news.model !== known.state.model) {
     if (!isOpen() && !hasDrafts()) location.reload();
     else
@@ -102,8 +108,9 @@ byId("logout")?.addEventListener("click", () =>
 );
 document.addEventListener("keydown", (event) => {
   if (event.repeat && !event.key.startsWith("Arrow")) return;
-  if (event.ctrlKey || event.metaKey || event.altKey || isOpen()) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (event.target instanceof Element && event.target.matches("input, select, textarea")) return;
+  if (event.key === "Enter" && event.target instanceof Element && event.target.matches("a, button, summary")) return;
   if (event.key === "/") {
     event.preventDefault();
     byId("search").focus();
@@ -114,7 +121,15 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   handleKeys(event.key);
 });
+const header = /** @type {HTMLElement} */ (document.querySelector("header"));
+/** @param {boolean} isShown */
+function showMenu(isShown) {
+  header.classList.toggle("open", isShown);
+  byId("menu").setAttribute("aria-expanded", String(isShown));
+}
+byId("menu").addEventListener("click", () => showMenu(!header.classList.contains("open")));
 addEventListener("hashchange", () => {
+  showMenu(false);
   dropKeys();
   leaveView();
   arrived();
@@ -127,5 +142,6 @@ const place = sessionStorage.getItem("newfound-place");
 sessionStorage.removeItem("newfound-place");
 if (place && !location.hash) history.replaceState(null, "", place);
 for (const a of document.querySelectorAll("a[href='/login']")) a.addEventListener("click", rememberPlace);
+acceptDroppedLogs();
 fill(byId("term-error"), term("expectedError"));
 show({ navigated: true }).then(listenLater);

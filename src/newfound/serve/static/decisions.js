@@ -1,9 +1,9 @@
 // Decisions: recorded one after the other, undone, and what happens if one is refused.
 import { api, problem } from "./api.js";
-import { byId } from "./dom.js";
+import { button, byId } from "./dom.js";
 import { say } from "./messages.js";
-import { current, go, show } from "./router.js";
-import { refresh, state, who } from "./store.js";
+import { address, current, go, show } from "./router.js";
+import { NobodyYet, askName, mayBe, refresh, state, who } from "./store.js";
 import { t } from "./strings.js";
 
 /** @typedef {Record<string, object>} Decision */
@@ -33,18 +33,49 @@ export const dropKeys = () => {
   waitingKeys.length = 0;
 };
 
-/** @param {() => unknown} action */
+/**
+ * Do something, and say what went wrong. If nobody has said who is reviewing, ask, and then do it.
+ * @param {() => unknown} action
+ * @returns {Promise<unknown>}
+ */
 export async function attempt(action) {
   try {
     await action();
   } catch (caught) {
     const error = /** @type {any} */ (caught);
     dropKeys(); // they were meant for what came after a success
-    if (error.status === 409) {
-      await catchUp();
-      say(t("error.conflict", { why: error.message }), { bad: true });
-    } else say(problem(error), { bad: true });
+    if (error instanceof NobodyYet) return (await askName()) && attempt(action);
+    if (error.status === 409) await explainConflict(error);
+    else say(problem(error), { bad: true });
   }
+}
+
+/**
+ * Say who decided otherwise, and offer to take that back.
+ * @param {Error} error
+ */
+export async function explainConflict(error) {
+  await catchUp();
+  const last = await lastOfOthers();
+  const bringBack = last && button(t("bringBack"), () => undo(last.id));
+  say(t("error.conflict", { why: error.message }), { actions: [bringBack, nextIntentButton()] });
+}
+
+/** @returns {Promise<Entry | undefined>} What somebody else decided last. */
+async function lastOfOthers() {
+  try {
+    /** @type {{ entries: Entry[] }} */
+    const { entries } = await api("/v1/review/log?most=20");
+    return entries.filter((e) => !e.undone_at && !mayBe(e.author)).at(-1);
+  } catch {
+    return undefined; // the next request says what is wrong
+  }
+}
+
+/** A link to the next intent that nobody has decided about. */
+export function nextIntentButton() {
+  const next = state().intents.find((i) => i.status === "new");
+  return next && button(t("nextIntent"), () => go(address("intent", next.name)));
 }
 
 async function catchUp() {
@@ -163,8 +194,11 @@ export async function decide(decisions, message, next) {
   return isDone;
 }
 
-/** @param {string} intent */
-export const accept = (intent) => decide([{ accept: { intent } }], t("said.accepted", { name: intent }));
+/**
+ * @param {string} intent
+ * @param {string} [next] Address of the view to go to.
+ */
+export const accept = (intent, next) => decide([{ accept: { intent } }], t("said.accepted", { name: intent }), next);
 
 /**
  * Undo a decision; without an id, one's own last step. A step is all that was recorded together.

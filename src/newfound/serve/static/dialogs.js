@@ -1,12 +1,21 @@
 // Questions to the reviewer. A dialog stays open, with what was typed, until its answer is accepted or it is cancelled.
 import { problem } from "./api.js";
-import { dropKeys, forgetSeen, keepSeen, move, moveByNumber, once, record, settle } from "./decisions.js";
+import {
+  dropKeys,
+  explainConflict,
+  forgetSeen,
+  keepSeen,
+  move,
+  moveByNumber,
+  once,
+  record,
+  settle,
+} from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
 import { losses } from "./losses.js";
-import { say } from "./messages.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
-import { intentNamed, intents, isIntent, who } from "./store.js";
+import { askName, intentNamed, intents, isIntent, mine } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const dialog = byId("ask");
@@ -35,6 +44,8 @@ const MAX_CORRECTIONS = 3;
  * @type {(name: string) => unknown}
  */
 let choose = () => {};
+/** @type {Error | null} */
+let refused = null; // why the last answer was not accepted, if somebody else had decided otherwise
 
 /**
  * @param {Question} question
@@ -42,12 +53,8 @@ let choose = () => {};
  */
 export async function ask(question) {
   const { hasInput = true, onInput, submit } = question;
-  try {
-    who();
-  } catch (error) {
-    say(/** @type {Error} */ (error).message, { bad: true });
-    return;
-  }
+  if (!mine() && !(await askName())) return;
+  refused = null;
   dropKeys(); // what was typed after the key that opened the dialog was meant for the dialog
   fillDialog(question);
   input.oninput = () => {
@@ -76,6 +83,7 @@ export async function ask(question) {
     dialog.onclose = resolve;
   });
   forgetSeen();
+  if (refused) await explainConflict(refused);
 }
 
 /** @param {Question} question */
@@ -101,8 +109,11 @@ function fillDialog({ title, label = "", value = "", quotes = [], total, note, o
  */
 async function closeAfter(action) {
   try {
-    if ((await action()) !== false) dialog.close();
+    const isDone = (await action()) !== false;
+    refused = null;
+    if (isDone) dialog.close();
   } catch (error) {
+    if (/** @type {any} */ (error).status === 409) refused = /** @type {Error} */ (error);
     fill(byId("ask-problem"), problem(error));
   }
 }

@@ -8,18 +8,20 @@ let isForNextView = false;
 
 /**
  * @param {Child} message
- * @param {{ bad?: boolean, undo?: (() => unknown) | null, forNextView?: boolean }} [options]
+ * @param {{ bad?: boolean, undo?: (() => unknown) | null, forNextView?: boolean, actions?: Child[] }} [options]
  */
-export function say(message, { bad = false, undo = null, forNextView = false } = {}) {
+export function say(message, { bad = false, undo = null, forNextView = false, actions = [] } = {}) {
   clearTimeout(timer);
   isForNextView = forNextView;
   const [toast, takeBack] = [byId("toast"), byId("undo-said")];
   fill(byId("said"), message);
+  fill(byId("said-actions"), actions);
   byId("said").className = bad ? "bad" : "";
   takeBack.hidden = !undo;
   takeBack.onclick = undo;
   toast.hidden = !message;
-  if (!bad) timer = setTimeout(hush, 1000 * SECONDS_OF_A_MESSAGE); // a problem stays until it is closed or out of date
+  if (bad || actions.length) return; // these stay until they are closed or out of date
+  timer = setTimeout(hush, 1000 * SECONDS_OF_A_MESSAGE);
 }
 
 export function hush() {

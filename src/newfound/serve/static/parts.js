@@ -2,13 +2,13 @@
 import { el, quiet } from "./dom.js";
 import { percent } from "./format.js";
 import { address } from "./router.js";
-import { colourOf, limits } from "./store.js";
+import { colourOf } from "./store.js";
 import { t } from "./strings.js";
 
 const MIN_SHARES = { mid: 0.7, high: 0.85 }; // of a meter's colours
 let terms = 0;
 
-/** @typedef {"certainty" | "expectedError" | "separation" | "agreement"} Term */
+/** @typedef {"certainty" | "expectedError"} Term */
 
 /**
  * A word that explains itself on hover, focus or touch.
@@ -16,11 +16,9 @@ let terms = 0;
  */
 export function term(word, shown = t(`term.${word}`)) {
   const id = `term-${++terms}`;
-  const meaning =
-    word === "separation" ? t("meaning.separation", { min: limits().min_separation }) : t(`meaning.${word}`);
   return el("span", { class: "term" }, [
     el("button", { type: "button", class: "word", "aria-describedby": id }, shown),
-    el("span", { class: "tip", role: "tooltip", id }, meaning),
+    el("span", { class: "tip", role: "tooltip", id }, t(`meaning.${word}`)),
   ]);
 }
 
@@ -58,6 +56,18 @@ export function meter(share, label) {
     el("span", { class: "track", "aria-hidden": "true" }, inner),
     el("span", { class: "value" }, percent(share)),
   ]);
+}
+
+/**
+ * A bar for a share of the logs, beside the largest one.
+ * @param {number} share
+ * @param {number} largest
+ * @param {boolean} isKnown
+ */
+export function shareBar(share, largest, isKnown) {
+  const bar = el("span", { class: isKnown ? "bar known" : "bar" });
+  bar.style.width = `${(100 * share) / (largest || 1)}%`;
+  return el("span", { class: "share" }, [bar, el("span", { class: "value" }, percent(share))]);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Which view is shown. A view is a function that gets the parts of the address and returns a `View`.
 import { problem } from "./api.js";
-import { button, byId, el, fill, quietLine } from "./dom.js";
+import { button, byId, el, fill, quietLine, row } from "./dom.js";
 import { known, refresh, state } from "./store.js";
 import { t } from "./strings.js";
 
@@ -31,8 +31,8 @@ export const go = (hash) => {
 };
 
 export async function show({ navigated = false } = {}) {
-  const [name, ...parts] = (location.hash.slice(1) || "intents").split("/").map(decode);
-  const entry = views.get(name) ?? views.get("intents");
+  const [name, ...parts] = (location.hash.slice(1) || "overview").split("/").map(decode);
+  const entry = views.get(name) ?? views.get("overview");
   if (!entry) return;
   const mine = ++drawn;
   if (navigated) current = {};
@@ -50,11 +50,22 @@ export async function show({ navigated = false } = {}) {
   } catch (error) {
     if (mine !== drawn) return;
     current = {};
-    fill(view, el("p", { class: "bad", role: "alert" }, problem(error)), button(t("tryAgain"), startOver));
+    fill(view, failure(error));
   } finally {
     clearTimeout(slow);
   }
 }
+
+/** @param {unknown} error */
+const failure = (error) =>
+  el("section", { class: "card stage", role: "alert" }, [
+    el("h2", t("failure.title")),
+    el("p", problem(error)),
+    row(
+      button(t("tryAgain"), startOver, { class: "main" }),
+      el("a", { class: "button", href: "#overview" }, t("failure.home")),
+    ),
+  ]);
 
 function startOver() {
   known.state = null;

@@ -50,11 +50,33 @@ export const colourOf = (name) => {
   return intentColour(intent ? intent.number : 0, !intent || intent.status === "known");
 };
 
+/** Nobody has said who is reviewing. Whoever catches it asks, and does again what was asked for (`askName`). */
+export class NobodyYet extends Error {}
+
 export function who() {
   const name = mine();
   if (name) return name;
-  author.focus();
-  throw new Error(t("error.nobody"));
+  throw new NobodyYet();
+}
+
+/**
+ * Ask the reviewer's name, once.
+ * @returns {Promise<boolean>} Whether it was given.
+ */
+export function askName() {
+  const [dialog, input] = [byId("name-dialog"), byId("name-value")];
+  input.value = "";
+  byId("name-cancel").onclick = () => dialog.close();
+  byId("name-form").onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    author.value = input.value.trim();
+    author.dispatchEvent(new Event("change"));
+    dialog.close();
+  };
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(Boolean(mine()));
+  });
 }
 /** @returns {string} */
 export const mine = () => (author ? author.value.trim() : byId("person").textContent);

@@ -1,6 +1,6 @@
 // One intent: what it is, what it may be confused with, what people said about it, and all its utterances.
 import { api } from "./api.js";
-import { accept, attempt, decide, record, settle } from "./decisions.js";
+import { accept, attempt, decide, nextIntentButton, record, settle, undo } from "./decisions.js";
 import { ask, askIntent } from "./dialogs.js";
 import { bullets, button, byId, el, kbd, quiet, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
@@ -8,7 +8,7 @@ import { say } from "./messages.js";
 import { ago, dot, intentLink, meter, tag, term } from "./parts.js";
 import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
-import { draft, forgetDrafts, hasDrafts, limits } from "./store.js";
+import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits } from "./store.js";
 import { rich, t } from "./strings.js";
 import { utteranceList, whichUtterances } from "./utterances.js";
 import { order } from "./view-intents.js";
@@ -25,6 +25,7 @@ export async function intentView(name) {
   if (selectionOf !== name) selection = new Set();
   selectionOf = name;
   const path = "/v1/review/intent?name=" + encodeURIComponent(name) + whichUtterances();
+  if (!isIntent(name)) return goneView(name);
   /** @type {IntentPage} */
   const i = await api(path);
   const all = order();
@@ -47,15 +48,15 @@ export async function intentView(name) {
     keys: {
       j: () => next && go(address("intent", next)),
       k: () => previous && go(address("intent", previous)),
-      ...(i.status === "new" && { a: () => accept(name) }),
+      ...(i.status === "new" && { a: () => accept(name, nextToDecide(all, at)) }),
     },
     onNews: () => !hasDrafts() && !selection.size, // what was typed or selected stays
     content: [
       steps(at >= 0 && quiet(t("intent.position", { at: at + 1, count: all.length }))),
-      el("h2", { class: "title" }, [dot(name), " ", name, " ", tag(i.status)]),
+      el("h2", [dot(name), " ", name, " ", tag(i.status)]),
       summary(i),
       i.volume && volume(i.volume),
-      actions(name, i, next),
+      actions(name, i, next, nextToDecide(all, at)),
       el("div", { class: "columns" }, [texts(t("intent.central"), i.exemplars), texts(t("intent.border"), i.border)]),
       comments(name, i.comments, i.n_comments),
       i.merges.length > 0 && [el("h3", t("intent.near")), i.merges.map((near) => nearIntent(name, i, near))],
@@ -64,6 +65,43 @@ export async function intentView(name) {
       utterances,
       steps(null),
     ],
+  };
+}
+
+/**
+ * The address of the next intent that nobody has decided about; undefined if there is none.
+ * @param {string[]} all
+ * @param {number} at
+ */
+function nextToDecide(all, at) {
+  const next = [...all.slice(at + 1), ...all.slice(0, Math.max(0, at))].find((n) => intentNamed(n)?.status === "new");
+  return next === undefined ? undefined : address("intent", next);
+}
+
+/**
+ * What became of an intent that is not there any more, and what can be done.
+ * @param {string} name
+ */
+async function goneView(name) {
+  /** @type {{ entries: Entry[] }} */
+  const { entries } = await api("/v1/review/log");
+  const about = (/** @type {Entry} */ e) => !e.undone_at && Object.values(e.arguments).flat().includes(name);
+  const last = entries.filter(about).at(-1);
+  const bringBack = () => undo(last?.id);
+  return {
+    title: name,
+    content: el("section", { class: "card stage" }, [
+      el("h2", t("gone.title", { name })),
+      el(
+        "p",
+        last ? [t("gone.who", { who: last.author, what: last.words }), " ", quiet(ago(last.at))] : t("gone.unknown"),
+      ),
+      row(
+        last && button(t("gone.bringBack", { name }), bringBack, { class: "main" }),
+        nextIntentButton(),
+        el("a", { class: "button", href: "#intents" }, t("intent.all")),
+      ),
+    ]),
   };
 }
 
@@ -109,8 +147,9 @@ const mergeInto = async (name, into) =>
  * @param {string} name
  * @param {IntentPage} i
  * @param {string} [next]
+ * @param {string} [onward] Address of the next intent to decide about.
  */
-function actions(name, i, next) {
+function actions(name, i, next, onward) {
   const isNew = i.status !== "known";
   const quotes = i.exemplars.slice(0, MAX_QUOTES);
   const rename = () =>
@@ -139,7 +178,7 @@ function actions(name, i, next) {
   const reject = () =>
     decide([{ reject: { intent: name } }], t("said.rejected", { name }), next ? address("intent", next) : "#intents");
   return el("div", { class: "row actions" }, [
-    i.status === "new" && button([kbd("a"), " ", t("accept")], () => accept(name), { class: "main" }),
+    i.status === "new" && button([kbd("a"), " ", t("accept")], () => accept(name, onward), { class: "main" }),
     button(t("intent.rename"), rename),
     isNew && button(t("mergeInto…"), merge),
     isNew && button(t("intent.reject"), reject),
@@ -202,14 +241,13 @@ function split(name, { separation, parts }) {
     }
   };
   const isClear = separation >= limits().min_separation;
-  const measure = { term: term("separation"), value: String(separation) };
   const column = (/** @type {Part} */ part, /** @type {number} */ k) =>
     el("div", [
       row(inputs[k], quiet(t("utterances", { n: part.size }))),
       bullets(part.utterances.slice(0, MAX_UTTERANCES_OF_A_PART)),
     ]);
   return el("section", { class: "card", "aria-label": t("intent.split") }, [
-    el("p", rich(isClear ? "intent.clearParts" : "intent.unclearParts", measure)),
+    el("p", t(isClear ? "intent.clearParts" : "intent.unclearParts")),
     el("div", { class: "columns" }, parts.map(column)),
     button(t("intent.splitLikeThis"), apply),
   ]);

@@ -1,32 +1,40 @@
-// The list of intents: what needs attention, sorted and filtered, several handled at once.
-import { accept, decide, record, settle } from "./decisions.js";
-import { ask, askIntent, confirm } from "./dialogs.js";
-import { bullets, button, byId, el, fill, heading, hiddenHeading, quiet, quietLine, row, table } from "./dom.js";
-import { count, percent } from "./format.js";
-import { say } from "./messages.js";
-import { dot, intentLink, meter, selectControl, selectionBox, tag, term, warning } from "./parts.js";
+// The list of intents: what needs attention, sorted and filtered, several handled at once, by mouse or keys.
+import { acceptAbove, bulkBar } from "./bulk.js";
+import { accept } from "./decisions.js";
+import { bullets, button, el, fill, heading, kbd, quiet, quietLine, table } from "./dom.js";
+import { percent } from "./format.js";
+import { dot, intentLink, selectControl, selectionBox, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
-import { address } from "./router.js";
+import { address, go } from "./router.js";
 import { intentNamed, intents, known, limits, loadDetails, state } from "./store.js";
 import { t } from "./strings.js";
 
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
-const DEFAULT_MIN_PERCENT = "90"; // of "accept all above"
+const EXAMPLES_IN_A_LINE = 2;
 
 /** @typedef {"attention" | "size" | "certainty" | "name" | "group"} SortBy */
-/** @typedef {"all" | "attention" | "new" | "accepted"} Shown */
+/** @typedef {"all" | "attention" | "new" | "accepted" | "same" | "two" | "doubtful"} Shown */
 const chosen = { words: "", show: /** @type {Shown} */ ("all"), sort: /** @type {SortBy} */ ("attention") };
 /** @type {Set<string>} */
 const selection = new Set(); // names; it and what is chosen stay when the view changes
 /** @type {Set<string>} */
 const unfolded = new Set(); // groups
+let showsKnown = false;
+/** @type {string | null} */
+let marked = null; // the intent that the keys are about
+
+/**
+ * Show only some intents when the list is opened next.
+ * @param {Shown} shown
+ */
+export const showOnly = (shown) => Object.assign(chosen, { words: "", show: shown });
 
 /** @param {Intent} i */
 const details = (i) => known.details.get(i.name);
 /** @param {Intent} i */
-const isUnsure = (i) => i.certainty < limits().low_certainty;
+export const isDoubtful = (i) => i.certainty < limits().low_certainty;
 /** @param {Intent} i */
-const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isUnsure(i));
+const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isDoubtful(i));
 /** @param {Intent} i */
 const rank = (i) => (i.status === "new" ? (isFlagged(i) ? 0 : 1) : 2);
 
@@ -46,13 +54,16 @@ const SHOWS = {
   attention: isFlagged,
   new: (i) => i.status === "new",
   accepted: (i) => i.status === "accepted",
+  same: (i) => i.status === "new" && Boolean(details(i)?.merge),
+  two: (i) => i.status === "new" && Boolean(details(i)?.separation),
+  doubtful: (i) => i.status === "new" && isDoubtful(i),
 };
 
 // The intents that the list shows, in its order: new ones, then known ones.
 function listed() {
   const words = chosen.words.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (/** @type {Intent} */ i) =>
-    words.every((w) => [i.name, ...i.keywords].some((text) => text.toLowerCase().includes(w)));
+    words.every((w) => [i.name, ...(details(i)?.keywords ?? [])].some((text) => text.toLowerCase().includes(w)));
   const all = intents().filter(has).sort(SORTS[chosen.sort]);
   return [all.filter((i) => i.status !== "known" && SHOWS[chosen.show](i)), all.filter((i) => i.status === "known")];
 }
@@ -67,7 +78,13 @@ export async function intentsView() {
   const tables = el("div");
   const redraw = () => {
     const [fresh, old] = listed();
-    fill(tables, bulk(redraw), newIntents(fresh, redraw), knownIntents(old), away());
+    fill(
+      tables,
+      bulkBar(selection, redraw),
+      el("div", { class: "new-intents" }, newIntents(fresh, redraw)),
+      knownIntents(old),
+      away(),
+    );
   };
   redraw();
   if (known.detailsVersion !== state().version) {
@@ -76,8 +93,58 @@ export async function intentsView() {
       () => {}, // the next request says what is wrong
     );
   }
-  return { content: [welcome(), resizeCard(), tools(redraw), tables], title: t("intents.title") };
+  const visible = () => /** @type {NodeListOf<HTMLElement>} */ (tables.querySelectorAll("tr[data-name]"));
+  const markedRow = () => [...visible()].find((row) => row.dataset.name === marked);
+  function mark(/** @type {number} */ step) {
+    const rows = [...visible()].filter((row) => row.checkVisibility());
+    const from = rows.findIndex((row) => row.dataset.name === marked);
+    const to = rows[from < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, from + step))];
+    marked = to?.dataset.name ?? null;
+    to?.focus();
+  }
+  const acceptMarked = async () => {
+    const at = markedRow()?.dataset.name;
+    if (!at || intentNamed(at)?.status !== "new") return;
+    const rows = [...visible()].map((row) => row.dataset.name ?? "");
+    const after = rows.slice(rows.indexOf(at) + 1).find((name) => intentNamed(name)?.status === "new");
+    if (await accept(at)) marked = after ?? null;
+    queueMicrotask(() => mark(0));
+  };
+  return {
+    title: t("intents.title"),
+    keys: {
+      ArrowDown: () => mark(1),
+      ArrowUp: () => mark(-1),
+      Enter: () => markedRow() && go(address("intent", marked ?? "")),
+      a: acceptMarked,
+    },
+    content: [head(), tools(redraw), tables],
+  };
 }
+
+function head() {
+  const { accepted, new: n } = state().progress;
+  return el("div", { class: "row between" }, [
+    el("h2", t("intents.title")),
+    quiet(t("progress.accepted", { accepted, n }), el("span", { class: "keys" }, [" · ", keyHelp()])),
+  ]);
+}
+
+const keyHelp = () => [
+  kbd("↓"),
+  " ",
+  kbd("↑"),
+  " ",
+  t("keys.choose"),
+  " ",
+  kbd("Enter"),
+  " ",
+  t("keys.open"),
+  " ",
+  kbd("a"),
+  " ",
+  t("keys.accept"),
+];
 
 /** @param {() => void} redraw */
 function tools(redraw) {
@@ -97,6 +164,9 @@ function tools(redraw) {
   const shows = {
     all: t("show.all"),
     attention: t("show.attention"),
+    same: t("show.same"),
+    two: t("show.two"),
+    doubtful: t("show.doubtful"),
     new: t("show.new"),
     accepted: t("show.accepted"),
   };
@@ -118,112 +188,13 @@ function tools(redraw) {
       redraw();
     }),
     button(t("above.button"), acceptAbove, { id: "accept-above" }),
-    el("a", { href: "#pairs" }, t("pairs.title")),
+    coarserOrFiner(),
   ]);
 }
 
-function welcome() {
-  const fresh = intents().filter((i) => i.status === "new");
-  if (localStorage.getItem("newfound-welcomed") || !fresh.length) return null;
-  const close = () => {
-    localStorage.setItem("newfound-welcomed", "yes");
-    card.remove();
-  };
-  const first = { href: address("intent", order()[0]), class: "button main", onclick: close };
-  const card = el("section", { class: "card welcome", "aria-label": t("welcome.label") }, [
-    el("p", `${t("welcome.found", { n: fresh.length })} ${t("welcome.toDo")}`),
-    row(el("a", first, t("welcome.first")), button(t("close"), close, { class: "plain" })),
-  ]);
-  return card;
-}
-
-/** @param {() => void} redraw */
-function bulk(redraw) {
-  const some = [...selection];
-  if (!some.length) return null;
-  const fresh = some.filter((name) => intentNamed(name)?.status === "new");
-  const acceptAll = async () => {
-    const decisions = fresh.map((intent) => ({ accept: { intent } }));
-    if (!(await decide(decisions, t("said.acceptedSeveral", { n: fresh.length })))) return;
-    selection.clear();
-    redraw();
-  };
-  const clear = () => {
-    selection.clear();
-    redraw();
-  };
-  return el("div", { class: "selection" }, [
-    el("strong", t("selected", { count: some.length })),
-    fresh.length > 0 && button(t("accept"), acceptAll),
-    button(t("merge…"), () => mergeSeveral(some)),
-    button(t("reject…"), () => rejectSeveral(some)),
-    button(t("clear"), clear, { class: "plain" }),
-  ]);
-}
-
-/** @param {string[]} some */
-function rejectSeveral(some) {
-  confirm({
-    title: t("bulk.rejectTitle", { n: some.length }),
-    quotes: some,
-    ok: t("intent.reject"),
-    note: t("bulk.rejectNote"),
-    submit: async () => {
-      const entries = await record(some.map((intent) => ({ reject: { intent } })));
-      selection.clear();
-      await settle(t("said.rejectedSeveral", { n: some.length }), entries);
-    },
-  });
-}
-
-/** @param {string[]} some */
-function mergeSeveral(some) {
-  askIntent({
-    title: t("bulk.mergeTitle", { n: some.length }),
-    label: t("bulk.intoWhich"),
-    quotes: some,
-    mayCreate: false,
-    value: some[0],
-    submit: async (into) => {
-      const others = some.filter((name) => name !== into);
-      if (!others.length) {
-        say(t("bulk.selectAnother"), { bad: true });
-        return false;
-      }
-      const entries = await record([{ merge: { intents: others, into } }]);
-      selection.clear();
-      return settle(t("said.mergedSeveral", { n: others.length, into }), entries);
-    },
-  });
-}
-
-function acceptAbove() {
-  const above = (/** @type {string} */ typed) => {
-    const limit = Number(typed.replace(/%/, "").replace(",", ".")) / 100;
-    return Number.isFinite(limit) ? intents().filter((i) => i.status === "new" && i.certainty >= limit) : [];
-  };
-  const line = (/** @type {Intent} */ i) => {
-    const [example] = details(i)?.examples ?? [];
-    const facts = ` ${percent(i.certainty)} · ${t("utterances", { n: i.size })}`;
-    return [el("strong", i.name), facts, quiet(example ? ` · ${t("quoted", { text: example })}` : "")];
-  };
-  ask({
-    title: t("above.title"),
-    label: t("above.label"),
-    value: DEFAULT_MIN_PERCENT,
-    ok: t("above.ok"),
-    onInput: (typed) => {
-      const some = above(typed);
-      const list = bullets(some.map(line), { class: "examples" });
-      fill(byId("ask-choices"), el("p", t("above.count", { n: some.length })), list);
-    },
-    submit: async (typed) => {
-      const some = above(typed);
-      if (!some.length) throw new Error(t("above.none"));
-      const entries = await record(some.map((i) => ({ accept: { intent: i.name } })));
-      await settle(t("said.acceptedSeveral", { n: some.length }), entries);
-    },
-  });
+function coarserOrFiner() {
+  const card = resizeCard();
+  return card && el("details", { class: "fold" }, [el("summary", t("resize.title")), card]);
 }
 
 /**
@@ -237,19 +208,22 @@ function newIntents(some, redraw) {
     const title = t(hasDetails ? "intents.typicalBeside" : "intents.loadingExamples");
     const box = selectionBox(selection, i.name, t("select.named", { name: i.name }), redraw);
     const take = () => accept(i.name);
-    return el("tr", [
+    return intentRow(
+      i,
       el("td", { class: "box" }, box),
-      cells(i),
       el("td", { class: "action" }, [
-        i.status === "new" && button(t("accept"), take, { "aria-label": label, disabled: !hasDetails, title }),
+        i.status === "new"
+          ? button(t("accept"), take, { "aria-label": label, disabled: !hasDetails, title })
+          : tag(i.status),
       ]),
-    ]);
+    );
   };
-  const headings = () => [hiddenHeading(t("select")), commonHeadings(), hiddenHeading(t("accept"))];
-  return [
-    el("h2", t("intents.new", { count: some.length })),
-    folded(some, (own) => table({ class: "intents" }, headings(), own.map(line))),
+  const headings = () => [
+    el("th", { class: "box" }, el("span", { class: "hidden" }, t("select"))),
+    commonHeadings(),
+    el("th", { class: "action" }, el("span", { class: "hidden" }, t("accept"))),
   ];
+  return folded(some, (own) => table({ class: "intents" }, headings(), own.map(line)));
 }
 
 /**
@@ -269,57 +243,66 @@ function folded(some, make) {
 }
 
 /** @param {Intent[]} some */
-const knownIntents = (some) => [
-  el("h2", t("intents.known", { count: some.length })),
-  folded(some, (own) =>
+function knownIntents(some) {
+  if (!some.length) return null;
+  const keep = (/** @type {any} */ event) => (showsKnown = event.target.open);
+  const make = (/** @type {Intent[]} */ own) =>
     table(
       { class: "intents" },
       commonHeadings(),
-      own.map((i) => el("tr", cells(i))),
-    ),
-  ),
-];
-
-const commonHeadings = () => [
-  heading(t("intent")),
-  heading(t("intents.size"), { class: "number" }),
-  el("th", { class: "wide" }, term("certainty", t("intents.certainty"))),
-];
-
-/** @param {Intent} i */
-function cells(i) {
-  const examples = details(i)?.examples ?? [];
-  return [
-    el("td", [
-      el("div", { class: "headline" }, [
-        dot(i.name),
-        intentLink(i.name),
-        tag(i.status),
-        i.path && el("span", { class: "badge quiet" }, i.path),
-        i.comments > 0 && el("span", { class: "badge quiet" }, t("intents.comments", { n: i.comments })),
-      ]),
-      hints(i),
-      examples.length > 0 ? bullets(examples, { class: "examples" }) : quiet(i.keywords.join(", ")),
-    ]),
-    el("td", { class: "number" }, [count(i.size), el("div", { class: "narrow quiet" }, percent(i.certainty))]),
-    el("td", { class: "wide" }, meter(i.certainty, t("term.certainty"))),
-  ];
+      own.map((i) => intentRow(i)),
+    );
+  return el("details", { class: "fold known", open: showsKnown || Boolean(chosen.words), ontoggle: keep }, [
+    el("summary", t("intents.known", { count: some.length })),
+    folded(some, make),
+  ]);
 }
 
+const commonHeadings = () => [
+  heading(t("intent"), { class: "who-is" }),
+  heading(t("intents.examples"), { class: "examples-cell" }),
+  heading(t("intents.traffic"), { class: "traffic" }),
+  el("th", { class: "certain number" }, term("certainty", t("intents.certainty"))),
+];
+
 /**
- * What should be looked at, with the way there.
+ * An intent in two lines: its name and what should be done about it; beside it, what people say.
+ * @param {Intent} i
+ * @param {Child} [before]
+ * @param {Child} [after]
+ */
+function intentRow(i, before, after) {
+  const examples = (details(i)?.examples ?? []).slice(0, EXAMPLES_IN_A_LINE);
+  const size = t("utterances", { n: i.size });
+  return el("tr", { "data-name": i.name, tabindex: -1, onfocus: () => (marked = i.name) }, [
+    before,
+    el("td", { class: "who-is" }, [
+      el("div", { class: "line" }, [dot(i.name), " ", intentLink(i.name)]),
+      el("div", { class: "line facts" }, [hint(i) || [i.path, i.path && " · ", size], comments(i)]),
+    ]),
+    el("td", { class: "examples-cell" }, bullets(examples, { class: "examples" })),
+    el("td", { class: "traffic", title: size }, shareBar(i.share, largestShare(), i.status === "known")),
+    el("td", { class: "certain number" }, percent(i.certainty)),
+    after,
+  ]);
+}
+
+const largestShare = () => Math.max(...intents().map((i) => i.share));
+
+/** @param {Intent} i */
+const comments = (i) => i.comments > 0 && ` · ${t("intents.comments", { n: i.comments })}`;
+
+/**
+ * What should be done about an intent, with the way there; the first that applies.
  * @param {Intent} i
  */
-function hints(i) {
+function hint(i) {
   if (i.status !== "new") return null;
-  const { merge, overlap, separation } = details(i) ?? {};
-  const link = (/** @type {string} */ href, /** @type {string} */ text) => el("a", { class: "badge warn", href }, text);
-  const some = [
-    merge && link(address("pair", i.name, merge), t("hint.same", { name: merge, share: percent(overlap) })),
-    separation && link(address("intent", i.name), t("hint.two", { separation: String(separation) })),
-    isUnsure(i) && warning(t("unsure")),
-  ].filter(Boolean);
-  return some.length > 0 && el("div", { class: "badges" }, some);
+  const { merge, separation } = details(i) ?? {};
+  if (merge) return el("a", { href: address("pair", i.name, merge) }, t("hint.same", { name: merge }));
+  const here = address("intent", i.name);
+  if (separation) return el("a", { href: here }, t("hint.two"));
+  return isDoubtful(i) && el("a", { href: here }, t("hint.doubtful"));
 }
 
 function away() {

@@ -1,0 +1,41 @@
+"""What somebody who decides wants to know first: how much of the logs is new, and which new intents are the largest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from newfound.model.types import AssignedUtterance
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """How the logs divide into intents; all utterances count where there are no logs.
+
+    Attributes:
+        utterances: The number of utterances, each counted as often as it occurred.
+        shares: The share of each intent that has utterances.
+        new: The share of all intents that were not known before.
+        known: The share of the known intents.
+        none: The share of utterances that belong to no intent.
+    """
+
+    utterances: int
+    shares: Mapping[str, float]
+    new: float
+    known: float
+    none: float
+
+
+def traffic_of(utterances: Sequence[AssignedUtterance], known: Collection[str]) -> Traffic:
+    """Return how utterances divide into intents, given the names of the known ones."""
+    counts: Counter[str | None] = Counter()
+    for u in [u for u in utterances if not u.labelled] or utterances:
+        counts[u.intent] += u.count
+    total = counts.total()
+    shares = {name: round(n / total, 5) for name, n in counts.most_common() if name is not None}
+    n_known = sum(n for name, n in counts.items() if name in known)
+    n_none = counts[None]
+    parts = (total - n_known - n_none, n_known, n_none)
+    return Traffic(total, shares, *(round(n / max(1, total), 5) for n in parts))

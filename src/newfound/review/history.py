@@ -1,0 +1,113 @@
+"""What was decided before a model was trained: a copy of the earlier reviews, in the folder of the trained model.
+
+Decisions about one model cannot be replayed on another one, so a trained model begins with an empty review. The file
+`history.json` says how it came to be: one entry for each training, with the decisions that the training learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from newfound.files import HISTORY_FILE, to_json, write_atomically
+from newfound.model.beside import damaged_beside, read_beside
+from newfound.model.hub import model_folder
+from newfound.review.decisions import Decision
+from newfound.review.entries import Entry
+from newfound.review.store import ReviewStore
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A training from a reviewed model.
+
+    Attributes:
+        kind: refit or update.
+        model: The name of the folder that was trained from.
+        at: When the training began: UTC, ISO 8601.
+        author: Who started it; None if that is not known.
+        entries: The decisions of the review that it learned from.
+    """
+
+    kind: str
+    model: str
+    at: str
+    author: str | None
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How a model came to be.
+
+    Attributes:
+        trainings: The trainings one after the other, beginning with the model that nothing was trained from.
+        result: The name under which a server has written the folder; None if no server has.
+    """
+
+    trainings: tuple[Training, ...] = ()
+    result: str | None = None
+
+    @classmethod
+    def of(cls, model: object, kind: str) -> History:
+        """Return the history of a model that is to be trained from another one; empty if that lies in no folder."""
+        if not isinstance(model, str | Path):
+            return cls()
+        folder = model_folder(model)
+        entries = tuple(ReviewStore(folder).entries())
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls((*read_history(folder).trainings, Training(kind, folder.resolve().name, at, None, entries)))
+
+    def signed(self, result: str, author: str) -> History:
+        """Return the same history of a folder that a server writes under a name, in the name of an author."""
+        *earlier, last = self.trainings or (None,)
+        return History((*earlier, replace(last, author=author)) if last else (), result)
+
+
+def has_history(folder: Path) -> bool:
+    """Return whether a folder says how its model came to be. One that was discovered by a command does not."""
+    return (folder / HISTORY_FILE).is_file()
+
+
+def read_history(folder: Path) -> History:
+    """Return how the model in a folder came to be; the history is empty if the folder does not say it."""
+    content = read_beside(folder, HISTORY_FILE)
+    try:
+        trainings = tuple(_training(entry) for entry in content.get("trainings", ()))
+        result = content.get("result")
+        if not isinstance(result, str | None):
+            raise TypeError
+    except (KeyError, TypeError, ValueError):
+        raise damaged_beside(folder / HISTORY_FILE, "its trainings") from None
+    return History(trainings, result)
+
+
+def write_history(folder: Path, history: History) -> None:
+    """Write how the model in a folder came to be."""
+    content = {"version": 1, "result": history.result, "trainings": [asdict(one) for one in history.trainings]}
+    write_atomically(folder / HISTORY_FILE, to_json(content))
+
+
+def _training(content: Mapping[str, Any]) -> Training:
+    training = Training(**{**content, "entries": tuple(_entry(entry) for entry in content["entries"])})
+    if not _are_texts([training.kind, training.model, training.at, training.author or ""]):
+        raise TypeError
+    return training
+
+
+def _entry(content: Mapping[str, Any]) -> Entry:
+    decision = Decision(content["decision"]["kind"], content["decision"]["arguments"])
+    entry = Entry(**{**content, "decision": decision})
+    undone = [value for value in (entry.undone_at, entry.undone_by) if value is not None]
+    if not isinstance(entry.id, int) or not _are_texts([entry.at, entry.author, decision.kind, *undone]):
+        raise TypeError
+    if not isinstance(decision.arguments, dict):
+        raise TypeError
+    return entry
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -1,0 +1,167 @@
+// A job as it is shown: its steps while it runs, how it ended, and what came of it.
+import { sentence } from "./api.js";
+import { bullets, button, el, fill, heading, quietLine, row, table } from "./dom.js";
+import { percent } from "./format.js";
+import { term } from "./parts.js";
+import { t } from "./strings.js";
+
+const MAX_NAMES = 12;
+
+/**
+ * A job under way. `follow` of the panel shows a later state of it.
+ * @param {Job} job
+ * @param {() => unknown} cancel
+ */
+export function runningPanel(job, cancel) {
+  const steps = el("ol", { class: "steps" });
+  const passed = el("span", { class: "quiet" });
+  const told = el("p", { class: "hidden", role: "status" });
+  const node = el("section", { class: "card job", "aria-label": t(`job.title.${job.kind}`) }, [
+    el("h3", t(`job.title.${job.kind}`)),
+    el("div", { "aria-live": "off" }, [el("p", passed), steps]),
+    told,
+    row(button(t("job.cancel"), cancel), quietLine(t("job.goOn"))),
+  ]);
+  const follow = (/** @type {Job} */ now) => {
+    passed.textContent = t("job.passed", { who: now.author, time: clock(now.seconds) });
+    const title = titleOf(now, now.step);
+    if (told.textContent !== title) {
+      told.textContent = title;
+      fill(steps, stepLines(now));
+    }
+    const bar = steps.querySelector("progress");
+    if (bar && now.done && now.total) bar.value = now.done / now.total; // otherwise it only shows that work goes on
+  };
+  follow(job);
+  return Object.assign(node, { follow });
+}
+
+/**
+ * @param {Job} job
+ * @param {string} step
+ */
+const titleOf = (job, step) => job.step_titles[step] ?? step[0].toUpperCase() + step.slice(1);
+
+/** @param {number} seconds */
+function clock(seconds) {
+  const whole = Math.round(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
+
+/** @param {Job} job */
+function stepLines(job) {
+  const at = job.steps.indexOf(job.step);
+  return job.steps.map((step, k) => {
+    const title = titleOf(job, step);
+    const state = k < at ? "done" : k === at ? "now" : "later";
+    return el("li", { class: state, "aria-current": k === at && "step" }, [
+      el("span", title),
+      k < at && el("span", { class: "hidden" }, t("job.stepDone")),
+      k === at && el("progress", { max: 1, "aria-label": title }),
+    ]);
+  });
+}
+
+/**
+ * How a job has ended without a result, and a way to begin again.
+ * @param {Job} job
+ * @param {(() => unknown) | null} again
+ */
+export function endedPanel(job, again) {
+  const [title, why] = ending(job);
+  return el("section", { class: "card job", "aria-label": title }, [
+    el("h3", title),
+    el("p", { role: "alert" }, why),
+    warnings(job),
+    again ? row(button(t("job.again"), again, { class: "main" })) : quietLine(t("job.againBelow")),
+  ]);
+}
+
+/**
+ * @param {Job} job
+ * @returns {[string, Child]} A title, and what happened.
+ */
+function ending({ status, message }) {
+  if (status === "cancelled") return [t("job.cancelled"), message];
+  if (status === "failed") return [t("job.failed"), [sentence(message), " ", t("job.nothingWritten")]];
+  return [t("job.lost"), t("job.lostWhy")];
+}
+
+/** @param {Job} job */
+const warnings = (job) =>
+  job.warnings.length > 0 &&
+  el("details", [el("summary", t("job.warnings", { n: job.warnings.length })), bullets([...job.warnings])]);
+
+/**
+ * What came of a job, and the way to the new model and back.
+ * @param {Training} training
+ * @param {(which: "result" | "earlier") => unknown} serve
+ */
+export function donePanel(training, serve) {
+  const { job } = training;
+  const name = job.folder ?? "";
+  const isServed = training.name === name;
+  const title = t(isServed ? "job.inUse" : "job.ready", { name });
+  return el("section", { class: "card job ready", "aria-label": title }, [
+    el("h3", title),
+    job.changes ? changes(job.changes) : job.discovered && discovered(job.discovered),
+    warnings(job),
+    !isServed && job.kind !== "discover" && training.version > job.version && decidedSince(training),
+    el("p", isServed ? t("job.served", { name }) : t("job.notServed", { name: training.name })),
+    row(
+      !isServed && button(t("job.use", { name }), () => serve("result"), { class: "main", id: "use-model" }),
+      training.earlier &&
+        button(t("job.goBack", { name: training.earlier }), () => serve("earlier"), { id: "go-back" }),
+    ),
+    quietLine(t("job.took", { who: job.author, time: clock(job.seconds) })),
+  ]);
+}
+
+/** @param {Training} training */
+const decidedSince = ({ version, job }) => el("p", t("job.decidedSince", { n: version - job.version }));
+
+/** @param {Changes} c */
+function changes(c) {
+  const fact = (/** @type {Child} */ label, /** @type {Child} */ value) => [el("dt", label), el("dd", value)];
+  const error = { before: percent(c.expected_error_before), now: percent(c.expected_error_after) };
+  return [
+    el("p", { class: "lead" }, [
+      c.answers > 0 ? t("changes.answers", { n: c.answers }) : t("changes.noAnswers"),
+      c.now_known.length > 0 && ` ${t("changes.knownNow", { n: c.now_known.length })}`,
+    ]),
+    el("dl", [
+      fact(t("changes.intents"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
+      c.now_known.length > 0 && fact(t("changes.known"), names(c.now_known)),
+      c.gone.length > 0 && fact(t("changes.gone"), names(c.gone)),
+      fact(term("expectedError", t("changes.expectedError")), t("changes.beforeAndNow", error)),
+      c.reclustered > 0 && fact(t("changes.followed"), t("changes.followers", { n: c.reclustered })),
+      fact(t("changes.moved"), t("changes.of", { some: c.moved, all: c.utterances })),
+    ]),
+    c.examples.length > 0 && movedExamples(c),
+  ];
+}
+
+/** @param {string[]} all */
+const names = (all) =>
+  all.slice(0, MAX_NAMES).join(", ") +
+  (all.length > MAX_NAMES ? ` ${t("changes.andMore", { n: all.length - MAX_NAMES })}` : "");
+
+/** @param {Changes} c */
+function movedExamples({ examples, moved }) {
+  const headings = [heading(t("changes.utterance")), heading(t("changes.before")), heading(t("changes.now"))];
+  const rows = examples.map(({ text, before, after }) =>
+    el("tr", [el("td", text), el("td", before ?? t("noIntent")), el("td", after ?? t("noIntent"))]),
+  );
+  const title = moved > examples.length ? t("changes.first", { count: examples.length }) : t("changes.which");
+  return el("details", [el("summary", title), table({}, headings, rows)]);
+}
+
+/** @param {Discovered} d */
+const discovered = (d) => [
+  el("p", { class: "lead" }, [
+    d.new.length ? t("discovered.new", { n: d.new.length }) : t("discovered.none"),
+    ` ${t("discovered.in", { n: d.utterances })}`,
+    d.known > 0 && ` ${t("discovered.known", { n: d.known })}`,
+  ]),
+  d.new.length > 0 && el("p", names(d.new)),
+];

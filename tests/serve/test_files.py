@@ -1,0 +1,127 @@
+"""Files of utterances that are sent to the server, and the jobs that learn from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import shutil
+import tempfile
+from functools import partial
+
+import background_works as works
+import pytest
+from serving import QUIET, client_of
+
+from newfound.serve import uploads
+from newfound.serve.routes import training
+from waiting import until
+
+TABLE = b"created,customer_message\n2026-01-05,where is my card\n2026-01-06,pay my bill\n"
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+@pytest.fixture
+def client(folder, tiny_encoder, monkeypatch, tmp_path):
+    files = tmp_path / "temporary"
+    files.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(files))
+    with client_of(folder, tiny_encoder) as client:
+        yield client
+
+
+def send(client, content, name="logs.csv", **options):
+    answer = client.post("/v1/files", params={"name": name, **options}, content=content)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_file_is_read_as_on_the_command_line_and_nothing_of_it_stays_on_the_disk(client, tmp_path):
+    sent = send(client, TABLE)
+    assert (sent["utterances"], sent["text_column"], sent["problem"]) == (2, "customer_message", None)
+    assert sent["columns"] == ["created", "customer_message"]
+    assert [row["text"] for row in sent["first"]] == ["where is my card", "pay my bill"]
+    assert "the times are read from the column 'created'" in sent["notes"]
+    assert send(client, gzip.compress(TABLE))["utterances"] == 2
+    latin = send(client, "text\ncafé\nça va\n".encode("cp1252"))
+    assert latin["first"][0]["text"] == "café"
+    known = send(client, b"text,label\npay my bill,pay\n", "known.csv", use="known")
+    assert (known["intents"], known["first"]) == (1, [{"text": "pay my bill", "label": "pay"}])
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../etc/logs.csv", "/etc/passwd", "a\0b.csv", "logs.csv/..", "🎉.csv"])
+def test_the_name_of_a_file_is_no_path(client, folder, name):
+    send(client, TABLE, name)
+    assert [path.name for path in folder.parent.iterdir() if path.name != "temporary"] == ["model"]
+
+
+def test_files_that_cannot_be_used_are_refused_in_one_line(client, monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_UNPACKED_BYTES", 1_000)
+    bomb = send(client, gzip.compress(b"text\n" + b"a" * 10_000))
+    assert (bomb["id"], bomb["problem"]) == (None, "logs.csv: has more than 0 MiB; use the command line for it")
+    assert "damaged" in send(client, gzip.compress(TABLE)[:-12])["problem"]
+    assert "damaged" in send(client, b"\x1f\x8bnonsense")["problem"]
+    unclear = send(client, b"said,heard\na b,c d\n")
+    assert unclear["columns"] == ["said", "heard"]
+    assert unclear["remedies"] == ["text_column", "no_header"]
+    assert send(client, b"said,heard\na b,c d\n", text_column="said")["first"] == [{"text": "a b", "label": None}]
+    assert "\n" not in unclear["problem"]
+
+
+def test_a_file_that_is_too_large_is_413(folder, tiny_encoder):
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_bytes=1_000)) as client:
+        assert client.post("/v1/files?name=logs.csv", content=b"text\n" * 1_000).status_code == 413
+
+
+def test_with_a_token_files_need_it_and_the_page_must_be_ours(folder, tiny_encoder):
+    token = "a-secret-of-24-characters"
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, token=token)) as client:
+        path, bearer = "/v1/files?name=logs.csv", {"authorization": f"Bearer {token}"}
+        assert client.post(path, content=TABLE).status_code == 401
+        assert client.post(path, content=TABLE, headers=bearer).status_code == 200
+        foreign = {**bearer, "origin": "https://example.org"}
+        assert client.post(path, content=TABLE, headers=foreign).status_code == 403
+        assert client.post(path, content=TABLE, headers={**bearer, "origin": "http://127.0.0.1"}).status_code == 403
+
+
+def test_a_job_takes_its_file_and_few_files_wait(client, monkeypatch, tmp_path):
+    started = tmp_path / "pid"
+    monkeypatch.setattr(training, "run_update", partial(works.wait_with_files, started))
+    ids = [send(client, TABLE)["id"] for _ in range(uploads.MAX_FILES + 1)]
+    gone = client.post("/v1/update", json={"author": "ana", "logs_file": ids[0]})
+    assert (gone.status_code, gone.json()["detail"]) == (409, "the file is not here any more; choose it again")
+    assert client.post("/v1/update", json={"author": "ana", "logs_file": ids[1]}).json()["status"] == "running"
+    until(lambda: started.exists() and started.read_text())
+    assert started.read_text() == "logs.csv: where is my card, pay my bill"
+    busy = client.post("/v1/update", json={"author": "ana", "logs_file": ids[2]})
+    assert "ana has started a job already" in busy.json()["detail"]
+    client.post("/v1/jobs/cancel", json={"author": "ana"})
+    again = client.post("/v1/update", json={"author": "ana", "logs_file": ids[1]})
+    assert again.status_code == 409, "the job has taken it"
+    assert client.post("/v1/update", json={"author": "ana", "logs_file": ids[2]}).status_code == 200, (
+        "a refusal has not"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/update", {}),
+        ("/v1/update", {"logs": ["pay"], "logs_file": "x"}),
+        ("/v1/discover", {"known_file": "x"}),
+        ("/v1/discover", {"logs": ["pay"], "logs_file": "x"}),
+        ("/v1/discover", {"known": [{"text": "pay", "label": "pay"}], "logs_file": "x"}),
+    ],
+)
+def test_files_and_texts_are_not_mixed(client, path, body):
+    assert client.post(path, json={"author": "ana", **body}).status_code == 422
+
+
+def test_the_endings_that_the_page_offers_are_those_that_are_read(client):
+    state = client.get("/v1/review/training").json()
+    assert {".csv", ".tsv", ".jsonl", ".txt"} <= set(state["endings"])
+    assert state["max_bytes"] == QUIET.max_bytes
