@@ -1,26 +1,28 @@
-"""Add a discovery method and score it beside k-means on the demo task.
+"""Add a discovery method, and compare it with k-means by a paired test.
 
     python examples/researcher.py
 
 The method pre-trains on the known intents, clusters the logs with Ward's hierarchical clustering, and trains one
 classifier on labels and clusters. Only the clustering is its own; the other stages come from `newfound.methods`.
-One seed on a small corpus does not rank methods: `newfound bench run` compares them over splits and seeds.
+Both methods are fitted on the same partitions of the demo corpus into known and new intents, with the same seeds.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
+from statistics import mean
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
+from scipy.stats import wilcoxon
 from sklearn.cluster import AgglomerativeClustering
 
-from newfound import KMeans
-from newfound.algorithms.metrics import both_protocols
+from newfound import KMeans, partition
+from newfound.algorithms.metrics import Scores, both_protocols
 from newfound.data.demo_corpus import load_demo
+from newfound.data.task import DiscoveryTask, make_task
 from newfound.methods.base import Discoverer
 from newfound.methods.context import FitContext
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
@@ -63,26 +65,31 @@ class Ward(Discoverer):
         return network, temperature
 
 
-def main(encoder: str = "minilm", folder: Path | None = None) -> None:
-    task = load_demo()
+def score(method: Discoverer, task: DiscoveryTask) -> Scores:
+    """Fit a method on a task, and score its predictions of the test utterances by the strict protocol."""
     train = task.observed_train  # the labels of the new intents are None here
+    method.fit(train.texts, train.labels)
     gold = task.gold_ids(task.test)  # for scoring only
-    for method in (KMeans(n_new=len(task.new), encoder=encoder), Ward(n_new=len(task.new), encoder=encoder)):
-        method.fit(train.texts, train.labels)
-        scores = both_protocols(gold, method.model_.predict_ids(task.test.texts), len(task.known))
-        for protocol, score in scores.items():
-            print(
-                f"{type(method).__name__:7} {protocol:7} IND ACC {score.ind_acc:.1f}  OOD ACC {score.ood_acc:.1f}  "
-                f"OOD F1 {score.ood_f1:.1f}  ALL ACC {score.all_acc:.1f}"
-            )
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            method.model_.save(folder / type(method).__name__.lower())
+    return both_protocols(gold, method.model_.predict_ids(task.test.texts), len(task.known))["strict"]
+
+
+def main(encoder: str = "minilm", partitions: int = 6) -> None:
+    demo = load_demo()
+    differences = []
+    for seed in range(partitions):
+        known, new = partition(demo.train, 0.4, seed)
+        task = make_task("demo", known, new, train=demo.train, dev=demo.dev, test=demo.test)
+        kmeans = score(KMeans(n_new=len(new), encoder=encoder, seed=seed), task)
+        ward = score(Ward(n_new=len(new), encoder=encoder, seed=seed), task)
+        differences.append(ward.ood_acc - kmeans.ood_acc)
+        print(f"partition {seed}: OOD ACC of k-means {kmeans.ood_acc:.1f}, of Ward {ward.ood_acc:.1f}", flush=True)
+    p = wilcoxon(differences).pvalue
+    print(f"Ward - k-means: {mean(differences):+.1f} points, p = {p:.3f} (Wilcoxon, {len(differences)} pairs)")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--encoder", default="minilm", help="minilm, mpnet, bert, a folder, or owner/name")
-    parser.add_argument("--folder", type=Path, help="where to save the two models; they are not saved otherwise")
+    parser.add_argument("--partitions", type=int, default=6, help="how often intents are divided into known and new")
     arguments = parser.parse_args()
-    main(arguments.encoder, arguments.folder)
+    main(arguments.encoder, arguments.partitions)

@@ -111,9 +111,14 @@ def tiny_encoder(tiny_folder):
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
-    """No test, and nothing that tests share, reads or writes the user's cache."""
+    """No test, and nothing that tests share, reads or writes the user's cache.
+
+    The processes of one run share theirs, so that each text is encoded once, and each encoder's graph made once.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NEWFOUND_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        patch.setenv("NEWFOUND_CACHE", str(folder / "cache"))
         yield
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
 
 from newfound.algorithms.metrics import calibration_error, map_clusters
-from newfound.bench.studies import Row, study_encoder
+from newfound.bench.studies import Row, read_rows, study_encoder
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
@@ -96,11 +96,6 @@ def run(case: Case, encoder: Encoder, labels: Labels, number: str, effort: str, 
     return row | scores(case, probability) | {"seconds": round(time.perf_counter() - started, 1)}
 
 
-def finished(path: Path) -> list[Row]:
-    """Return the rows of a file."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
-
-
 def planned(options: argparse.Namespace) -> Iterator[tuple[Row, Case]]:
     """Yield every case that is asked for."""
     for shape in shapes():
@@ -162,11 +157,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=math.inf, help="begin no case after so many seconds")
     options = parser.parse_args()
     if options.table:
-        print(table(finished(options.table)))
+        print(table(read_rows(options.table)))
         return
     began, encoder = time.monotonic(), study_encoder(options.encoder)
     part, parts = map(int, options.part.split("/"))
-    done = {tuple(row[name] for name in KEY) for row in finished(options.out)}
+    done = {tuple(row[name] for name in KEY) for row in read_rows(options.out)}
     for key, case in list(planned(options))[part::parts]:
         if tuple(key[name] for name in KEY) in done or time.monotonic() - began > options.limit:
             continue

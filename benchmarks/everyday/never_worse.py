@@ -14,9 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from benchmarks.everyday.measure import finished
 
-from newfound.bench.studies import Row
+from newfound.bench.studies import Row, read_rows
 
 FOLDER = Path(__file__).parent
 MIN_DIFFERENCE = 1.0  # points of ALL ACC
@@ -61,7 +60,7 @@ def table() -> str:
     """Return the comparisons as a Markdown table."""
     lines = ["| knows more / knows less | corpora | mean difference | below by more than noise |", "|---|---|---|---|"]
     for name, file, more, less in COMPARISONS:
-        found = differences(finished(FOLDER / file), more, less)
+        found = differences(read_rows(FOLDER / file), more, less)
         if not found:
             continue
         mean = np.mean([values.mean() for values in found.values()])

@@ -1,135 +1,89 @@
 """The paper's tables and figures beside ours, from the result files, with a verdict on each claim.
 
-python -m benchmarks.reproduction.page                                    one HTML file that opens offline
-python -m benchmarks.reproduction.page --markdown docs/reproduction.md    the same as Markdown, figures beside it
+python -m benchmarks.reproduction.page [--markdown docs/reproduction.md]
+
+The figures are written to `images/<name of the page>` beside the page.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
-import os
+import json
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduction.claims import Claim, Judgement, judged_claims
+from benchmarks.reproduction.claims import judged_claims
 
 from newfound.bench.cells import Cell, read_results
-from newfound.bench.experiments import EXPERIMENTS, Column, Experiment
+from newfound.bench.experiments import EXPERIMENTS, SCORES, SPEED, Column, Experiment, row_label
 from newfound.bench.plots import draw
 from newfound.bench.running import resolve_cell
-from newfound.bench.tables import Group, Results, as_markdown, comparisons, groups_of, mean_std, protocols_of
+from newfound.bench.tables import (
+    Group,
+    Results,
+    as_markdown,
+    comparisons,
+    groups_of,
+    level_of,
+    mean_std,
+    missing_runs,
+    number_of,
+)
 from newfound.data.benchmarks import facts
 from newfound.errors import DataError
 from newfound.files import write_atomically
 
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number in a table of the page.
-
-    Attributes:
-        text: The number as it is shown; empty if a run is missing.
-        anchor: The anchor of the list of runs that it is computed from; empty for an empty number.
-    """
-
-    text: str
-    anchor: str
+SECOND_ENCODER = "mpnet"  # its table `main` is shown after the first one's
+FIGURES_WITH_MORE_THAN_THE_TABLE = ("levels", "ratios", "epochs", "maps")
+COLUMNS_OF_THE_PAPER = tuple(column for column in SCORES if column.header in ("OOD ACC", "OOD F1", "ALL F1"))
+FEWER_UTTERANCES = (
+    "All levels have the same utterances of new intents, fewer than `main` has; so compare them with each other only."
+)
+NOTES = {"noise": FEWER_UTTERANCES, "mixed": f"Half of the known intents' utterances are labelled. {FEWER_UTTERANCES}"}
+SPEED_ON_CPU = Path(__file__).parents[1] / "speed" / "cpu-dpl-gid-sd-minilm-last.json"
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedTable:
-    """Numbers that others printed.
-
-    Attributes:
-        source: Where they come from.
-        header: The headings.
-        lines: Names and numbers as text.
-    """
-
-    source: str
-    header: tuple[str, ...]
-    lines: list[tuple[str, ...]]
-
-    @classmethod
-    def of(cls, entry: dict[str, Any]) -> PublishedTable:
-        """Read an entry of the file of published numbers."""
-        lines = [tuple(f"{v:g}" if isinstance(v, int | float) else v for v in line) for line in entry["lines"]]
-        return cls(entry["source"], tuple(entry["header"]), lines)
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """An experiment as the page shows it.
+class Study:
+    """An experiment with one encoder, and the results that it has.
 
     Attributes:
         experiment: The experiment.
-        header: The headings of the table.
-        lines: The lines of the table: names, and numbers.
-        comparisons: Sentences about the best and the second best method.
-        figures: Caption and file name of each figure.
-        tune: How much of the encoder was trained.
-        published: What the paper printed, if it is not a line of the table.
-        missing: The number of runs without a result.
-        runs: For each row of the table its anchor, its title, and text and link of every run.
+        cells: All its cells.
+        results: The results of those that were run.
+        root: The folder of the result files.
+        command: The command that runs what is missing.
     """
 
     experiment: Experiment
-    header: tuple[str, ...]
-    lines: list[tuple[tuple[str, ...], list[Number]]]
-    comparisons: list[str]
-    figures: list[tuple[str, str]]
-    tune: str
-    published: PublishedTable | None
-    missing: int
-    runs: list[tuple[str, str, list[tuple[str, str]]]]
+    cells: list[Cell]
+    results: Results
+    root: Path
+    command: str
 
+    @property
+    def groups(self) -> list[Group]:
+        """The rows that have results."""
+        return [group for group in groups_of(self.cells) if group.runs(self.results)]
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Everything that the page shows.
+    def label(self, group: Group) -> str:
+        """Return what a row is called, with the number of its runs if some are missing."""
+        return group.label + self._runs_if_incomplete(group)
 
-    Attributes:
-        sections: The experiments that have results.
-        claims: The paper's claims, with what the results say about each.
-        released: The released code's run with the same encoder.
-        times: Method, benchmark, number of runs and mean seconds of a fit; runs that shared a GPU are left out.
-        about: Encoder, hardware, versions, and the experiments without results.
-    """
+    def value(self, group: Group, column: Column, protocol: str = "strict") -> str:
+        """Return the number of a row in a column."""
+        return mean_std(group.values(self.results, column, protocol), column.digits)
 
-    sections: list[Section]
-    claims: list[tuple[Claim, Judgement]]
-    released: PublishedTable | None
-    times: list[tuple[str, str, str, str]]
-    about: dict[str, Any]
+    def value_with_runs(self, group: Group) -> str:
+        """Return the number that figures show, with the number of runs if some are missing."""
+        return self.value(group, self.experiment.shown) + self._runs_if_incomplete(group)
 
-
-def write_report(root: Path, out: Path, *, encoder: str, tune: str, device: str) -> list[Path]:
-    """Write the page for one encoder. Figures are embedded in it, and also written to the folder `figures`.
-
-    Args:
-        root: The folder of the result files.
-        out: The folder for the page.
-        encoder: The encoder of the results.
-        tune: How much of it was trained.
-        device: The device; it decides what `tune="auto"` means.
-
-    Returns:
-        The HTML page and the Markdown page.
-
-    Raises:
-        DataError: There are no results.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    report = _gather(root, out, out / "figures", encoder=encoder, tune=tune, device=device)
-    paths = [out / "report.html", out / "report.md"]
-    write_atomically(paths[0], _page(report, out).encode())
-    write_atomically(paths[1], _markdown(report, "figures").encode())
-    return paths
+    def _runs_if_incomplete(self, group: Group) -> str:
+        runs = group.runs(self.results)
+        return "" if runs == len(group.cells) else f" ({runs} of {len(group.cells)} runs)"
 
 
 def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: str) -> Path:
@@ -139,210 +93,213 @@ def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: s
         root: The folder of the result files.
         path: The file.
         encoder: The encoder of the results.
-        tune: How much of it was trained.
+        tune: How much of it was trained, in rows that do not say so themselves.
         device: The device; it decides what `tune="auto"` means.
+
+    Raises:
+        DataError: There are no results.
     """
-    figures = Path("images") / path.stem
-    path.parent.mkdir(parents=True, exist_ok=True)
-    report = _gather(root, path.parent, path.parent / figures, encoder=encoder, tune=tune, device=device)
-    write_atomically(path, _markdown(report, figures.as_posix()).encode())
-    return path
 
+    def study(experiment: Experiment, encoder: str) -> Study:
+        cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, tune)]
+        command = f"newfound bench run {experiment.name} --encoder {encoder} --tune {tune}"
+        return Study(experiment, cells, read_results(cells, root), root, command)
 
-def _gather(root: Path, out: Path, figures: Path, *, encoder: str, tune: str, device: str) -> Report:
-    """Read all results and draw the figures.
-
-    An experiment that was not run with this `tune` is shown with a frozen encoder, if it was run with that.
-    """
-    sections, absent = [], []
-    everything: Results = {}
-    for experiment in (e for e in EXPERIMENTS.values() if e.in_report):
-        for part in (experiment.tune,) if experiment.tune else dict.fromkeys((tune, "heads")):
-            cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, part)]
-            results = read_results(cells, root)
-            if results:
-                everything |= results
-                sections.append(_section(experiment, cells, results, root, out, figures))
-                break
-        else:
-            absent.append(experiment.name)
-    if not sections:
+    studies = [study(experiment, encoder) for experiment in EXPERIMENTS.values() if experiment.in_report]
+    results = {cell: result for found in studies for cell, result in found.results.items()}
+    if not results:
         raise DataError(
             f"{root}: no results for encoder {encoder} with tune {tune}; `newfound bench run main` makes some"
         )
-    own = {cell: result for cell, result in everything.items() if cell.tune == sections[0].tune}
-    published = facts("published")
-    return Report(
-        sections,
-        judged_claims(own),
-        PublishedTable.of(published["released_code"]) if encoder == "minilm" else None,
-        _times(everything),
-        {
-            "encoder": encoder,
-            "tune": tune,
-            "hardware": sorted({str(r.get("hardware")) for r in everything.values()}),
-            "versions": sorted({_versions(r) for r in everything.values()}),
-            "commits": sorted({str(r["commit"])[:7] for r in everything.values() if r.get("commit")}),
-            "runs": len(everything),
-            "made": datetime.now(UTC).strftime("%Y-%m-%d"),
-            "absent": absent,
-            "source": published["source"],
-        },
-    )
+    second = study(EXPERIMENTS["main"], SECOND_ENCODER)
+    figures = Path("images") / path.stem
+    parts = [*_introduction(results | second.results, encoder, tune), *_claims(results, tune)]
+    if encoder == "minilm":
+        parts += _released_code()
+    for found in studies:
+        parts += _section(found, path.parent, figures)
+        if found.experiment.name == "main" and encoder != SECOND_ENCODER:
+            parts += _section(second, path.parent, figures)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, ("\n\n".join(parts) + "\n").encode())
+    return path
 
 
-def _section(
-    experiment: Experiment, cells: Sequence[Cell], results: Results, root: Path, out: Path, figures: Path
-) -> Section:
-    protocols = protocols_of(experiment)
-    header = ("benchmark", "method", *(("protocol",) if protocols[0] else ()))
-    lines, runs = [], []
-    for number, group in enumerate(groups_of(cells)):
-        anchor = f"{experiment.name}-{number}"
-        for protocol in protocols:
-            names = (group.data, group.label, *((protocol,) if protocol else ()))
-            lines.append((names, [_number(group, results, c, protocol, anchor) for c in experiment.columns]))
-            if protocol == "paper" and experiment.shows_published:
-                lines += _published(group)
-        finished = [cell for cell in group.cells if cell in results]
-        links = [(_run_text(results[c]), os.path.relpath(c.file(root), out)) for c in finished]
-        runs.append((anchor, f"{group.data}, {group.label}", links))
-    return Section(
-        experiment,
-        (*header, *(column.header for column in experiment.columns)),
-        lines,
-        comparisons(experiment, cells, root),
-        _figures(experiment, cells, root, figures),
-        cells[0].tune,
-        PublishedTable.of(printed) if (printed := facts("published")["tables"].get(experiment.name)) else None,
-        len(cells) - len(results),
-        runs,
-    )
-
-
-def _number(group: Group, results: Results, column: Column, protocol: str, anchor: str) -> Number:
-    text = mean_std(group.values(results, column, protocol), column.digits)
-    return Number(text, anchor if text else "")
-
-
-def _published(group: Group) -> list[tuple[tuple[str, ...], list[Number]]]:
-    """Return a line with the published scores of a group's method, if there are any."""
-    published = facts("published")
-    scores = published["scores"].get(group.benchmark, {}).get(group.method)
-    if scores is None or group.ratio != published["ratio"] or group.variant != "default":
-        return []
+def _introduction(results: Results, encoder: str, tune: str) -> list[str]:
+    hardware = sorted({str(result.get("hardware")) for result in results.values()})
+    commits = sorted({str(result["commit"])[:7] for result in results.values() if result.get("commit")})
     return [
-        ((group.data, f"{group.method}, published (BERT)", "paper"), [Number(f"{v:.1f}", "") for v in scores.values()])
-    ]
-
-
-def _run_text(result: dict[str, Any]) -> str:
-    """Return the split, the seed and the strict OOD accuracy of a run."""
-    accuracy = result.get("scores", {}).get("strict", {}).get("ood_acc")
-    score = f", strict OOD ACC {accuracy:.1f}" if accuracy is not None else ""
-    return f"split {result['split']}, seed {result['seed']}{score}"
-
-
-def _figures(experiment: Experiment, cells: Sequence[Cell], root: Path, out: Path) -> list[tuple[str, str]]:
-    if experiment.figure == "none":
-        return []
-    try:
-        paths = draw(experiment, cells, root, out)
-    except DataError:  # no row is complete
-        return []
-    return [(f"{experiment.title}: {path.stem.removeprefix(experiment.name + '-')}", path.name) for path in paths]
-
-
-def _times(results: Results) -> list[tuple[str, str, str, str]]:
-    """Return lines of method, benchmark, number of runs, and mean seconds of a fit."""
-    seconds: dict[tuple[str, str], list[float]] = {}
-    for cell, result in results.items():
-        if cell.variant == "default" and "timings" in result and not result.get("shares_gpu"):
-            seconds.setdefault((cell.method, cell.benchmark), []).append(float(result["timings"]["fit"]))
-    return [(m, b, str(len(v)), f"{statistics.fmean(v):.1f}") for (m, b), v in sorted(seconds.items())]
-
-
-def _versions(result: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in result.get("versions", {}).items())
-
-
-def _page(report: Report, out: Path) -> str:
-    from jinja2 import Environment
-
-    def embedded(name: str) -> str:
-        return "data:image/png;base64," + base64.b64encode((out / "figures" / name).read_bytes()).decode()
-
-    template = Path(__file__).with_name("page.html.jinja").read_text("utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    page: str = environment.from_string(template).render(
-        sections=report.sections,
-        claims=report.claims,
-        released=report.released,
-        about=report.about,
-        times=report.times,
-        embedded=embedded,
-    )
-    return page
-
-
-def _markdown(report: Report, figures: str) -> str:
-    about = report.about
-    parts = [
         "# Reproduction of the paper",
         "<!-- Written by benchmarks/reproduction/page.py from the result files. -->",
-        f"Encoder {about['encoder']}, tune {about['tune']} where nothing else is said, on "
-        f"{'; '.join(about['hardware'])}. {about['runs']} runs, by the project's commits "
-        f"{', '.join(about['commits'])}; mean ± standard deviation over splits and seeds. A row that is not complete "
-        "is blank. Numbers that the paper printed were measured with BERT-base, by its lenient protocol (`paper`) and "
-        "with one chosen seed per split; they stand apart and are not comparable with ours in size, only in order.",
-        "## The paper's claims",
-        "A claim that one number is larger than another is judged on runs with the same split and seed, by the "
-        "`strict` protocol: it is reproduced if the mean difference is positive and a Wilcoxon signed-rank test gives "
-        "p < 0.05.",
-        as_markdown(
-            ("where", "claim", "verdict", "evidence"),
-            [(c.where, c.text, f"**{j.verdict}**", j.evidence) for c, j in report.claims],
-        ),
+        f"{len(results)} runs on {'; '.join(hardware)}, by the project's commits {', '.join(commits)}. The encoder is "
+        f"{encoder} where nothing else is said. Its last layer trains (tune {tune}), except for the consensus: `quick` "
+        "leaves the encoder frozen, and `standard` fine-tunes all layers. Numbers are mean ± standard deviation over "
+        "three splits with three seeds each, by the protocol `strict`: a known intent must be predicted exactly, and "
+        "an utterance of a new intent must land in a new one. What the paper printed was measured with BERT-base, by "
+        "its more lenient protocol (`paper`) and with one chosen seed per split: compare the order, not the size. "
+        f"`newfound bench table NAME --encoder {encoder} --tune {tune}` prints each table with all columns, both "
+        "protocols and the numbers of runs.",
     ]
-    if report.released is not None:
-        parts += [
-            "## The released code with the same encoder",
-            f"Source: {report.released.source}.",
-            as_markdown(report.released.header, report.released.lines),
-        ]
-    for section in report.sections:
-        parts += _section_as_markdown(section, figures, about)
-    if report.times:
-        parts += ["## Seconds of a fit", "Of runs that had the machine for themselves."]
-        parts.append(as_markdown(("method", "benchmark", "runs", "s"), report.times))
-    if about["absent"]:
-        commands = "\n".join(f"newfound bench run {name}" for name in about["absent"])
-        parts += [
-            "## Missing",
-            f"Experiments without any result, and the commands that make them (with tune {about['tune']}):",
-            f"```\n{commands}\n```",
-        ]
-    return "\n\n".join(parts) + "\n"
 
 
-def _section_as_markdown(section: Section, figures: str, about: dict[str, Any]) -> list[str]:
-    experiment = section.experiment
-    other = "" if section.tune == about["tune"] else f" (tune {section.tune})"
-    parts = [f"## {experiment.name}: {experiment.title}{other}"]
-    parts.append(as_markdown(section.header, [(*names, *(n.text for n in values)) for names, values in section.lines]))
-    if section.missing:
-        command = f"newfound bench run {experiment.name}"
-        parts.append(f"{section.missing} runs are missing; `{command}` with tune {section.tune} makes them.")
+def _claims(results: Results, tune: str) -> list[str]:
+    own = {cell: result for cell, result in results.items() if cell.tune == tune}
+    lines = [(c.where, c.text, f"**{j.verdict}**", j.evidence) for c, j in judged_claims(own)]
+    return [
+        "## The paper's claims",
+        "Differences are points of OOD ACC on GID-SD, in long tails on GID-MD, unless the claim names others. A "
+        "difference counts if a Wilcoxon signed-rank test over the nine pairs of runs with the same split and seed "
+        "gives p < 0.05.",
+        as_markdown(("where", "claim", "verdict", "evidence"), lines),
+    ]
+
+
+def _released_code() -> list[str]:
+    published = facts("published")["released_code"]
+    return ["## The released code with the same encoder", f"Source: {published['source']}.", _printed_table(published)]
+
+
+def _printed_table(entry: dict[str, Any]) -> str:
+    """Return an entry of the file of published numbers as a table."""
+    lines = [tuple(f"{v:g}" if isinstance(v, int | float) else v for v in line) for line in entry["lines"]]
+    return as_markdown(tuple(entry["header"]), lines)
+
+
+def _section(study: Study, folder: Path, figures: Path) -> list[str]:
+    """Return the heading, the tables and the figures of an experiment."""
+    experiment = study.experiment
+    encoder = f" with {SECOND_ENCODER}" if study.cells[0].encoder == SECOND_ENCODER else ""
+    parts = [f"## {experiment.name}: {experiment.title}{encoder}"]
+    if experiment.name in NOTES:
+        parts.append(NOTES[experiment.name])
+    if study.groups:
+        parts += _tables(study)
+    if missing := len(study.cells) - len(study.results):
+        not_run = missing_runs(study.cells, study.results)
+        parts.append(f"{missing} runs are missing; `{study.command}` makes them.{not_run and f' Not run: {not_run}.'}")
+    printed = facts("published")["tables"].get(experiment.name)
+    if printed is not None:
+        parts += [f"Printed in the paper ({printed['source']}):", _printed_table(printed)]
+    parts += [f"{sentence}." for sentence in comparisons(experiment, study.cells, study.root)]
+    return parts + _figures(study, folder, figures)
+
+
+def _tables(study: Study) -> list[str]:
+    """Return the tables of an experiment in the form that suits it."""
+    experiment = study.experiment
     if experiment.shows_published:
-        parts.append(f"Published: {about['source']}.")
-    if section.published is not None:
-        parts += [
-            f"Printed in the paper ({section.published.source}):",
-            as_markdown(section.published.header, section.published.lines),
+        return [
+            "By the protocol `paper`, with what was printed in brackets "
+            f"({facts('published')['source']}); the last column is by `strict`:",
+            as_markdown(*_table_beside_published(study)),
         ]
-    parts += [f"{sentence}." for sentence in section.comparisons]
-    parts += [f"![{caption}]({figures}/{name})" for caption, name in section.figures]
+    if experiment.figure in ("levels", "ratios"):
+        return _tables_over_levels(study)
+    if experiment.figure == "maps":
+        return []
+    if experiment.columns == SPEED:
+        return [*_speed(study), *_seconds_of_fits(study)]
+    return [as_markdown(*_table_of_scores(study))]
+
+
+def _table_of_scores(study: Study) -> Table:
+    """Return a line for each row, by the protocol `strict`; a benchmark that all share is not repeated."""
+    columns = COLUMNS_OF_THE_PAPER if study.experiment.columns == SCORES else study.experiment.columns
+    has_several = len({group.data for group in study.groups}) > 1
+    lines = [
+        (
+            *([group.data] if has_several else []),
+            study.label(group),
+            *(study.value(group, column) for column in columns),
+        )
+        for group in study.groups
+    ]
+    data = ["benchmark", "method"] if has_several else [f"{study.groups[0].data}, method"]
+    return (*data, *(column.header for column in columns)), lines
+
+
+def _table_beside_published(study: Study) -> Table:
+    """Return a line for each row by the protocol `paper`, published numbers in brackets, and the strict OOD ACC."""
+    columns, published = study.experiment.columns, facts("published")
+    lines = []
+    for group in study.groups:
+        of_method = group.variant == "default" and group.ratio == published["ratio"]
+        printed = published["scores"].get(group.benchmark, {}).get(group.method, {}) if of_method else {}
+        numbers = []
+        for column in columns:
+            score = printed.get(column.path[-1])
+            numbers.append(study.value(group, column, "paper") + ("" if score is None else f" ({score:.1f})"))
+        lines.append((group.data, study.label(group), *numbers, study.value(group, study.experiment.shown)))
+    headers = (*(column.header for column in columns), f"strict {study.experiment.shown.header}")
+    return ("benchmark", "method", *headers), lines
+
+
+def _tables_over_levels(study: Study) -> list[str]:
+    """Return a table with a line for each method and a column for each level, and one of the rows beside the levels."""
+    experiment = study.experiment
+    by_level = {(g.method, g.tune, level_of(experiment, g)): g for g in study.groups}
+    levels = sorted({level for *_, level in by_level if level is not None})
+    lines = []
+    for method, tune in dict.fromkeys((method, tune) for method, tune, level in by_level if level is not None):
+        groups = [by_level.get((method, tune, level)) for level in levels]
+        values = ["not run" if group is None else study.value_with_runs(group) for group in groups]
+        lines.append((row_label(method, tune=tune), *values))
+    data = experiment.benchmarks[0]
+    parts = [
+        f"{experiment.shown.header}, by {experiment.axis}:",
+        as_markdown((f"{data}, method", *(f"{level:g}" for level in levels)), lines),
+    ]
+    beside = [(g.label, study.value_with_runs(g)) for g in study.groups if level_of(experiment, g) is None]
+    if beside:
+        parts.append(as_markdown((f"{data}, method", experiment.shown.header), beside))
     return parts
+
+
+def _speed(study: Study) -> list[str]:
+    """Return the seconds of an epoch, beside those of the plain loop and how much faster that is."""
+    header, lines = _table_of_scores(study)
+    hardware = [str(study.results[group.cells[0]]["hardware"]) for group in study.groups]
+    lines = [(line[0], on, *line[1:]) for line, on in zip(lines, hardware, strict=True)]
+    if study.cells[0].encoder == "minilm":
+        on_cpu = json.loads(SPEED_ON_CPU.read_bytes())
+        values = [number_of(on_cpu, column, "strict") for column in SPEED]
+        numbers = [mean_std([] if v is None else [v], c.digits) for v, c in zip(values, SPEED, strict=True)]
+        lines.append((row_label("dpl", "speed"), on_cpu["hardware"], *numbers))
+    return [
+        "The plain loop is the same equations written as the released code has them: the whole encoder runs in every "
+        "step, and prototypes move sample by sample ([epochs.py](../benchmarks/speed/epochs.py)). It was timed in the "
+        "same run, for DPL only. The fit on two cores had one epoch of each stage, those on the GPU a hundred.",
+        as_markdown((header[0], "on", *header[1:]), lines),
+    ]
+
+
+def _seconds_of_fits(study: Study) -> list[str]:
+    """Return the mean seconds of whole fits on GID-SD, of runs that had their machine for themselves."""
+    main = EXPERIMENTS["main"].narrow(benchmarks=["GID-SD"])
+    cells = main.cells(study.cells[0].encoder, study.cells[0].tune)
+    results = {c: r for c, r in read_results(cells, study.root).items() if not r.get("shares_gpu")}
+    lines = []
+    for group in groups_of(cells):
+        if group.is_complete(results):
+            seconds = [float(results[cell]["timings"]["fit"]) for cell in group.cells]
+            hardware = sorted({str(results[cell]["hardware"]) for cell in group.cells})
+            lines.append((group.label, "; ".join(hardware), f"{statistics.fmean(seconds):.1f}"))
+    if not lines:
+        return []
+    table = as_markdown(("GID-SD 40%, method", "on", "s"), lines)
+    return ["A whole fit, in runs that did not share the machine and may have read vectors from the cache:", table]
+
+
+def _figures(study: Study, folder: Path, figures: Path) -> list[str]:
+    experiment = study.experiment
+    if experiment.figure not in FIGURES_WITH_MORE_THAN_THE_TABLE:
+        return []
+    try:
+        paths = draw(experiment, study.cells, study.root, folder / figures)
+    except DataError:  # no row is complete
+        return []
+    captions = [f"{experiment.title}: {path.stem.removeprefix(experiment.name + '-')}" for path in paths]
+    return [f"![{text}]({(figures / path.name).as_posix()})" for text, path in zip(captions, paths, strict=True)]
 
 
 def main() -> None:
@@ -352,15 +309,10 @@ def main() -> None:
     parser.add_argument("--tune", default="last")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="the folder of the result files")
-    parser.add_argument("--to", type=Path, default=Path("benchmarks/report"), help="the folder for the page")
-    parser.add_argument("--markdown", type=Path, help="write one Markdown file here instead")
+    parser.add_argument("--markdown", type=Path, default=Path("docs/reproduction.md"), help="the page")
     chosen = parser.parse_args()
-    about = {"encoder": chosen.encoder, "tune": chosen.tune, "device": chosen.device}
-    if chosen.markdown is not None:
-        print(write_markdown(chosen.out, chosen.markdown, **about))
-        return
-    for path in write_report(chosen.out, chosen.to, **about):
-        print(path)
+    page = write_markdown(chosen.out, chosen.markdown, encoder=chosen.encoder, tune=chosen.tune, device=chosen.device)
+    print(page)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def test_a_damaged_file_of_rows_is_named(name, content, tmp_path):
         read_rows(path)
 
 
-def test_a_table_of_rows_has_means_and_blanks():
+def test_a_table_of_rows_has_means_and_dashes():
     rows = [
         {"method": "a", "ood": 80.0, "known": {"f1": 50.0}},
         {"method": "a", "ood": 82.0},
@@ -46,7 +46,7 @@ def test_a_table_of_rows_has_means_and_blanks():
     assert list(group_rows(rows, ("method",))) == [("a",), ("b",)]
     header, lines = table_of_rows(rows, ("method",), (Column("OOD", ("ood",)), Column("F1", ("known", "f1"))))
     assert header == ("method", "OOD", "F1", "runs")
-    assert lines == [("a", "81.0 ± 1.4", "", "2"), ("b", "70.0", "60.0", "1")]
+    assert lines == [("a", "81.0 ± 1.4", "–", "2"), ("b", "70.0", "60.0", "1")]
 
 
 def test_the_committed_files_of_rows_can_be_read():

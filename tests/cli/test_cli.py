@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import pytest
 
@@ -264,28 +265,36 @@ def long_run(tmp_path):
     return tmp_path
 
 
-def _stopped_in_training(folder, encoder, stop):
-    """Begin the run, stop it after its first checkpoint, and return its exit code and what it said."""
+def _killed_in_training(folder, encoder):
+    """Begin the run in a process of its own, and kill it after its first checkpoint."""
     checkpoint = folder / "m.run" / "fine-tuning.safetensors"
-    for _ in range(3):  # on a busy machine the run may end before it is stopped
-        process = subprocess.Popen(
-            _long_run(folder, encoder, "--force"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A shell that runs the tests in the background ignores Ctrl-C, and children inherit that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
+    for _ in range(3):  # on a busy machine the run may end before it is killed
+        process = subprocess.Popen(_long_run(folder, encoder, "--force"), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
-        process.send_signal(stop)
-        _, errors = process.communicate()
-        if checkpoint.exists():
-            break
-    assert checkpoint.exists(), "the last checkpoint is kept"
-    assert not (folder / "m").exists(), "no half-written model"
-    return process.returncode, errors
+        process.kill()
+        if process.wait() == -signal.SIGKILL and checkpoint.exists():
+            return
+    raise AssertionError("the run was not killed in its training")
+
+
+def _interrupted_in_training(folder, encoder):
+    """Begin the run in this process, and send it Ctrl-C after its first checkpoint."""
+    from newfound.training.run import Run
+
+    def save_and_press_ctrl_c(run, stage, state):
+        save(run, stage, state)
+        if stage == "fine-tuning":
+            signal.raise_signal(signal.SIGINT)
+
+    save = Run.save_checkpoint
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores Ctrl-C
+    try:
+        with mock.patch.object(Run, "save_checkpoint", save_and_press_ctrl_c):
+            return newfound(*_long_run(folder, encoder, "--force")[3:])
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _resumed(folder, encoder):
@@ -303,8 +312,8 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
     expected = (long_run / "m" / "weights.safetensors").read_bytes()
     (long_run / "m").rename(long_run / "whole")
 
-    code, _ = _stopped_in_training(long_run, tiny_folder, signal.SIGKILL)
-    assert code == -signal.SIGKILL
+    _killed_in_training(long_run, tiny_folder)
+    assert not (long_run / "m").exists(), "no half-written model"
     for options, message in (
         (["--resume", "--seed", "9"], "was begun with other seed"),
         ([], "holds an unfinished run; add --resume"),
@@ -313,8 +322,9 @@ def test_a_stopped_run_resumes_to_the_same_model(long_run, tiny_folder):
     assert _resumed(long_run, tiny_folder) == expected
     (long_run / "m").rename(long_run / "killed")
 
-    code, errors = _stopped_in_training(long_run, tiny_folder, signal.SIGINT)
-    assert (code, "--resume" in errors) == (130, True), errors
+    interrupted = _interrupted_in_training(long_run, tiny_folder)
+    assert (interrupted.returncode, "--resume" in interrupted.stderr) == (130, True), interrupted.stderr
+    assert not (long_run / "m").exists(), "no half-written model"
     checkpoint = long_run / "m.run" / "fine-tuning.safetensors"
     content = checkpoint.read_bytes()
     checkpoint.write_bytes(content[:100])

@@ -12,6 +12,7 @@ from newfound.intents.description import overlaps
 from newfound.report.page import write_page
 from newfound.review.reviewed import ReviewedModel
 from newfound.review.state import Review
+from newfound.text import percent
 
 HOSTILE = "<script>alert('pay bill')</script> </script><img src=x onerror=alert(1)>"
 
@@ -33,6 +34,19 @@ def test_the_page_shows_every_intent_and_needs_nothing_from_outside(reviewed, tm
     assert "https://" not in page
     assert not re.search(r'(src|href)="', page)
     assert "my &lt;bot&gt;" in page
+
+
+def test_the_page_opens_with_what_is_new(reviewed, tmp_path):
+    write_page(reviewed, tmp_path / "page.html", title="bot")
+    page = (tmp_path / "page.html").read_text()
+    opening = re.sub(r"\s+", " ", page[page.index("<h1>") : page.index("Map of the logs")])
+    logs = [u.intent for u in reviewed.assigned if not u.labelled]
+    new = [name for name in reviewed.names if name not in reviewed.review.known]
+    share = sum(intent in new for intent in logs) / len(logs)
+    assert f"{len(new)} new intents cover {percent(share)} of the logs" in opening
+    largest = sorted(new, key=lambda name: -logs.count(name))
+    assert re.findall(r'<th scope="row">(.*?)</th>', opening) == [name for name in largest if name in logs]
+    assert "Consensus" not in opening, "method and encoder come last"
 
 
 def test_utterances_are_data(reviewed, tmp_path):

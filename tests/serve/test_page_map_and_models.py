@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import yaml
-from browsing import answer_dialog, decisions, names, open_intent, row_of, said, section, to_view
+from browsing import answer_dialog, decisions, names, open_intent, row_of, said, to_view
 from serving import QUIET, client_of, columns_of
 
 import newfound.review.session as session_module

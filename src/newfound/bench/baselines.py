@@ -1,4 +1,7 @@
-"""Methods of others that experiments compare with. Each is a function over the vectors of the frozen encoder."""
+"""Methods of others that experiments compare with. Each is a function over the vectors of the frozen encoder.
+
+Tables import this module for the names of the baselines, so that torch is loaded only when one runs.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,18 @@ import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from newfound.algorithms.metrics import Ids
-from newfound.bench.scoring import round_values, score_ids
-from newfound.bench.studies import frozen_vectors
 from newfound.data.task import DiscoveryTask
-from newfound.encoders.encoder import Encoder
 from newfound.errors import MissingExtra
 
+if TYPE_CHECKING:
+    from newfound.encoders.encoder import Encoder
+
+Ids = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
 Clusterer = Callable[[DiscoveryTask, Vectors, Vectors, int | None, int], Ids]
 """Task, unit vectors of its training and test texts, number of intents in all (None: its own), seed -> test ids."""
@@ -109,6 +112,9 @@ def run_baseline(
     name: str, settings: Mapping[str, Any], task: DiscoveryTask, encoder: Encoder, seed: int
 ) -> dict[str, Any]:
     """Fit a baseline on the observed training data, and return its scores on the test data."""
+    from newfound.bench.scoring import round_values, score_ids
+    from newfound.bench.studies import frozen_vectors
+
     train, test = (_unit(frozen_vectors(encoder, c.texts).numpy()) for c in (task.train, task.test))
     intents = None if settings.get("n_new") == "auto" else len(task.known) + len(task.new)
     started = time.perf_counter()

@@ -41,12 +41,12 @@ class Variant:
 
 GAMMAS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 IMBALANCES = (1, 2, 3, 6, 12, 24)  # size of the largest new intent over that of the smallest
-NOISE_PERCENTAGES = (0, 10, 20, 30)
-KNOWN_PERCENTAGES = (0, 15, 30, 45, 60)  # utterances of known intents in the logs
+NOISE_PERCENTAGES = (0, 10, 30)
+KNOWN_PERCENTAGES = (0, 30, 60)  # utterances of known intents in the logs
 
 VARIANTS: dict[str, Variant] = {
     "default": Variant(),
-    "standard": Variant({"rounds": 0}, label="effort standard"),
+    "standard": Variant({"rounds": 0}),
     "paper": Variant(preset="paper", label="settings of the paper"),
     "released": Variant(preset="released", label="settings of the released code"),
     "start-random": Variant({"start": "random"}, label="random start"),
@@ -70,8 +70,14 @@ VARIANTS: dict[str, Variant] = {
     "k-estimated": Variant({"n_new": "auto"}, label="number estimated"),
     **{f"gamma-{g}": Variant({"gamma": g}, level=g, label=f"γ = {g}") for g in GAMMAS},
     **{f"imbalance-{f}": Variant(condition=Condition(imbalance=f), level=f, label=f"factor {f}") for f in IMBALANCES},
-    **{f"noise-{p}": Variant(condition=Condition(noise=p / 100), level=p, label=f"{p} %") for p in NOISE_PERCENTAGES},
-    **{f"mixed-{p}": Variant(condition=Condition(mixed=p / 100), level=p, label=f"{p} %") for p in KNOWN_PERCENTAGES},
+    **{
+        f"noise-{p}": Variant(condition=Condition(noise=p / 100), level=p, label=f"{p} % of no intent")
+        for p in NOISE_PERCENTAGES
+    },
+    **{
+        f"mixed-{p}": Variant(condition=Condition(mixed=p / 100), level=p, label=f"{p} % known")
+        for p in KNOWN_PERCENTAGES
+    },
     "imbalance-12-estimated": Variant(
         {"start": "kmeans", "sizes": "estimated"}, Condition(imbalance=12), label="factor 12, sizes estimated"
     ),

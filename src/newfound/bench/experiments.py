@@ -1,8 +1,8 @@
 """The experiments as data: what is run, which numbers of the results are shown, and how.
 
-Most of them are the paper's. A row of an experiment is a method with a variant; its cells are that row on every
-benchmark, ratio, split and seed. An experiment is one entry in `EXPERIMENTS`, with its variants in
-`newfound.bench.cells`.
+Most of them are the paper's. A row of an experiment is a method with a variant, and with how much of the encoder trains
+where the experiment says so; its cells are that row on every benchmark, ratio, split and seed. An experiment is one
+entry in `EXPERIMENTS`, with its variants in `newfound.bench.cells`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from newfound.bench.baselines import BASELINES
 from newfound.bench.cells import (
     GAMMAS,
     IMBALANCES,
-    KNOWN_PERCENTAGES,
-    NOISE_PERCENTAGES,
     VARIANTS,
     WHOLE_DATASETS,
     Cell,
@@ -26,7 +24,15 @@ from newfound.errors import SettingsError
 from newfound.methods.registry import METHODS, method_named
 
 ALL_BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
-Row = tuple[str, str]  # method, variant
+EFFORT_BY_TUNE = {"heads": "quick", "layers": "best"}  # of the consensus with its default rounds
+
+
+class Row(NamedTuple):
+    """What a line of a table is about."""
+
+    method: str
+    variant: str = "default"
+    tune: str = ""  # how much of the encoder trains; empty: what the command says
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,8 @@ SPEED = (
     Column("s per epoch", ("seconds per epoch", "discovery"), 3),
     Column("s per pre-training epoch", ("seconds per epoch", "pre-training"), 4),
     Column("s in all", ("seconds", "whole fit"), 1),
-    Column("times the plain loop", ("times faster than the plain loop",), 1),
+    Column("s per epoch of the plain loop", ("plain loop, seconds per epoch",), 2),
+    Column("times faster", ("times faster than the plain loop",), 1),
 )
 Figure = Literal["points", "levels", "ratios", "epochs", "maps", "none"]
 """A point per row, lines over levels, ratios or epochs, maps, or no figure."""
@@ -74,14 +81,16 @@ class Experiment:
     all_epochs_of: tuple[str, ...] = ()  # methods whose maps are shown at every recorded epoch; others at the last
     compares: bool = False  # the best method with the second best, in a paired test
     shows_published: bool = False  # whether the report adds the scores that the paper published
-    tune: str = ""  # how much of the encoder trains, if the experiment makes sense with nothing else
     in_report: bool = True  # whether the page that compares with the paper shows it; others have pages of their own
 
     def cells(self, encoder: str, tune: str) -> list[Cell]:
-        """Return all cells, in an order in which consecutive cells can share a task and its features."""
+        """Return all cells, in an order in which consecutive cells can share a task and its features.
+
+        `tune` is for the rows that do not say themselves how much of the encoder trains.
+        """
         return [
-            Cell(method, benchmark, ratio, split, seed, encoder, tune, variant)
-            for benchmark, ratio, split, (method, variant), seed in product(
+            Cell(row.method, benchmark, ratio, split, seed, encoder, row.tune or tune, row.variant)
+            for benchmark, ratio, split, row, seed in product(
                 self.benchmarks, self.ratios, self.splits, self.rows, self.seeds
             )
             if (benchmark, ratio) != ("GID-CD", 60) or split == 1  # the only split that was published
@@ -105,8 +114,9 @@ class Experiment:
             for method in methods:
                 if method not in BASELINES:
                     method_named(method)
-            rows = tuple(row for row in self.rows if row[0] in methods)
-            rows += tuple((m, v) for m in methods if m not in dict(self.rows) for v in self._shared_variants())
+            own = {row.method for row in self.rows}
+            rows = tuple(row for row in self.rows if row.method in methods)
+            rows += tuple(Row(m, v) for m in methods if m not in own for v in self._shared_variants())
         return replace(
             self,
             rows=rows,
@@ -118,14 +128,19 @@ class Experiment:
 
     def _shared_variants(self) -> tuple[str, ...]:
         """Return the variants that every method of this experiment has."""
-        by_method = [{v for m, v in self.rows if m == method} for method, _ in self.rows]
+        by_method = [{row.variant for row in self.rows if row.method == method} for method, *_ in self.rows]
         common = set.intersection(*by_method)
-        return tuple(dict.fromkeys(v for _, v in self.rows if v in common))
+        return tuple(dict.fromkeys(row.variant for row in self.rows if row.variant in common))
 
 
-def _rows(methods: Sequence[str], variants: Sequence[str]) -> tuple[Row, ...]:
+def _rows(methods: Sequence[str], variants: Sequence[str], tune: str = "") -> tuple[Row, ...]:
     """Return a row for each method with each variant."""
-    return tuple(product(methods, variants))
+    return tuple(Row(method, variant, tune) for method, variant in product(methods, variants))
+
+
+def _with_consensus(methods: Sequence[str], variants: Sequence[str]) -> tuple[Row, ...]:
+    """Return rows for the methods and for the consensus, which runs with a frozen encoder (effort `quick`)."""
+    return (*_rows(methods, variants), *_rows(["consensus"], variants, "heads"))
 
 
 def _levels(prefix: str, values: Sequence[float], default: float | None = None) -> tuple[str, ...]:
@@ -133,15 +148,14 @@ def _levels(prefix: str, values: Sequence[float], default: float | None = None) 
     return tuple("default" if value == default else f"{prefix}-{value}" for value in values)
 
 
-ALL_METHODS = tuple(METHODS)  # tables have the order of the registry
-ONE_METHOD_OF_EACH_KIND = ("kmeans", "deepaligned", "e2e", "dpl", "consensus")
+METHODS_OF_THE_PAPER = tuple(method for method in METHODS if method != "consensus")  # in the order of the registry
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         Experiment(
             "main",
             "All methods on all benchmarks",
-            _rows(ALL_METHODS, ["default"]),
+            (*_with_consensus(METHODS_OF_THE_PAPER, ["default"]), Row("consensus", "standard", "layers")),
             ALL_BENCHMARKS,
             compares=True,
             shows_published=True,
@@ -149,14 +163,14 @@ EXPERIMENTS = {
         Experiment(
             "efforts",
             "The recipe with fine-tuning of all layers alone, and with rounds after it",
-            _rows(["consensus"], ["standard", "default"]),
+            _rows(["consensus"], ["standard", "default"], "layers"),
             ALL_BENCHMARKS,
-            tune="layers",
+            in_report=False,
         ),
         Experiment(
             "starts",
             "DPL and E2E, each with a random start and with a balanced k-means start",
-            (("dpl", "start-random"), ("dpl", "default"), ("e2e", "default"), ("e2e", "start-balanced")),
+            (*_rows(["dpl"], ["start-random", "default"]), *_rows(["e2e"], ["default", "start-balanced"])),
         ),
         Experiment(
             "presets",
@@ -193,7 +207,7 @@ EXPERIMENTS = {
             (
                 *_rows(["dpl"], ["default", "without-ins", "without-pcl", "scl", "pcl+scl"]),
                 *_rows(["dpl"], ["start-random", "random-without-ins", "random-without-pcl"]),
-                ("e2e", "default"),
+                Row("e2e"),
             ),
         ),
         Experiment(
@@ -212,7 +226,7 @@ EXPERIMENTS = {
         Experiment(
             "ood-ratio",
             "The share of new intents",
-            _rows(ALL_METHODS, ["default"]),
+            _with_consensus(METHODS_OF_THE_PAPER, ["default"]),
             ratios=(20, 40, 60),
             figure="ratios",
             axis="new intents, % of all",
@@ -221,8 +235,8 @@ EXPERIMENTS = {
             "imbalance",
             "Long-tailed logs",
             (
-                *_rows(ONE_METHOD_OF_EACH_KIND, _levels("imbalance", IMBALANCES, default=1)),
-                ("consensus", "imbalance-12-equal"),
+                *_with_consensus(["kmeans", "deepaligned", "e2e", "dpl"], _levels("imbalance", IMBALANCES, default=1)),
+                Row("consensus", "imbalance-12-equal", "heads"),
                 *_rows(["e2e", "dpl"], ["imbalance-12-estimated"]),
             ),
             ("GID-MD",),
@@ -233,36 +247,33 @@ EXPERIMENTS = {
         Experiment(
             "noise",
             "Utterances of no intent in the logs",
-            _rows(ONE_METHOD_OF_EACH_KIND, _levels("noise", NOISE_PERCENTAGES)),
+            _with_consensus(["kmeans", "e2e", "dpl"], _levels("noise", [0, 30])),
             ("GID-MD",),
             columns=(*SCORES, Column("AUROC", ("out_of_scope", "auroc"))),
-            figure="levels",
-            axis="out-of-scope utterances in the logs, %",
+            figure="none",
         ),
         Experiment(
             "mixed",
             "Utterances of known intents in the logs",
-            _rows(ONE_METHOD_OF_EACH_KIND, _levels("mixed", KNOWN_PERCENTAGES)),
+            _with_consensus(["kmeans", "e2e", "dpl"], _levels("mixed", [30, 60])),
             columns=(*SCORES, Column("known F1", ("logs", "known_f1"))),
-            figure="levels",
-            axis="known utterances in the logs, %",
+            figure="none",
         ),
         Experiment(
             "unsupervised",
             "No labels at all: all intents are new",
-            _rows(["kmeans", "consensus", "bertopic"], ["k-given", "k-estimated"]),
+            _rows(["kmeans", "consensus", "bertopic"], ["k-given", "k-estimated"], "heads"),
             WHOLE_DATASETS,
             ratios=(100,),
             splits=(0,),
             columns=ALL_INTENTS,
             figure="none",
-            tune="heads",
             in_report=False,
         ),
         Experiment(
             "few-labels",
             "A tenth of the known intents' labels; known and new intents in the logs",
-            (*_rows(["consensus"], ["labels-10", "labels-10-auto"]), ("bertopic", "labels-10")),
+            (*_rows(["consensus"], ["labels-10", "labels-10-auto"]), Row("bertopic", "labels-10", "heads")),
             WHOLE_DATASETS,
             ratios=(75, 50, 25),
             seeds=(0,),
@@ -279,7 +290,7 @@ EXPERIMENTS = {
         Experiment(
             "speed",
             "Seconds",
-            (("dpl", "speed"), ("dpl", "speed-trunk-dropout"), ("e2e", "speed")),
+            (*_rows(["dpl"], ["speed", "speed-trunk-dropout"]), Row("e2e", "speed")),
             splits=(1,),
             seeds=(0,),
             columns=SPEED,
@@ -296,7 +307,7 @@ def experiment_named(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def row_label(method: str, variant: str) -> str:
-    """Return what tables and figures call a row."""
-    label = VARIANTS[variant].label
-    return f"{method}, {label}" if label else method
+def row_label(method: str, variant: str = "default", tune: str = "") -> str:
+    """Return what tables and figures call a row; the consensus is named with its effort."""
+    effort = ("standard" if variant == "standard" else EFFORT_BY_TUNE.get(tune, "")) if method == "consensus" else ""
+    return ", ".join(filter(None, (f"{method} {effort}".strip(), VARIANTS[variant].label)))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from newfound.bench.cells import VARIANTS, Cell, read_results
+from newfound.bench.cells import Cell, read_results
 from newfound.bench.experiments import Experiment
-from newfound.bench.tables import Group, Results, groups_of
+from newfound.bench.tables import Group, Results, groups_of, level_of
 from newfound.errors import DataError, SettingsError
 from newfound.methods.registry import method_entry
 from newfound.report.figures import BLUE, COLUMN_WIDTH_INCHES, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
@@ -25,7 +25,7 @@ def draw(
 ) -> list[Path]:
     """Draw the rows of an experiment whose cells all have results."""
     results = read_results(cells, root)
-    draw_functions = {"points": _points, "levels": _levels, "ratios": _ratios, "epochs": _epochs}
+    draw_functions = {"points": _points, "levels": _levels, "ratios": _levels, "epochs": _epochs}
     if experiment.figure == "none":
         raise SettingsError(f"the experiment {experiment.name} is a table without a figure")
     if experiment.figure == "maps":
@@ -33,7 +33,7 @@ def draw(
     written = []
     benchmarks = list(dict.fromkeys(cell.benchmark for cell in cells))
     for benchmark in benchmarks:
-        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and all(c in results for c in g.cells)]
+        groups = [g for g in groups_of(cells) if g.benchmark == benchmark and g.is_complete(results)]
         if groups:
             path = folder / f"{experiment.name}-{benchmark}.png"
             with figure(path) as axes:
@@ -67,27 +67,22 @@ def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Res
 
 
 def _levels(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
-    """Draw a line per method over the levels of its variants."""
-    groups = [g for g in groups if g.variant == "default" or VARIANTS[g.variant].level is not None]
-
-    def level(group: Group) -> float:
-        variant_level = VARIANTS[group.variant].level
-        return experiment.default_level if variant_level is None else variant_level
-
-    _lines(axes, experiment, groups, results, level)
-    ticks = sorted({level(g) for g in groups})
+    """Draw a line per method over the levels of its variants, or over the shares of new intents."""
+    on_axis = [(level, group) for group in groups if (level := level_of(experiment, group)) is not None]
+    for method in dict.fromkeys(group.method for _, group in on_axis):
+        points = sorted(((level, group) for level, group in on_axis if group.method == method), key=lambda p: p[0])
+        values = [group.values(results, experiment.shown) for _, group in points]
+        means, stds = np.array([statistics.fmean(v) for v in values]), np.array([_std(v) for v in values])
+        _line_with_band(axes, np.array([level for level, _ in points]), means, stds, points[0][1])
+    ticks = sorted({level for level, _ in on_axis})
     if min(ticks) >= 1 and max(ticks) / min(ticks) > 8:
         axes.set_xscale("log")
     if len(ticks) <= 8:
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
-
-
-def _ratios(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
-    """Draw a line per method over the shares of new intents."""
-    _lines(axes, experiment, groups, results, lambda group: float(group.ratio))
-    ticks = sorted({group.ratio for group in groups})
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set(xlabel=experiment.axis, ylabel=_unit(experiment))
+    axes.set_title(groups[0].benchmark, loc="left", pad=18)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.0, handlelength=1.4)
 
 
 def _epochs(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
@@ -100,21 +95,6 @@ def _epochs(axes: Any, experiment: Experiment, groups: list[Group], results: Res
     axes.set(xlabel=experiment.axis, ylabel="accuracy of the pseudo-labels, %")
     axes.set_title(f"{groups[0].data} new intents", loc="left", pad=18)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-
-
-def _lines(
-    axes: Any, experiment: Experiment, groups: list[Group], results: Results, level: Callable[[Group], float]
-) -> None:
-    """Draw a line per method; `level` is the horizontal position of a group."""
-    for method in dict.fromkeys(group.method for group in groups):
-        of_method = sorted((g for g in groups if g.method == method), key=level)
-        values = [g.values(results, experiment.shown) or [float("nan")] for g in of_method]
-        levels = np.array([level(g) for g in of_method])
-        means, stds = np.array([statistics.fmean(v) for v in values]), np.array([_std(v) for v in values])
-        _line_with_band(axes, levels, means, stds, of_method[0])
-    axes.set(xlabel=experiment.axis, ylabel=_unit(experiment))
-    axes.set_title(groups[0].benchmark, loc="left", pad=18)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.0, handlelength=1.4)
 
 
 def _line_with_band(
@@ -175,7 +155,9 @@ def project(x: npt.NDArray[np.float64], projection: Projection) -> npt.NDArray[n
     elif projection == "tsne":
         from sklearn.manifold import TSNE
 
-        low = TSNE(2, perplexity=min(20, len(x) // 4), init="pca", random_state=0).fit_transform(x)
+        # A map has a few hundred points: the exact gradient is faster for them than the approximate one.
+        tsne = TSNE(2, perplexity=min(20, len(x) // 4), init="pca", max_iter=500, method="exact", random_state=0)
+        low = tsne.fit_transform(x)
     elif projection == "umap":
         try:
             from umap import UMAP

@@ -9,21 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
-
-from newfound.encoders.cache import FeatureCache
-from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.paths import feature_cache_dir
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from newfound.encoders.encoder import Encoder
 
 Row = dict[str, Any]
 
 
 def study_encoder(name: str = "minilm") -> Encoder:
     """Load an encoder that stores its features in the user's cache, so that runs and studies share them."""
+    from newfound.encoders.cache import FeatureCache
+    from newfound.encoders.encoder import load_encoder
+
     return load_encoder(name, cache=FeatureCache(feature_cache_dir()))
 
 

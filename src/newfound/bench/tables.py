@@ -1,4 +1,4 @@
-"""Tables from result files. A row that lacks the result of some cell is blank; no mean is taken over a part of them."""
+"""Tables from result files. A row says how many of its runs have a result; one without any is left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from newfound.bench.cells import Cell, read_results
+from newfound.bench.cells import VARIANTS, Cell, read_results
 from newfound.bench.experiments import Column, Experiment, row_label
 from newfound.bench.studies import Row, group_rows
 
@@ -27,6 +27,7 @@ class Group:
     ratio: int  # share of new intents, in percent
     method: str
     variant: str
+    tune: str  # how much of the encoder trains
     cells: tuple[Cell, ...]  # one for each split and seed
 
     @property
@@ -36,46 +37,62 @@ class Group:
 
     @property
     def label(self) -> str:
-        """Method and variant."""
-        return row_label(self.method, self.variant)
+        """Method, effort and variant."""
+        return row_label(self.method, self.variant, self.tune)
 
-    def values(self, results: Results, column: Column, protocol: str = "strict") -> list[float] | None:
-        """Return one value per cell, in their order; None unless every cell has one."""
-        values = [number_of(results.get(cell, {}), column, protocol) for cell in self.cells]
-        complete = [value for value in values if value is not None]
-        return complete if complete and len(complete) == len(values) else None
+    def runs(self, results: Results) -> int:
+        """Return how many cells have a result."""
+        return sum(cell in results for cell in self.cells)
+
+    def is_complete(self, results: Results) -> bool:
+        """Return whether every cell has a result."""
+        return self.runs(results) == len(self.cells)
+
+    def values(self, results: Results, column: Column, protocol: str = "strict") -> list[float]:
+        """Return the values of the cells that have one, in their order."""
+        values = (number_of(results.get(cell, {}), column, protocol) for cell in self.cells)
+        return [value for value in values if value is not None]
 
 
 def groups_of(cells: Iterable[Cell]) -> list[Group]:
     """Return the rows of a table over these cells, in their order."""
-    by_row: dict[tuple[str, int, str, str], list[Cell]] = {}
+    by_row: dict[tuple[str, int, str, str, str], list[Cell]] = {}
     for cell in cells:
-        by_row.setdefault((cell.benchmark, cell.ratio, cell.method, cell.variant), []).append(cell)
+        by_row.setdefault((cell.benchmark, cell.ratio, cell.method, cell.variant, cell.tune), []).append(cell)
     return [Group(*key, tuple(members)) for key, members in by_row.items()]
 
 
 def table(experiment: Experiment, cells: Sequence[Cell], root: Path) -> tuple[Line, list[Line]]:
-    """Return the table of an experiment: mean ± std of each column, and the number of runs."""
+    """Return the table of an experiment: mean ± std of each column over the runs that there are, and their number."""
     results = read_results(cells, root)
     protocols = protocols_of(experiment)
     header = ("benchmark", "method", *(("protocol",) if protocols[0] else ()), *(c.header for c in experiment.columns))
     lines = []
     for group in groups_of(cells):
-        runs = f"{sum(cell in results for cell in group.cells)}/{len(group.cells)}"
-        for protocol in protocols:
+        runs = f"{group.runs(results)}/{len(group.cells)}"
+        for protocol in protocols if group.runs(results) else ():
             scores = [mean_std(group.values(results, column, protocol), column.digits) for column in experiment.columns]
             lines.append((group.data, group.label, *((protocol,) if protocol else ()), *scores, runs))
     return (*header, "runs"), lines
 
 
+def missing_runs(cells: Sequence[Cell], results: Results) -> str:
+    """Return which rows have no run at all, with their benchmarks; an empty text if there are none."""
+    benchmarks: dict[str, list[str]] = {}
+    for group in groups_of(cells):
+        if not group.runs(results):
+            benchmarks.setdefault(group.label, []).append(group.data)
+    return "; ".join(f"{label} ({', '.join(data)})" for label, data in benchmarks.items())
+
+
 def table_of_rows(rows: Iterable[Row], by: Sequence[str], columns: Sequence[Column]) -> tuple[Line, list[Line]]:
-    """Return the table of a study: mean ± std of each column, blank unless every row of a group has a value."""
+    """Return the table of a study: mean ± std of each column, a dash unless every row of a group has a value."""
     lines = []
     for key, group in group_rows(rows, by).items():
         means = []
         for column in columns:
             values = [value for row in group if (value := number_of(row, column, "strict")) is not None]
-            means.append(mean_std(values if len(values) == len(group) else None, column.digits))
+            means.append(mean_std(values if len(values) == len(group) else [], column.digits))
         lines.append((*map(str, key), *means, str(len(group))))
     return (*by, *(column.header for column in columns), "runs"), lines
 
@@ -84,6 +101,13 @@ def protocols_of(experiment: Experiment) -> tuple[str, ...]:
     """Return the protocols of an experiment's columns; one empty name if they do not depend on the protocol."""
     depends = any("{protocol}" in column.path for column in experiment.columns)
     return ("paper", "strict") if depends else ("",)
+
+
+def level_of(experiment: Experiment, group: Group) -> float | None:
+    """Return where a row is on the axis of an experiment over levels or ratios; None for one beside the levels."""
+    if experiment.figure == "ratios":
+        return float(group.ratio)
+    return experiment.default_level if group.variant == "default" else VARIANTS[group.variant].level
 
 
 def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> list[str]:
@@ -95,8 +119,9 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> li
     results = read_results(cells, root)
     sentences = []
     for data in dict.fromkeys(group.data for group in groups_of(cells)):
-        scored = [(g.label, g.values(results, experiment.shown)) for g in groups_of(cells) if g.data == data]
-        best_two = sorted(((statistics.fmean(v), label, v) for label, v in scored if v), reverse=True)[:2]
+        groups = [group for group in groups_of(cells) if group.data == data and group.is_complete(results)]
+        scored = [(group.label, group.values(results, experiment.shown)) for group in groups]
+        best_two = sorted(((statistics.fmean(values), label, values) for label, values in scored), reverse=True)[:2]
         if len(best_two) < 2 or len(best_two[0][2]) < 2:
             continue
         (_, best, a), (_, second, b) = best_two
@@ -109,10 +134,10 @@ def comparisons(experiment: Experiment, cells: Sequence[Cell], root: Path) -> li
     return sentences
 
 
-def mean_std(values: list[float] | None, digits: int = 1) -> str:
-    """Return mean ± sample standard deviation as text; of one value the value, of None nothing."""
-    if values is None:
-        return ""
+def mean_std(values: Sequence[float], digits: int = 1) -> str:
+    """Return mean ± sample standard deviation as text; of one value the value, of none a dash."""
+    if not values:
+        return "–"
     if len(values) == 1:
         return f"{values[0]:.{digits}f}"
     return f"{statistics.fmean(values):.{digits}f} ± {statistics.stdev(values):.{digits}f}"

@@ -61,7 +61,10 @@ def list_experiments() -> None:
 @app.command("run")
 @with_option_groups
 def run(chosen: CellOptions, name: NameArgument = "main") -> None:
-    """Run the missing cells of an experiment, then print its table. Finished cells are skipped."""
+    """Run the missing cells of an experiment, then print its table. Finished cells are skipped.
+
+    Rows that say themselves how much of the encoder trains, such as those of the consensus, do not take `--tune`.
+    """
     from newfound.bench.cells import missing_cells
     from newfound.bench.running import run_missing
     from newfound.encoders.cache import FeatureCache
@@ -107,7 +110,6 @@ def figures(
 def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
     """Return an experiment as the options narrow it, and its cells."""
     from newfound.bench.experiments import experiment_named
-    from newfound.bench.running import resolve_cell
 
     experiment = experiment_named(name).narrow(
         methods=parts(chosen.methods),
@@ -116,12 +118,18 @@ def _plan(name: str, chosen: CellOptions) -> tuple[Experiment, list[Cell]]:
         splits=whole_numbers(chosen.splits, "--splits"),
         seeds=whole_numbers(chosen.seeds, "--seeds"),
     )
-    return experiment, [resolve_cell(cell, chosen.device) for cell in experiment.cells(chosen.encoder, chosen.tune)]
+    cells = experiment.cells(chosen.encoder, chosen.tune)
+    if chosen.tune == "auto":  # what it means depends on the device, for which torch is loaded
+        from newfound.bench.running import resolve_cell
+
+        cells = [resolve_cell(cell, chosen.device) for cell in cells]
+    return experiment, cells
 
 
 def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, format: str) -> None:
     """Print the table of an experiment; on a terminal, one narrow table per benchmark and protocol."""
     from newfound.bench import tables
+    from newfound.bench.cells import read_results
 
     header, lines = tables.table(experiment, cells, root)
     writers = {"markdown": tables.as_markdown, "latex": tables.as_latex, "csv": tables.as_csv}
@@ -137,6 +145,8 @@ def _print_experiment(experiment: Experiment, cells: list[Cell], root: Path, for
         print_table((header[1], *header[n_names:]), compact)
     for sentence in tables.comparisons(experiment, cells, root):
         print(f"\n{sentence}")
+    if not_run := tables.missing_runs(cells, read_results(cells, root)):
+        print(f"\nNot run: {not_run}. `newfound bench run {experiment.name}` runs them.")
 
 
 @data_app.command("list")

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate
@@ -32,6 +33,10 @@ from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.devices import pick_device
 from newfound.training.run import Run
 from newfound.training.schedule import Schedule
+
+
+class MethodNotFitted(SettingsError, NotFittedError):  # type: ignore[misc]
+    """A method was asked to predict before it was fitted."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -323,5 +328,5 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fitted_model(self) -> IntentModel:
         if not hasattr(self, "model_"):
-            raise SettingsError(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
+            raise MethodNotFitted(f"{type(self).__name__} is not fitted yet; call fit(texts, labels) first")
         return self.model_

@@ -20,6 +20,7 @@ from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
 from newfound.intents.map import map_positions
+from newfound.intents.overview import traffic_of
 from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shorten
@@ -28,6 +29,7 @@ SHARED = ("format", "palette", "plot", "points", "gestures", "overlay", "scatter
 SCRIPTS = (*(f"shared/{name}.js" for name in SHARED), "report.js")
 MAX_POINTS = 3_000  # on the map; with more, t-SNE and the browser are slow
 MAX_EXAMPLE_LENGTH = 60  # characters
+MAX_INTENTS_IN_OVERVIEW = 10
 
 
 def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0) -> None:
@@ -50,6 +52,7 @@ def write_page(reviewed: ReviewedModel, path: Path, *, title: str, seed: int = 0
             "numbers": [reviewed.review.numbers[name] for name in reviewed.names],
             "known": sorted(reviewed.review.known),
         },
+        overview=_overview(reviewed, utterances),
         about=_about(reviewed, utterances),
         volume=_volume(intents),
         min_overlap=MIN_OVERLAP_TO_SUGGEST,
@@ -70,6 +73,19 @@ def _points(reviewed: ReviewedModel, seed: int) -> list[list[Any]]:
         [round(float(x), 4), round(float(y), 4), intent_number[str(utterances[i].intent)], utterances[i].text]
         for (x, y), i in zip(positions, chosen.tolist(), strict=True)
     ]
+
+
+def _overview(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> dict[str, Any]:
+    """Return what somebody who decides wants to know first."""
+    traffic = traffic_of(utterances, reviewed.review.known)
+    new = [(name, share) for name, share in traffic.shares.items() if name not in reviewed.review.known]
+    return {
+        "n_new": len(reviewed.names) - len(reviewed.review.known),
+        "n_known": len(reviewed.review.known),
+        "traffic": traffic,
+        "largest": new[:MAX_INTENTS_IN_OVERVIEW],
+        "right": 1 - expected_error_of(utterances),
+    }
 
 
 def _volume(intents: Sequence[Intent]) -> dict[str, Any] | None:
@@ -102,7 +118,6 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     return [
         ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
-        ("expected error", f"{percent(expected_error_of(utterances))} of the logs, by the model's own probabilities"),
         ("labelled utterances", f"{n_labelled:,}"),
         ("utterances from the logs", f"{len(logs):,}, of which {n_known:,} are of known intents"),
         ("utterances of no intent", f"{n_without:,}, for instance {examples}" if n_without else "none"),

@@ -76,10 +76,9 @@ class ReviewSession:
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Record decisions, if a view can be made of the state after them (see `ReviewStore.decide`)."""
         with self._decision_lock:
-            entries = self.store.decide(
+            return self.store.decide(
                 decisions, author=author, expected_version=expected_version, check=self._make_next_view
             )
-        return entries
 
     def resize(self, n_new: int, *, author: str, expected_version: int | None = None) -> list[Entry]:
         """Merge or split new intents until there are so many (see `Resizer`).
@@ -101,7 +100,7 @@ class ReviewSession:
         The arguments are those of `ReviewStore.undo`.
         """
         with self._decision_lock:
-            undone = self.store.undo(
+            return self.store.undo(
                 author=author,
                 id=id,
                 step=step,
@@ -109,7 +108,6 @@ class ReviewSession:
                 expected_version=expected_version,
                 check=self._make_next_view,
             )
-        return undone
 
     def _make_next_view(self, review: Review) -> None:
         """Make the view of a state that is about to be recorded, or raise an error if that is not possible."""

@@ -158,6 +158,7 @@ export const english = /** @type {const} */ ({
   "overview.estimate": "of the logs are probably in the right intent, by the model’s own estimate.",
   "overview.audit": "Measure it with some questions.",
   // Dialogs
+  "dialog.about": "What it is about",
   "dialog.andMore": "and {count} more",
   "dialog.create": "Make the new intent {name}",
   "dialog.isThere": "It is there already.",

@@ -1,7 +1,7 @@
 // The list of intents: what needs attention, sorted and filtered, several handled at once, by mouse or keys.
 import { acceptAbove, bulkBar } from "./bulk.js";
 import { accept } from "./decisions.js";
-import { bullets, button, el, fill, heading, kbd, quiet, quietLine, table } from "./dom.js";
+import { bullets, button, byId, el, fill, heading, kbd, quiet, quietLine, table } from "./dom.js";
 import { percent } from "./format.js";
 import { dot, intentLink, selectControl, selectionBox, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
@@ -93,7 +93,7 @@ export async function intentsView() {
       () => {}, // the next request says what is wrong
     );
   }
-  const visible = () => /** @type {NodeListOf<HTMLElement>} */ (tables.querySelectorAll("tr[data-name]"));
+  const visible = () => /** @type {NodeListOf<HTMLElement>} */ (byId("view").querySelectorAll("tr[data-name]"));
   const markedRow = () => [...visible()].find((row) => row.dataset.name === marked);
   function mark(/** @type {number} */ step) {
     const rows = [...visible()].filter((row) => row.checkVisibility());

@@ -38,7 +38,7 @@ function lead() {
     nKnown > 0 && t("overview.known", { n: nKnown, share: percent(known_share) }),
     without_intent > 0 && t("overview.noIntent", { share: percent(Math.max(0, 1 - new_share - known_share)) }),
   ];
-  return el("section", { class: "lead", "aria-label": t("overview.title") }, [
+  return el("section", { class: "opening", "aria-label": t("overview.title") }, [
     el("h2", n ? t("overview.headline", { n, share: percent(new_share) }) : t("overview.nothingNew")),
     el("p", `${facts.filter(Boolean).join(" ")}`),
     row(

@@ -1,0 +1,231 @@
+"""Whole jobs on the review page, as a person does them: a look at the overview, a queue, a list, a phone, two people."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from browsing import answer_dialog, decisions, names, open_intent, said, section, to_view
+
+from waiting import until
+
+pytest_plugins = ["browsing_fixtures"]
+VIEWS = ("overview", "intents", "queue", "pairs", "map", "try", "audit", "history", "train", "export", "none")
+MIN_TARGET = 40  # pixels of what a finger must hit
+
+
+def utterance(page):
+    return page.locator(".stage .big").text_content()
+
+
+def wait_for_another(page, old):
+    page.wait_for_function("old => ![undefined, old].includes(document.querySelector('.big')?.textContent)", arg=old)
+    return utterance(page)
+
+
+def test_the_overview_says_how_much_is_new_and_leads_on(page):
+    page.wait_for_selector("h2:has-text('2 new intents cover')")
+    state = page.evaluate("() => fetch('/v1/review/state').then((a) => a.json())")
+    new = sorted((i for i in state["intents"] if i["status"] != "known"), key=lambda i: -i["share"])
+    assert page.locator(".largest .label").all_text_contents() == [i["name"] for i in new]
+    progress = state["progress"]
+    assert sum(i["share"] for i in new) == pytest.approx(progress["new_share"], abs=1e-4)
+    assert progress["new_share"] + progress["known_share"] <= 1 + 1e-4
+    assert page.evaluate("document.documentElement.scrollHeight") <= 860, "it fits one screen"
+    section(page, "What needs a person").get_by_text("new intents wait for a decision").click()
+    page.wait_for_selector("#show")
+    assert page.locator("#show").input_value() == "new"
+    page.go_back()
+    page.click("main a.main:has-text('Review')")
+    page.wait_for_selector(".big")
+
+
+def test_a_queue_of_twenty_is_answered_without_waiting_for_the_server(page):
+    """The next utterance is shown while the answers are still under way: the server is held back meanwhile."""
+    may_go_on = threading.Event()
+
+    def hold_back(route):
+        if may_go_on.is_set():
+            route.continue_()
+        else:
+            held.append(route)
+
+    held = []
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    page.route("**/v1/review/decisions", hold_back)
+    seen = [utterance(page)]
+    for key in ["a", "r"] * 10:
+        page.keyboard.press(key)
+        seen.append(wait_for_another(page, seen[-1]))
+    page.wait_for_selector("text=20 of")
+    assert len(set(seen)) == 21
+    assert decisions(page) == []
+    may_go_on.set()
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#progress-text:has-text('20 utterances checked')")
+    recorded = decisions(page)
+    assert [entry["arguments"]["texts"] for entry in recorded] == [[text] for text in seen[:20]], "in their order"
+
+
+def test_each_answer_shows_what_it_means(page):
+    """The assigned intent comes first and is not offered twice; the others follow by their probability."""
+    to_view(page, "queue")
+    page.wait_for_selector(".answer")
+    (item, *_) = page.evaluate("() => fetch('/v1/review/queue').then((a) => a.json())")["items"]
+    answers = page.locator(".answer")
+    assert item["intent"] in answers.first.inner_text()
+    assert "assigned now" in answers.first.inner_text()
+    offered = answers.locator(".label").all_inner_texts()
+    assert sum(item["intent"] in text for text in offered) == 1
+    shares = [float(text.rstrip(" %")) for text in answers.locator(".facts strong").all_inner_texts()[1:]]
+    assert shares == sorted(shares, reverse=True)
+    assert all(answer.locator(".examples li").count() for answer in answers.all())
+    assert "of the logs" in answers.first.inner_text()
+
+
+def test_an_answer_that_is_refused_brings_its_utterance_back(page, browser):
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    text = utterance(page)
+    news = page.evaluate("() => fetch('/v1/review/news').then((a) => a.json())")
+    page.route("**/v1/review/news*", lambda route: route.fulfill(json=news))  # nothing is heard of the other reviewer
+    state = page.evaluate("() => fetch('/v1/review/state').then((a) => a.json())")
+    other = browser.new_context().new_page()
+    other.goto(page.url.split("#")[0])
+    body = {"author": "Bo", "version": state["version"], "model": state["model"]}
+    body["decisions"] = [{"move": {"texts": [text], "to": None}}]
+    other.evaluate(
+        """(body) => fetch('/v1/review/decisions', { method: 'POST', body: JSON.stringify(body), headers: {
+          'content-type': 'application/json', 'x-csrf-token': document.querySelector('meta[name=csrf]').content } })""",
+        body,
+    )
+    page.keyboard.press("a")
+    said(page, "Bo put")
+    page.wait_for_function("text => document.querySelector('.big')?.textContent === text", arg=text)
+    page.click("#said-actions button:has-text('Bring back')")
+    said(page, "Undone: Bo put")
+    other.context.close()
+
+
+def test_who_is_reviewing_is_asked_once_and_the_click_is_not_lost(page):
+    first, second = names(page)
+    page.fill("#author", "")
+    page.click(f"button[aria-label='Accept {first}']")
+    page.wait_for_selector("#name-dialog[open]")
+    page.keyboard.type("Cleo")
+    page.keyboard.press("Enter")
+    said(page, f"Accepted {first}")
+    page.click(f"button[aria-label='Accept {second}']")
+    said(page, f"Accepted {second}")
+    assert [entry["author"] for entry in decisions(page)] == ["Cleo", "Cleo"]
+    page.fill("#author", "")
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    page.keyboard.press("a")
+    page.wait_for_selector("#name-dialog[open]")
+    page.click("#name-cancel")
+    assert len(decisions(page)) == 2
+
+
+def test_everything_is_reached_by_a_few_letters(page):
+    first, _ = names(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("hist")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h2:has-text('History')")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(first)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"h2:has-text('{first}')")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("water pipe")
+    page.keyboard.press("ArrowUp")  # the last one is the search
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h2:has-text('with “water pipe”')")
+
+
+def test_the_list_is_worked_through_by_keys(page):
+    first, second = names(page)
+    page.wait_for_selector(f"button[aria-label='Accept {first}']:enabled")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.name") == first
+    page.keyboard.press("a")
+    said(page, f"Accepted {first}")
+    page.wait_for_function("name => document.activeElement?.dataset.name === name", arg=second)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"h2:has-text('{second}')")
+    page.keyboard.press("a")
+    said(page, f"Accepted {second}")
+    assert [entry["kind"] for entry in decisions(page)] == ["accept", "accept"]
+
+
+def test_an_intent_that_is_gone_says_who_did_what(page):
+    first, second = names(page)
+    open_intent(page, first)
+    page.click("button:has-text('Merge into …')")
+    answer_dialog(page, second)
+    said(page, f"Merged into {second}")
+    to_view(page, f"intent/{first}")
+    page.wait_for_selector(f"h2:has-text('{first} is not there any more')")
+    assert f"Ana merged {first} into {second}" in page.locator("main").inner_text()
+    page.click(f"button:has-text('Bring {first} back')")
+    page.wait_for_selector("h2:has-text('Central utterances'), h3:has-text('Central utterances')")
+    assert first in names(page)
+
+
+def test_a_phone(page):
+    """One line at the top with a menu, nothing to scroll sideways, no keys, and what a finger hits is large enough."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    page.wait_for_selector("h2:has-text('cover')")
+    assert page.locator("header").bounding_box()["height"] < 60
+    assert not page.locator("nav").is_visible()
+    page.click("#menu")
+    page.click("nav a:has-text('Queue')")
+    page.wait_for_selector(".big")
+    assert not page.locator("nav").is_visible(), "the menu closes"
+    text = utterance(page)
+    page.locator(".answer").first.click()
+    wait_for_another(page, text)
+    page.wait_for_selector("#progress-text:has-text('1 utterance checked')", state="attached")
+    for view in VIEWS:
+        to_view(page, view)
+        page.wait_for_selector("main h2")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+        assert page.locator("kbd:visible").count() == 0, view
+        small = page.evaluate(TOO_SMALL, MIN_TARGET)
+        assert small == [], (view, small)
+
+
+TOO_SMALL = """least => [...document.querySelectorAll('main button, main select, main .button, header button')]
+  .filter(e => e.checkVisibility() && !e.matches('.word') && e.getBoundingClientRect().height < least)
+  .map(e => `${e.outerHTML.slice(0, 80)} ${e.getBoundingClientRect().height}`)"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_axe_finds_nothing(page, width, scheme):
+    """WCAG 2 A and AA, by axe, on every view and in the dialogs."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]}
+
+    def check(where):
+        found = axe.run(page, options=options).response["violations"]
+        assert [(v["id"], [n["html"][:160] for n in v["nodes"]]) for v in found] == [], where
+
+    first = names(page)[0]
+    for view in (*VIEWS, f"intent/{first}", "search/pay"):
+        to_view(page, view)
+        page.wait_for_selector("main h2")
+        until(lambda: page.locator("main:has-text('Loading …')").count() == 0)
+        check(view)
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("#jump[open]")
+    check("the jump")
+    page.keyboard.press("Escape")
+    open_intent(page, first)
+    page.click("button:has-text('Rename')")
+    check("a dialog")
