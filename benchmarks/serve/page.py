@@ -49,7 +49,7 @@ TITLES = {
     "undo": "undo that, ms",
     "map": "answer for the map, ms",
     "map_bytes": "answer for the map, kB",
-    "first_drawing": "first picture of the map, ms by the clock",
+    "first_drawing": "first picture of the map, ms",
     "pan": "frame of a drag, ms without a GPU",
     "pan_script": "of that scripts, ms",
     "hover": "frame of a hover, ms without a GPU",
@@ -96,7 +96,7 @@ class Measured:
         undo: Taking that decision back.
         map: The answer that the map is drawn from, after the first time.
         map_bytes: The size of that answer.
-        first_drawing: From the click on "Map" to a picture with names, by the clock.
+        first_drawing: From the click on "Map" to a picture with names.
         pan: A frame while the zoomed map is dragged.
         pan_script: What scripts take of it.
         hover: A frame while the pointer moves over the map.
@@ -254,25 +254,23 @@ def _measure_in_browser() -> dict[str, float]:
         page.goto(f"http://127.0.0.1:{PORT}/#history")
         page.wait_for_selector("h2")
 
-        def seconds_to_map() -> float:
-            page.goto(f"http://127.0.0.1:{PORT}/#history")
-            page.wait_for_selector("#map", state="detached")
-            begin = time.perf_counter()
-            page.click("nav a[href='#map']")
-            page.wait_for_function(IS_DRAWN)
-            return time.perf_counter() - begin
-
-        drawn = median(seconds_to_map() for _ in range(3))
-        page.focus("#map")
-        page.keyboard.press("+")
-
         session = browser.new_browser_cdp_session()
 
         def processor_time() -> float:
             processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
             return sum(1_000 * float(process["cpuTime"]) for process in processes)
 
-        figures: dict[str, float] = {"first_drawing": round(1_000 * drawn)}
+        def time_to_map() -> float:
+            page.goto(f"http://127.0.0.1:{PORT}/#history")
+            page.wait_for_selector("#map", state="detached")
+            began = processor_time()
+            page.click("nav a[href='#map']")
+            page.wait_for_function(IS_DRAWN)
+            return processor_time() - began
+
+        figures: dict[str, float] = {"first_drawing": round(median(time_to_map() for _ in range(3)))}
+        page.focus("#map")
+        page.keyboard.press("+")
         for name in ("pan", "hover"):
             began = processor_time()
             script = page.evaluate(SCRIPT_TIME_OF_A_GESTURE, [FRAMES, name == "pan"])
@@ -281,15 +279,23 @@ def _measure_in_browser() -> dict[str, float]:
         return figures
 
 
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
 def table() -> str:
     """Return what was measured of this version and of the one before as a table."""
     before, after = (json.loads((HERE / name).read_text("utf-8"))["results"] for name in (BEFORE_FILE, FILE_NAME))
-    lines = ["| utterances | what | before | now | ratio |", "|---|---|---|---|---|"]
-    for old, new in zip(before, after, strict=True):
-        for name, title in TITLES.items():
-            unit = 1_000 if name == "map_bytes" else 1
-            values = f"{old[name] / unit:,.1f} | {new[name] / unit:,.1f}"
-            lines.append(f"| {new['utterances']:,} | {title} | {values} | {new[name] / old[name]:.2f} |")
+    sizes = [f"{result['utterances']:,}" for result in after]
+    lines = [
+        f"| before → now | {' | '.join(f'{size} utterances' for size in sizes)} |",
+        "|---" * (1 + len(sizes)) + "|",
+    ]
+    for name, title in TITLES.items():
+        unit = 1_000 if name == "map_bytes" else 1
+        pairs = zip(before, after, strict=True)
+        cells = [f"{_short(old[name] / unit)} → {_short(new[name] / unit)}" for old, new in pairs]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

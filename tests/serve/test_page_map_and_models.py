@@ -324,13 +324,16 @@ def test_the_report_and_the_page_show_the_same_numbers_and_colours(page, tmp_pat
     for name in names(page):
         row = row_of(page, name)
         shown[name] = (
-            row.locator(".meter .value").text_content(),
+            row.locator(".certain").text_content(),
             row.locator(".dot").evaluate("(e) => e.style.background"),
         )
     for name, (certainty, colour) in shown.items():
         card = report.locator(f"article[data-name='{name}']")
         assert f"certainty {certainty}" in card.locator(".meta").first.text_content()
         assert card.locator(".dot").evaluate("(e) => e.style.background") == colour
-    assert page.locator("#expected-error").text_content() in report.locator("dl").inner_text()
+    progress = page.evaluate("() => fetch('/v1/review/state').then((answer) => answer.json())")["progress"]
+    assert page.locator("#expected-error").text_content() == percent(progress["expected_error"])
+    right = percent(1 - progress["expected_error"])
+    assert f"About {right} are in the right intent" in report.locator("body").inner_text()
     assert problems == []
     context.close()

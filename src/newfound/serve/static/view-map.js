@@ -281,7 +281,7 @@ export async function mapView(name) {
       return false;
     },
     content: [
-      el("h2", [t("map.heading"), " ", quiet(t("utterances", { n: data.ids.length }))]),
+      el("h2", { class: "map-heading" }, [t("map.heading"), " ", quiet(t("utterances", { n: data.ids.length }))]),
       el("div", { class: "row tools map-tools" }, [
         by,
         el("label", { class: "control" }, [drawing, " ", t("map.draw")]),
