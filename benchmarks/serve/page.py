@@ -1,4 +1,4 @@
-"""Measure the review page with few and with many utterances: the search, moving 1,000 utterances, and the map.
+"""Measure the review page with few and with many utterances: the first screen, decisions, the search and the map.
 
     python benchmarks/serve/page.py MODEL [--sizes 685,6000,100000] [--out FILE]      writes page.json beside this file
     python benchmarks/serve/page.py --table                                           prints the table of the documents
@@ -9,7 +9,8 @@ Chromium opens its map. To measure another version of newfound, put its folder `
 
 Times are processor time of the server, or of all processes of Chromium, so that other work on the machine changes them
 little. Without a GPU, Chromium draws with the processor, and this is most of the time of a frame: what a script takes
-of a frame is given as well. It needs Linux.
+of a frame is given as well. The first screen and the next question are what a person waits for, so they are measured by
+the clock; run this on a quiet machine. It needs Linux.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ HERE = Path(__file__).parent
 VECTORS_FILE = "vectors.npy"
 FILE_NAME, BEFORE_FILE = "page.json", "page-before.json"
 TITLES = {
+    "first_screen": "first screen, ms by the clock",
+    "next_question": "key to the next question, ms by the clock",
+    "decision": "one decision, ms",
     "search": "search, ms",
     "move": "move 1,000 utterances, ms",
     "undo": "undo that, ms",
@@ -58,10 +62,22 @@ TITLES = {
 PORT = 8813
 REPEATS, QUICK_REPEATS = 5, 20  # the clock of processor time has steps of 10 ms
 MOVED = 1_000
+SECONDS_OF_READING = 1.0  # of an utterance in the queue
 FRAMES = 60
 WORDS = "a"  # of the search, so that it has many hits
 MAX_IDS_IN_A_REQUEST = 500  # of earlier versions, which were told the texts to move
 CHROMIUM_OPTIONS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # WebGL without a GPU
+# Press a key in the queue, and return the milliseconds until another utterance is shown.
+TIME_TO_NEXT_QUESTION = """() => new Promise((resolve) => {
+  const text = () => document.querySelector('.big')?.textContent;
+  const [old, began] = [text(), performance.now()];
+  new MutationObserver((_, observer) => {
+    if ([undefined, old].includes(text())) return;
+    observer.disconnect();
+    requestAnimationFrame(() => resolve(performance.now() - began));
+  }).observe(document.body, { childList: true, subtree: true, characterData: true });
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
+})"""
 IS_DRAWN = "() => /map: .+/.test(document.querySelector('#map')?.textContent)"
 # Move the pointer a little in every frame, and return the milliseconds that scripts take of a frame.
 SCRIPT_TIME_OF_A_GESTURE = """async ([frames, isDrag]) => {
@@ -91,6 +107,9 @@ class Measured:
     """The figures of one size, in milliseconds of processor time if nothing else is said.
 
     Attributes:
+        first_screen: From the address to the first heading, by the clock.
+        next_question: From a key in the queue to the next utterance, by the clock; the median of ten.
+        decision: Moving one utterance.
         search: A search with hits in most utterances.
         move: Moving 1,000 utterances with one decision, as the page does it.
         undo: Taking that decision back.
@@ -104,6 +123,9 @@ class Measured:
     """
 
     utterances: int
+    first_screen: float
+    next_question: float
+    decision: float
     search: float
     move: float
     undo: float
@@ -215,8 +237,10 @@ def _measure(size: int, server: int) -> Measured:
     for _ in range(REPEATS):
         moves.append(milliseconds(lambda: _move(moved, by_number=by_number)))
         undos.append(milliseconds(lambda: _ask("/v1/review/undo", {"author": "ana", "version": _version()})))
+    some = iter(range(QUICK_REPEATS))
     return Measured(
         utterances=size,
+        decision=milliseconds(lambda: _move([next(some)], by_number=by_number), REPEATS),
         search=milliseconds(lambda: _ask(search), QUICK_REPEATS),
         move=median(moves),
         undo=median(undos),
@@ -251,6 +275,23 @@ def _measure_in_browser() -> dict[str, float]:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM_OPTIONS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(120_000)
+
+        def time_to_first_screen() -> float:
+            page.goto("about:blank")
+            began = time.perf_counter()
+            page.goto(f"http://127.0.0.1:{PORT}/")
+            page.wait_for_selector("main h2")
+            return 1_000 * (time.perf_counter() - began)
+
+        def time_to_next_question() -> float:
+            time.sleep(SECONDS_OF_READING)
+            return float(page.evaluate(TIME_TO_NEXT_QUESTION))
+
+        figures: dict[str, float] = {"first_screen": round(median(time_to_first_screen() for _ in range(REPEATS)))}
+        page.fill("#author", "ana")
+        page.goto(f"http://127.0.0.1:{PORT}/#queue")
+        page.wait_for_selector(".big")
+        figures["next_question"] = round(median(time_to_next_question() for _ in range(2 * REPEATS)))
         page.goto(f"http://127.0.0.1:{PORT}/#history")
         page.wait_for_selector("h2")
 
@@ -268,7 +309,7 @@ def _measure_in_browser() -> dict[str, float]:
             page.wait_for_function(IS_DRAWN)
             return processor_time() - began
 
-        figures: dict[str, float] = {"first_drawing": round(median(time_to_map() for _ in range(3)))}
+        figures["first_drawing"] = round(median(time_to_map() for _ in range(3)))
         page.focus("#map")
         page.keyboard.press("+")
         for name in ("pan", "hover"):

@@ -1,4 +1,4 @@
-"""Whole jobs on the review page, as a person does them: a look at the overview, a queue, a list, a phone, two people."""
+"""Whole jobs on the review page, as a person does them: overview, queue, list, phone, two people."""
 
 from __future__ import annotations
 
