@@ -1,12 +1,13 @@
 // The page's texts in the language of `?lang=` or of the browser. Another language is one more object like `english`.
 import { count } from "./format.js";
+import { german } from "./strings-de.js";
 import { english } from "./strings-en.js";
 
 /** @typedef {typeof english} English */
 /** @typedef {keyof English} Key */
 
 /** @type {Record<string, Record<Key, Wording>>} */
-const LANGUAGES = { en: english };
+const LANGUAGES = { en: english, de: german };
 
 const wanted = [new URLSearchParams(location.search).get("lang"), ...navigator.languages];
 const language =

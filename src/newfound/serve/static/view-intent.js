@@ -212,7 +212,7 @@ function nearIntent(name, i, near) {
     bullets(near.evidence.map(pair)),
     row(
       el("a", { href: address("pair", name, near.name), class: "button" }, t("sideBySide")),
-      isNew && button(t("mergeInto", { name: near.name }), merge),
+      isNew && button(t("mergeInto", { name: near.name }), merge, { class: "wrap" }),
     ),
   ]);
 }

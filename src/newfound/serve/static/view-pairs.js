@@ -108,7 +108,11 @@ export async function pairView(first, second) {
     content: [
       el("p", el("a", { href: "#pairs" }, t("pairs.all"))),
       el("h2", t("sideBySide")),
-      quietLine(rich("pairs.keys", { m: kbd("m"), a: kbd("a"), u: kbd("u"), arrows: arrowKeys() })),
+      el(
+        "p",
+        { class: "quiet keys" },
+        rich("pairs.keys", { m: kbd("m"), a: kbd("a"), u: kbd("u"), arrows: arrowKeys() }),
+      ),
       row(mergeButton(first, second), mergeButton(second, first)),
       el("div", { class: "columns" }, [column(0), column(1)]),
     ],
@@ -142,5 +146,5 @@ function mergeButton(name, into) {
   if ((intentNamed(name)?.status ?? "known") === "known") return null;
   const merge = () =>
     decide([{ merge: { intents: [name], into } }], t("said.mergedInto", { name: into }), address("intent", into));
-  return button(t("mergeNamed", { name, into }), merge);
+  return button(t("mergeNamed", { name, into }), merge, { class: "wrap" });
 }
