@@ -182,6 +182,7 @@ export const german = {
   "overview.estimate": "der Logs sind nach der Schätzung des Modells wahrscheinlich im richtigen Intent.",
   "overview.audit": "Messen Sie es mit einigen Fragen.",
   // Dialogs
+  "dialog.about": "Worum es geht",
   "dialog.andMore": "und {count} weitere",
   "dialog.create": "Neuen Intent {name} anlegen",
   "dialog.isThere": "Das ist bereits der Fall.",
