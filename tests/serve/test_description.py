@@ -114,7 +114,7 @@ def test_head_is_answered_as_get_without_a_body(client, path):
 def test_fields_of_answers_are_described_as_in_their_docstrings(description):
     schemas = description["components"]["schemas"]
     item = schemas["QueueItem"]["properties"]
-    assert item["agreement"]["description"] == "The share of its nearest neighbours that have the same intent."
+    assert item["candidates"]["description"].startswith("The intents that it may belong to")
     assert item["checked"]["description"] == "Whether a person assigned it in the review.", "of a class it extends"
     assert item["asks_about"]["description"].endswith("is the same as one of the candidates."), "of several lines"
     assert schemas["JobState"]["properties"]["folder"]["description"]

@@ -122,7 +122,6 @@ interface IntentPage extends UtterancePage {
 
 interface QueueItem extends Utterance {
   candidates: Shares;
-  agreement: number;
   stands_for: number;
   asks_about: string | null;
 }

@@ -7,7 +7,7 @@ logs are computed again under them: an utterance that was moved takes the part o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
@@ -143,7 +143,6 @@ class _Order:
 
     questions: Sequence[QueueItem]  # what stands for others and is in doubt, the largest expected gain first
     rows: Sequence[int]  # the others, first those whose intent is uncertain and differs from that of their neighbours
-    agreement: Mapping[int, float]  # the share of each utterance's nearest neighbours that have the same intent
     has_votes: bool  # whether the votes that questions come from were there
 
 
@@ -164,24 +163,24 @@ class ReviewQueue:
                     self._order = self._compute(votes)
             order = self._order
         asked = list(order.questions[:count])
-        return asked + [self._item(i, order.agreement[i]) for i in order.rows[: count - len(asked)]]
+        return asked + [self._item(i) for i in order.rows[: count - len(asked)]]
 
     def _compute(self, votes: LogVotes | None) -> _Order:
         describer, rows = self._view.describer, self._view.undecided
         if not rows:
-            return _Order((), (), {}, True)
+            return _Order((), (), True)
         p = describer.probabilities[rows].clamp(min=1e-9)
         entropy = -(p * p.log()).sum(1) / math.log(max(2, len(self._view.names)))
         label = describer.label
         agreement = (label[self._view.session.neighbours[rows]] == label[rows][:, None]).float().mean(1)
         doubt = entropy + (1 - agreement)
-        agreed = {i: round(float(value), 2) for i, value in zip(rows, agreement, strict=True)}
-        questions = [] if votes is None else [q for q in self._questions(votes, agreed) if q.id in agreed]
+        undecided = set(rows)
+        questions = [] if votes is None else [q for q in self._questions(votes) if q.id in undecided]
         asked = {item.id for item in questions}
         others = [rows[j] for j in rank_descending(doubt).tolist() if rows[j] not in asked]
-        return _Order(questions, others, agreed, votes is not None)
+        return _Order(questions, others, votes is not None)
 
-    def _questions(self, votes: LogVotes, agreed: Mapping[int, float]) -> list[QueueItem]:
+    def _questions(self, votes: LogVotes) -> list[QueueItem]:
         """Return the questions that are worth a person's time."""
         view = self._view
         questions = ReviewQuestions(view.reviewed, votes)
@@ -191,11 +190,10 @@ class ReviewQueue:
             probabilities = view.describer.probabilities[i]
             candidates = tuple((view.names[n], round(float(probabilities[n]), 4)) for n in question.intents)
             about = None if question.is_about is None else view.names[question.is_about]
-            agreement, follow = agreed.get(i, 1.0), question.rows
-            more = {"candidates": candidates, "agreement": agreement, "stands_for": follow, "asks_about": about}
+            more = {"candidates": candidates, "stands_for": question.rows, "asks_about": about}
             items.append(view.describe_utterance(QueueItem, i, **more))
         return items
 
-    def _item(self, i: int, agreement: float) -> QueueItem:
+    def _item(self, i: int) -> QueueItem:
         candidates = self._view.candidates(self._view.describer.probabilities[i], MAX_CANDIDATES)
-        return self._view.describe_utterance(QueueItem, i, candidates=candidates, agreement=agreement)
+        return self._view.describe_utterance(QueueItem, i, candidates=candidates)

@@ -29,14 +29,12 @@ class QueueItem(ListedUtterance):
 
     Attributes:
         candidates: The intents that it may belong to with their probabilities, the most probable first.
-        agreement: The share of its nearest neighbours that have the same intent.
         stands_for: The number of utterances that follow it at the next refit if it is moved, itself included.
         asks_about: The intent that the utterance is the most central one of, if the question is whether that intent is
             the same as one of the candidates.
     """
 
     candidates: tuple[tuple[str, float], ...]
-    agreement: float
     stands_for: int = 1
     asks_about: str | None = None
 
@@ -248,11 +246,7 @@ class IntentDetails:
 
 @dataclass(frozen=True, slots=True)
 class ConfusedPair:
-    """Two intents that are mixed up.
-
-    Attributes:
-        expected: How many utterances of one are expected to belong to the other, by the model's probabilities.
-    """
+    """Two intents that are mixed up, and how many utterances of one are expected to belong to the other."""
 
     first: str
     second: str

@@ -16,7 +16,7 @@ from newfound.data.readers import COMPRESSIBLE_FORMATS, READERS, format_of
 from newfound.data.rows import LabelUse, ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import ColumnMissing, ConflictError, DataError, NewfoundError
-from newfound.serve.schemas.responses import FilePreview, PreviewRow
+from newfound.serve.schemas.training import FilePreview, PreviewRow
 
 MAX_FILES = 4  # that wait for a job, of all clients together; the oldest one makes room
 MAX_ROWS_SHOWN = 5

@@ -15,7 +15,7 @@ from newfound.errors import ConflictError, NewfoundError
 from newfound.serve.background.folders import make_workplace, next_name, put_beside, remove, remove_old_results
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
 from newfound.serve.schemas.errors import without_paths
-from newfound.serve.schemas.responses import Discovered, JobState
+from newfound.serve.schemas.training import Discovered, JobState
 from newfound.workflows.refitting import RefitChanges
 
 logger = logging.getLogger("newfound.serve")

@@ -17,6 +17,7 @@ from newfound.llm.settings import LanguageModelSettings
 from newfound.model.folder import load
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
+from newfound.serve.schemas.training import Discovered
 from newfound.training.progress import Reporter
 from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
@@ -94,7 +95,7 @@ def run_discovery(
     *,
     out: Path,
     reporter: Reporter,
-) -> answers.Discovered:
+) -> Discovered:
     """Discover new intents and write the model."""
     known = files.get("known_file") or (_pairs(body.known) if body.known else None)
     logs, encoder = files.get("logs_file") or body.logs, model.load_encoder()
@@ -113,7 +114,7 @@ def run_update(
     *,
     out: Path,
     reporter: Reporter,
-) -> answers.Discovered:
+) -> Discovered:
     """Discover further intents in newer logs and write the model."""
     logs = files.get("logs_file") or body.logs or []
     request = UpdateRequest(
@@ -122,9 +123,9 @@ def run_update(
     return _discovered(update(request, reporter=reporter))
 
 
-def _discovered(result: DiscoverResult) -> answers.Discovered:
+def _discovered(result: DiscoverResult) -> Discovered:
     new = tuple(intent.name for intent in result.intents if not intent.known)
-    return answers.Discovered(new, len(result.intents) - len(new), len(result.logs))
+    return Discovered(new, len(result.intents) - len(new), len(result.logs))
 
 
 def run_refit(model: ServedModel, body: bodies.RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:

@@ -16,6 +16,7 @@ from newfound.serve.service import Service
 
 MAX_LOGIN_BYTES = 4_096
 MAX_LOGIN_FIELDS = 10
+LOGIN_SCRIPT = "login.js"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
 STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  # the report is made of the second, too
 
@@ -40,6 +41,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
             csrf=guard.csrf,
             person=request.scope["state"]["person"],
             has_token=guard.tokens.required,
+            modules=[name for name in static if name.endswith(".js") and name != LOGIN_SCRIPT],
         )
 
     @app.get("/static/{name}", include_in_schema=False)

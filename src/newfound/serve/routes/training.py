@@ -18,6 +18,7 @@ from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
 from newfound.serve.background.work import run_check, run_discovery, run_estimate, run_refit, run_update
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
+from newfound.serve.schemas import training as jobs
 from newfound.serve.service import Service
 from newfound.serve.uploads import ENDINGS
 
@@ -53,7 +54,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         text_column: Annotated[str | None, Query(max_length=200, description="The column of the utterances")] = None,
         label_column: Annotated[str | None, Query(max_length=200, description="The column of the intents")] = None,
         header: Annotated[bool, Query(description="Whether a table starts with the names of its columns")] = True,
-    ) -> answers.FilePreview:
+    ) -> jobs.FilePreview:
         """Read a file of utterances, and say what it holds. It is kept until a job has taken it.
 
         The body is the file: CSV, TSV, JSON lines, plain text or another format that the name tells; text may be
@@ -66,7 +67,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     def start_with_files(
         kind: Kind, run: Work, body: bodies.DiscoverBody | bodies.UpdateBody, author: str
-    ) -> answers.JobState:
+    ) -> jobs.JobState:
         """Start a job that may read files which were sent before. They are forgotten when it has them."""
         model, version = service.served_model, service.view.version
         ids = {name: id for name in ("known_file", "logs_file") if (id := getattr(body, name, None)) is not None}
@@ -77,17 +78,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return state
 
     @app.post("/v1/discover", tags=["train"], responses=BUSY_RESPONSE)
-    async def start_discovery(request: Request, body: bodies.DiscoverBody) -> answers.JobState:
+    async def start_discovery(request: Request, body: bodies.DiscoverBody) -> jobs.JobState:
         """Discover the new intents in logs, all if none is known. The model is written beside the served one."""
         return start_with_files("discover", run_discovery, body, author_of(request, body.author))
 
     @app.post("/v1/update", tags=["train"], responses=BUSY_RESPONSE)
-    async def start_update(request: Request, body: bodies.UpdateBody) -> answers.JobState:
+    async def start_update(request: Request, body: bodies.UpdateBody) -> jobs.JobState:
         """Discover further intents in newer logs; accepted intents are known. The model is written beside this one."""
         return start_with_files("update", run_update, body, author_of(request, body.author))
 
     @app.post("/v1/review/refit", tags=["review", "train"], responses=BUSY_RESPONSE)
-    async def start_refit(request: Request, body: bodies.RefitBody) -> answers.JobState:
+    async def start_refit(request: Request, body: bodies.RefitBody) -> jobs.JobState:
         """Train the model further on the decisions. The result is written into a folder beside it."""
         author, model = author_of(request, body.author), service.served_model
         version = service.view.version
@@ -96,17 +97,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
         )
 
     @app.get("/v1/review/training", tags=["review", "train"])
-    async def training() -> answers.TrainingState:
+    async def training() -> jobs.TrainingState:
         """Return what a training would learn from, the last job, and the models that can be served."""
         view = service.view
         review = view.reviewed.review
         kinds = Counter(entry.kind for entry in view.entries if entry.undone_at is None)
         names = ("merge", "rename", "split", "reject")
-        return answers.TrainingState(
+        return jobs.TrainingState(
             version=view.version,
             name=service.served.name,
             earlier=service.earlier,
-            decided=answers.ReviewCounts(len(review.checked), len(review.accepted), *(kinds[name] for name in names)),
+            decided=jobs.ReviewCounts(len(review.checked), len(review.accepted), *(kinds[name] for name in names)),
             undecided=sum(review.status(name) == "new" for name in review.names),
             job=service.jobs.state(),
             max_bytes=service.settings.max_bytes,
@@ -114,7 +115,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         )
 
     @app.post("/v1/jobs/cancel", tags=["train"], responses={409: {"description": "No job is running"}})
-    async def cancel_job(request: Request, body: bodies.CancelBody) -> answers.JobState:
+    async def cancel_job(request: Request, body: bodies.CancelBody) -> jobs.JobState:
         """End the running job. Nothing of it stays, and the served model is as before."""
         author = author_of(request, body.author)
         state = await service.jobs.cancel(author)
@@ -131,6 +132,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return service.served
 
     @app.get("/v1/jobs", tags=["train"])
-    async def job_state() -> answers.JobState:
+    async def job_state() -> jobs.JobState:
         """Return the last job in the background and its progress."""
         return service.jobs.state()
