@@ -85,28 +85,122 @@ def test_each_answer_shows_what_it_means(page):
     assert "of the logs" in answers.first.inner_text()
 
 
-def test_an_answer_that_is_refused_brings_its_utterance_back(page, browser):
+def decide_elsewhere(page, author, *decisions):
+    """Record decisions of somebody whose page is another one."""
+    state = page.evaluate("() => fetch('/v1/review/state').then((a) => a.json())")
+    body = {"author": author, "version": state["version"], "model": state["model"], "decisions": decisions}
+    status = page.evaluate(
+        """(body) => fetch('/v1/review/decisions', { method: 'POST', body: JSON.stringify(body), headers: {
+          'content-type': 'application/json', 'x-csrf-token': document.querySelector('meta[name=csrf]').content } })
+          .then((answer) => answer.status)""",
+        body,
+    )
+    assert status == 200
+
+
+def hear_nothing(page):
+    """From now on the page hears nothing of what others decide."""
+    news = page.evaluate("() => fetch('/v1/review/news').then((a) => a.json())")
+    page.route("**/v1/review/news*", lambda route: route.fulfill(json=news))
+
+
+def test_an_answer_that_is_refused_can_be_brought_back(page):
+    """What is undone is the decision that was in the way, not a later one of the same person."""
+    first, _ = names(page)
     to_view(page, "queue")
     page.wait_for_selector(".big")
     text = utterance(page)
-    news = page.evaluate("() => fetch('/v1/review/news').then((a) => a.json())")
-    page.route("**/v1/review/news*", lambda route: route.fulfill(json=news))  # nothing is heard of the other reviewer
-    state = page.evaluate("() => fetch('/v1/review/state').then((a) => a.json())")
-    other = browser.new_context().new_page()
-    other.goto(page.url.split("#")[0])
-    body = {"author": "Bo", "version": state["version"], "model": state["model"]}
-    body["decisions"] = [{"move": {"texts": [text], "to": None}}]
-    other.evaluate(
-        """(body) => fetch('/v1/review/decisions', { method: 'POST', body: JSON.stringify(body), headers: {
-          'content-type': 'application/json', 'x-csrf-token': document.querySelector('meta[name=csrf]').content } })""",
-        body,
-    )
+    hear_nothing(page)
+    decide_elsewhere(page, "Bo", {"move": {"texts": [text], "to": None}})
+    decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
     page.keyboard.press("a")
     said(page, "Bo put")
-    page.wait_for_function("text => document.querySelector('.big')?.textContent === text", arg=text)
     page.click("#said-actions button:has-text('Bring back')")
     said(page, "Undone: Bo put")
-    other.context.close()
+    assert [entry["undone_by"] for entry in decisions(page)] == ["Ana", None]
+    assert text in [u["text"] for u in page.evaluate("() => fetch('/v1/review/queue').then((a) => a.json())")["items"]]
+
+
+def test_a_stale_question_does_not_overwrite_what_another_decided(page):
+    """The second question was fetched before Bo answered it; an answer to the first brings news of Bo's decision."""
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    second = page.evaluate("() => fetch('/v1/review/queue').then((a) => a.json())")["items"][1]
+    hear_nothing(page)
+    decide_elsewhere(page, "Bo", {"move": {"texts": [second["text"]], "to": None}})
+    page.keyboard.press("a")
+    page.keyboard.press("a")
+    page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
+    until(lambda: page.evaluate("() => fetch('/v1/review/log').then((a) => a.json())")["total"] >= 2)
+    moves = {entry["arguments"]["texts"][0]: entry["author"] for entry in decisions(page)}
+    assert moves[second["text"]] == "Bo"
+
+
+def test_answers_go_on_after_news_of_somebody_else(page):
+    first, _ = names(page)
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    text = utterance(page)
+    decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
+    said(page, f"Bo accepted {first}")
+    page.keyboard.press("a")
+    wait_for_another(page, text)
+    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
+
+
+def test_the_queue_follows_what_is_decided_in_another_view(page):
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    text = utterance(page)
+    page.fill("#search", text)
+    page.wait_for_selector("ul.utterances li")
+    page.locator("ul.utterances li button").first.click()
+    answer_dialog(page, "leak")
+    said(page, "Moved to leak")
+    to_view(page, "queue")
+    wait_for_another(page, text)
+
+
+def test_the_end_of_the_queue(page):
+    """All but three utterances are skipped or decided: the page says that nothing is left, and undo brings one back."""
+    items = page.evaluate("() => fetch('/v1/review/queue?most=200').then((a) => a.json())")["items"]
+    texts = [item["text"] for item in items]
+    decide_elsewhere(page, "Ana", {"move": {"texts": texts[3:], "to": "pay"}})
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    rest = page.evaluate("() => fetch('/v1/review/queue?most=200').then((a) => a.json())")["items"]
+    assert len(rest) == 3
+    last = None
+    for _ in rest:
+        last = utterance(page) if last is None else wait_for_another(page, last)
+        page.keyboard.press("a")
+    page.wait_for_selector("h2:has-text('Nothing is left to check')")
+    page.wait_for_selector(f"#progress-text:has-text('{len(texts)} utterances checked')")
+    page.keyboard.press("u")
+    page.wait_for_function("text => document.querySelector('.big')?.textContent === text", arg=last)
+
+
+def test_undo_by_its_buttons_waits_for_the_answer_that_is_under_way(page):
+    held = []
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    first = utterance(page)
+    page.keyboard.press("a")
+    second = wait_for_another(page, first)
+    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
+    page.route("**/v1/review/decisions", held.append)
+    page.keyboard.press("a")
+    wait_for_another(page, second)
+    page.click("#undo")
+    until(lambda: held)
+    held[0].continue_()
+    said(page, "Undone: Ana put")
+    assert [entry["undone_by"] for entry in decisions(page)] == [None, "Ana"]
+    page.wait_for_function("text => document.querySelector('.big')?.textContent === text", arg=second)
+    page.unroute("**/v1/review/decisions")
+    page.click(".stage button:has-text('Undo')")
+    page.wait_for_function("text => document.querySelector('.big')?.textContent === text", arg=first)
+    assert [entry["undone_by"] for entry in decisions(page)] == ["Ana", "Ana"]
 
 
 def test_who_is_reviewing_is_asked_once_and_the_click_is_not_lost(page):

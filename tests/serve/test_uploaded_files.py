@@ -46,6 +46,12 @@ def test_a_file_is_read_as_on_the_command_line_and_nothing_of_it_stays_on_the_di
     assert [row["text"] for row in sent["first"]] == ["where is my card", "pay my bill"]
     assert "the times are read from the column 'created'" in sent["notes"]
     assert send(client, gzip.compress(TABLE))["utterances"] == 2
+    header, first, second = TABLE.splitlines(keepends=True)
+    joined = gzip.compress(header + first) + gzip.compress(second)  # as rotated logs are put together
+    assert send(client, joined)["utterances"] == 2
+    ids = [send(client, TABLE)["id"]]
+    for _ in range(uploads.MAX_FILES + 1):  # another choice of columns takes the place of the one before
+        ids.append(send(client, TABLE, replaces=ids[-1])["id"])
     latin = send(client, "text\ncafé\nça va\n".encode("cp1252"))
     assert latin["first"][0]["text"] == "café"
     known = send(client, b"text,label\npay my bill,pay\n", "known.csv", use="known")

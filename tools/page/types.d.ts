@@ -16,7 +16,6 @@ interface Limits {
   max_name_length: number;
   max_comment_length: number;
   max_texts_to_classify: number;
-  max_utterances_to_read: number;
   max_utterances_to_move: number;
   max_queue: number;
   seconds_between_news: number;

@@ -25,6 +25,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
     """Add the routes."""
     files = resources.files("newfound.serve")
     static = _static_files()
+    shows_path = service.settings.is_local and not service.settings.behind_proxy  # to nobody on another machine
 
     def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
         from jinja2 import Environment
@@ -37,7 +38,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         return render(
             "page.html.jinja",
             title=service.session.folder.name,
-            path=service.session.folder.resolve() if service.settings.is_local else "",
+            path=service.session.folder.resolve() if shows_path else "",
             csrf=guard.csrf,
             person=request.scope["state"]["person"],
             has_token=guard.tokens.required,

@@ -44,9 +44,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         result: answers.CheckOut = await service.queue.run(partial(run_check, service.served_model, body))
         return result
 
-    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
-
-    @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY)
+    @queued.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY, responses=TOO_MANY_RESPONSE)
     async def read_file(
         request: Request,
         name: Annotated[str, Query(min_length=1, max_length=200, description="The name of the file")],
@@ -54,6 +52,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         text_column: Annotated[str | None, Query(max_length=200, description="The column of the utterances")] = None,
         label_column: Annotated[str | None, Query(max_length=200, description="The column of the intents")] = None,
         header: Annotated[bool, Query(description="Whether a table starts with the names of its columns")] = True,
+        replaces: Annotated[str | None, Query(max_length=50, description="The id of an earlier reading")] = None,
     ) -> jobs.FilePreview:
         """Read a file of utterances, and say what it holds. It is kept until a job has taken it.
 
@@ -63,7 +62,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
         options = ReadOptions(text_column, label_column, header=None if header else False)
         labels: LabelUse = "required" if use == "known" else "ignored"
         content = await request.body()
+        service.uploads.forget(replaces)
         return await run_in_threadpool(lambda: service.uploads.read(name, content, labels, options))
+
+    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     def start_with_files(
         kind: Kind, run: Work, body: bodies.DiscoverBody | bodies.UpdateBody, author: str

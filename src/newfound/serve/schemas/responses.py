@@ -114,7 +114,6 @@ class Limits:
         max_name_length: Characters of an intent's name.
         max_comment_length: Characters of a comment.
         max_texts_to_classify: Texts in a request of /v1/predict.
-        max_utterances_to_read: Utterances in a request of /v1/review/utterances.
         max_utterances_to_move: Utterances that one decision moves if they are named by their numbers.
         max_queue: Utterances of the queue in a request.
         language_pattern: Regular expression of a language code.
@@ -127,7 +126,6 @@ class Limits:
     max_name_length: int = MAX_NAME_LENGTH
     max_comment_length: int = MAX_COMMENT_LENGTH
     max_texts_to_classify: int = MAX_TEXTS_IN_A_REQUEST
-    max_utterances_to_read: int = MAX_UTTERANCES_IN_A_REQUEST
     max_utterances_to_move: int = MAX_UTTERANCES_TO_MOVE
     max_queue: int = MAX_QUEUE_IN_A_REQUEST
     language_pattern: str = LANGUAGE_CODE.pattern

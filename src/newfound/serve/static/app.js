@@ -1,6 +1,6 @@
 // The review page: its views, its keys, and what is news. The other files here hold the views and what they share.
 import { api, problem, rememberPlace } from "./api.js";
-import { attempt, dropKeys, handleKeys, isBusy, undo } from "./decisions.js";
+import { attempt, dropKeys, handleKeys, isBusy, isSending, undoHere } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, byId, fill } from "./dom.js";
 import "./jump.js";
@@ -18,7 +18,7 @@ import { mapView } from "./view-map.js";
 import { noneView } from "./view-none.js";
 import { overviewView } from "./view-overview.js";
 import { pairView, pairsView } from "./view-pairs.js";
-import { isSending, queueView } from "./view-queue.js";
+import { queueView } from "./view-queue.js";
 import { searchView } from "./view-search.js";
 import { acceptDroppedLogs, hearOfJob, trainView } from "./view-train.js";
 import { tryView } from "./view-try.js";
@@ -99,7 +99,7 @@ const listenLater = () => setTimeout(keepListening, 1000 * (known.state ? limits
 
 // ---------------------------------------------------------------- keys and navigation
 
-byId("undo").addEventListener("click", () => undo());
+byId("undo").addEventListener("click", undoHere);
 byId("logout")?.addEventListener("click", () =>
   attempt(async () => {
     await api("/logout", {});

@@ -3,7 +3,7 @@ import { api, problem } from "./api.js";
 import { button, byId } from "./dom.js";
 import { say } from "./messages.js";
 import { address, current, go, show } from "./router.js";
-import { NobodyYet, askName, mayBe, refresh, state, who } from "./store.js";
+import { NobodyYet, askName, refresh, state, who } from "./store.js";
 import { t } from "./strings.js";
 
 /** @typedef {Record<string, object>} Decision */
@@ -51,22 +51,27 @@ export async function attempt(action) {
 }
 
 /**
- * Say who decided otherwise, and offer to take that back.
+ * Say who decided otherwise, and offer to take that back. Other refusals, as of a second job, are only said.
  * @param {Error} error
  */
 export async function explainConflict(error) {
   await catchUp();
-  const last = await lastOfOthers();
-  const bringBack = last && button(t("bringBack"), () => undo(last.id));
+  const cause = await decisionIn(error.message);
+  if (!cause) return say(t("error.conflict", { why: error.message }), { bad: true });
+  const bringBack = button(t("bringBack"), () => undo(cause.id));
   say(t("error.conflict", { why: error.message }), { actions: [bringBack, nextIntentButton()] });
 }
 
-/** @returns {Promise<Entry | undefined>} What somebody else decided last. */
-async function lastOfOthers() {
+/**
+ * The decision that a message begins with.
+ * @param {string} message
+ */
+async function decisionIn(message) {
   try {
     /** @type {{ entries: Entry[] }} */
-    const { entries } = await api("/v1/review/log?most=20");
-    return entries.filter((e) => !e.undone_at && !mayBe(e.author)).at(-1);
+    const { entries } = await api("/v1/review/log");
+    const said = message.toLowerCase();
+    return entries.findLast((e) => !e.undone_at && said.startsWith(`${e.author} ${e.words}`.toLowerCase()));
   } catch {
     return undefined; // the next request says what is wrong
   }
@@ -86,6 +91,31 @@ async function catchUp() {
     // the next request says what is wrong
   }
 }
+
+// ---------------------------------------------------------------- answers that are sent while the next is shown
+
+let underWay = 0;
+let allSent = Promise.resolve();
+export const isSending = () => underWay > 0;
+export const whenSent = () => allSent;
+
+/**
+ * Send something after what is under way. Nothing that runs in `send` or `after` may wait for `whenSent`.
+ * @param {() => Promise<unknown>} send
+ * @param {() => Promise<unknown>} after Runs when it is no longer under way.
+ */
+export function sendLater(send, after) {
+  underWay += 1;
+  allSent = allSent
+    .then(send)
+    .finally(() => (underWay -= 1))
+    .then(
+      () => attempt(after),
+      () => {}, // `send` has said what went wrong
+    )
+    .then(() => {});
+}
+addEventListener("beforeunload", (event) => isSending() && event.preventDefault());
 
 /**
  * A second click does not repeat a decision that is under way.
@@ -133,7 +163,8 @@ export const keepSeen = () => {
 export const forgetSeen = () => {
   seenByDialog = null;
 };
-function haveSeenLatest() {
+/** The view shows the latest version. */
+export function haveSeenLatest() {
   current.seen = latest();
   if (seenByDialog) seenByDialog = latest();
 }
@@ -200,14 +231,21 @@ export async function decide(decisions, message, next) {
  */
 export const accept = (intent, next) => decide([{ accept: { intent } }], t("said.accepted", { name: intent }), next);
 
+/** Undo one's own last step as the view does it, which may bring something back. */
+export const undoHere = () => (current.keys?.u ?? undo)();
+
 /**
  * Undo a decision; without an id, one's own last step. A step is all that was recorded together.
  * @param {number | null} [id]
+ * @param {boolean} [step]
+ * @param {(entries: Entry[]) => void} [onUndone] Called before the view is drawn again.
  */
-export async function undo(id = null, step = false) {
+export async function undo(id = null, step = false, onUndone = () => {}) {
+  await whenSent();
   await once(async () => {
     const answer = await api("/v1/review/undo", { author: who(), ...latest(), id, step });
     await refresh();
+    onUndone(answer.entries);
     await show();
     const { undone, entries } = answer;
     if (entries.length > 1) say(t("said.undoneSeveral", { n: entries.length }));

@@ -1,5 +1,6 @@
 // Files of utterances: chosen or dropped, sent to the server, and shown before anything is learned from them.
 import { api, problem } from "./api.js";
+import { attempt } from "./decisions.js";
 import { bullets, button, el, fill, heading, row, table } from "./dom.js";
 import { selectControl } from "./parts.js";
 import { go } from "./router.js";
@@ -65,12 +66,14 @@ export async function put(s, file, maxBytes) {
 export async function read(s, maxBytes) {
   const { file, options } = s;
   if (!file) return;
+  const readBefore = s.preview?.id;
   Object.assign(s, { preview: null, refused: null, isTaken: false });
   s.onChange();
   try {
     const content = await packed(file);
     if (content.size > maxBytes) throw new Error(t("file.tooLarge", { name: file.name, most: megabytes(maxBytes) }));
-    const query = new URLSearchParams({ name: file.name.slice(-200), use: s.use, ...options });
+    const earlier = readBefore && { replaces: readBefore };
+    const query = new URLSearchParams({ name: file.name.slice(-200), use: s.use, ...options, ...earlier });
     const preview = await api(`/v1/files?${query}`, content);
     if (s.file === file) s.preview = preview;
   } catch (error) {
@@ -248,6 +251,6 @@ export function acceptDrops(s, maxBytes) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     go("#train");
-    await put(s, file, await maxBytes());
+    await attempt(async () => put(s, file, await maxBytes()));
   });
 }

@@ -1,5 +1,5 @@
 // Ctrl-K: every view, every intent, the search and the undo, by a few letters.
-import { undo } from "./decisions.js";
+import { undoHere } from "./decisions.js";
 import { byId, el, fill, quiet } from "./dom.js";
 import { nearest } from "./names.js";
 import { dot } from "./parts.js";
@@ -24,7 +24,7 @@ function targets(typed) {
   const wanted = typed.trim().toLowerCase();
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("nav a"));
   const views = [...links].map((a) => ({ label: a.textContent ?? "", kind: t("jump.view"), act: () => go(a.hash) }));
-  const actions = [{ label: t("undo"), kind: t("jump.action"), act: () => undo() }];
+  const actions = [{ label: t("undo"), kind: t("jump.action"), act: undoHere }];
   const matching = [...views, ...actions].filter(({ label }) => label.toLowerCase().includes(wanted));
   if (!wanted) return matching;
   const close = known.state ? nearest(typed, intents(), MAX_INTENTS) : [];
@@ -62,7 +62,7 @@ function update() {
   draw();
 }
 
-export function openJump() {
+function openJump() {
   if (document.querySelector("dialog[open]")) return;
   input.value = "";
   update();

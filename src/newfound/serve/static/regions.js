@@ -22,23 +22,17 @@ export function groupRegions({ x, y }, groupOf) {
     density[cell(y[i]) * CELLS + cell(x[i])] += 1;
   }
   for (const density of densities.values()) for (let times = 0; times < 2; times++) blur(density);
-  const groups = [...densities.keys()].sort();
-  return {
-    edge: EDGE,
-    picture: picture(groups.map((group) => densities.get(group) ?? density0)),
-    names: groups.map(nameAt),
-  };
+  const groups = [...densities].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { edge: EDGE, picture: picture(groups.map(([, density]) => density)), names: groups.map(nameAt) };
 
-  /** @param {string} name */
-  function nameAt(name) {
-    const density = densities.get(name) ?? density0;
+  /** @param {[string, Float32Array]} group */
+  function nameAt([name, density]) {
     let best = 0;
     density.forEach((value, k) => (best = value > density[best] ? k : best));
     return { name, x: position(best % CELLS), y: position(Math.floor(best / CELLS)) };
   }
 }
 
-const density0 = new Float32Array(CELLS * CELLS);
 /** @param {number} position */
 const cell = (position) => Math.min(CELLS - 1, Math.floor(((position + EDGE) / (1 + 2 * EDGE)) * CELLS));
 /** @param {number} index */
@@ -71,7 +65,10 @@ function picture(densities) {
   Object.assign(canvas, { width: CELLS, height: CELLS, className: "regions" });
   canvas.setAttribute("aria-hidden", "true");
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const totals = densities.reduce((sum, density) => sum.map((value, k) => value + density[k]), density0.slice());
+  const totals = densities.reduce(
+    (sum, density) => sum.map((value, k) => value + density[k]),
+    new Float32Array(CELLS * CELLS),
+  );
   const filled = totals.filter((total) => total > 0);
   const enough = (MIN_DENSITY * filled.reduce((sum, total) => sum + total, 0)) / Math.max(1, filled.length);
   for (let k = 0; k < totals.length; k++) {

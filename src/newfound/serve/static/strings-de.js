@@ -160,7 +160,7 @@ export const german = {
   "overview.export": "Exportieren",
   "overview.largest": "Die größten neuen Intents nach ihrem Anteil an den Logs",
   "overview.needs": "Was zu entscheiden ist",
-  "overview.undecided": {
+  "overview.new": {
     one: "neuer Intent wartet auf eine Entscheidung",
     other: "neue Intents warten auf eine Entscheidung",
   },

@@ -147,7 +147,7 @@ export const english = /** @type {const} */ ({
   "overview.export": "Export",
   "overview.largest": "The largest new intents, by their share of the logs",
   "overview.needs": "What needs a person",
-  "overview.undecided": { one: "new intent waits for a decision", other: "new intents wait for a decision" },
+  "overview.new": { one: "new intent waits for a decision", other: "new intents wait for a decision" },
   "overview.same": { one: "may be the same as another intent", other: "may be the same as another intent" },
   "overview.two": { one: "may be two intents in one", other: "may be two intents in one" },
   "overview.doubtful": { one: "has many doubtful utterances", other: "have many doubtful utterances" },

@@ -35,6 +35,10 @@ export const whichUtterances = () => (settings.logsOnly ? "&logs_only=true" : ""
  */
 export function utteranceList(page, options) {
   const { selection, fetchPage, empty = t("nothingHere") } = options;
+  if (page.ids.length === page.total) {
+    const present = new Set(page.ids);
+    for (const id of selection) if (!present.has(id)) selection.delete(id); // it was moved meanwhile
+  }
   /** @type {Utterance[]} */
   const shown = [];
   /** @type {HTMLInputElement[]} */

@@ -102,9 +102,11 @@ export async function intentsView() {
     marked = to?.dataset.name ?? null;
     to?.focus();
   }
+  const isMarked = () => markedRow() !== undefined && markedRow() === document.activeElement;
   const acceptMarked = async () => {
     const at = markedRow()?.dataset.name;
-    if (!at || intentNamed(at)?.status !== "new") return;
+    if (!isMarked()) return mark(0); // nobody decides about what is not outlined
+    if (!at || intentNamed(at)?.status !== "new" || !known.details.has(at)) return;
     const rows = [...visible()].map((row) => row.dataset.name ?? "");
     const after = rows.slice(rows.indexOf(at) + 1).find((name) => intentNamed(name)?.status === "new");
     if (await accept(at)) marked = after ?? null;
@@ -115,7 +117,7 @@ export async function intentsView() {
     keys: {
       ArrowDown: () => mark(1),
       ArrowUp: () => mark(-1),
-      Enter: () => markedRow() && go(address("intent", marked ?? "")),
+      Enter: () => (isMarked() ? go(address("intent", marked ?? "")) : mark(0)),
       a: acceptMarked,
     },
     content: [head(), tools(redraw), tables],

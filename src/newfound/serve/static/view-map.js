@@ -1,6 +1,6 @@
 // The map of the logs: names, groups, legend, the text at the pointer, and a lasso to move utterances.
 import { api } from "./api.js";
-import { attempt, isBusy } from "./decisions.js";
+import { attempt, haveSeenLatest, isBusy } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, el, fill, kbd, quiet, quietLine } from "./dom.js";
 import { count, percent } from "./format.js";
@@ -247,6 +247,7 @@ export async function mapView(name) {
     redraw();
     map.markSelected(marked); // utterances keep their places in the answer
     note.hidden = data.isFinal;
+    haveSeenLatest();
   }
   function awaitLayout(milliseconds = MILLISECONDS_BETWEEN_LAYOUTS) {
     setTimeout(async () => {

@@ -74,26 +74,23 @@ function largest() {
 function whatNeedsAPerson() {
   const open = intents().filter((i) => i.status === "new");
   const details = (/** @type {Intent} */ i) => known.details.get(i.name);
-  const toList = (/** @type {import("./view-intents.js").Shown} */ shown) => () => showOnly(shown);
-  /** @type {[number, string, string, (() => void) | undefined][]} */
+  /** @type {["new" | "same" | "two" | "doubtful", Intent[]][]} */
   const lines = [
-    [open.length, t("overview.undecided", { n: open.length }), "#intents", toList("new")],
-    ...[
-      { shown: /** @type {const} */ ("same"), some: open.filter((i) => details(i)?.merge) },
-      { shown: /** @type {const} */ ("two"), some: open.filter((i) => details(i)?.separation) },
-      { shown: /** @type {const} */ ("doubtful"), some: open.filter(isDoubtful) },
-    ].map(
-      ({ shown, some }) =>
-        /** @type {[number, string, string, () => void]} */ ([
-          some.length,
-          t(`overview.${shown}`, { n: some.length }),
-          "#intents",
-          toList(shown),
-        ]),
-    ),
+    ["new", open],
+    ["same", open.filter((i) => details(i)?.merge)],
+    ["two", open.filter((i) => details(i)?.separation)],
+    ["doubtful", open.filter(isDoubtful)],
   ];
-  const line = (/** @type {(typeof lines)[0]} */ [n, words, href, onclick]) =>
-    n > 0 && el("li", el("a", { href, onclick }, [el("strong", String(n)), " ", words]));
+  const line = (/** @type {(typeof lines)[0]} */ [shown, { length: n }]) =>
+    n > 0 &&
+    el(
+      "li",
+      el("a", { href: "#intents", onclick: () => showOnly(shown) }, [
+        el("strong", String(n)),
+        " ",
+        t(`overview.${shown}`, { n }),
+      ]),
+    );
   const shown = lines.map(line).filter(Boolean);
   return el("section", { "aria-label": t("overview.needs") }, [
     el("h3", t("overview.needs")),

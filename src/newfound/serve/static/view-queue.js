@@ -1,17 +1,18 @@
 // The queue: the utterances that should be checked first, one at a time, by keyboard. The next one is shown at once;
 // the answer is sent meanwhile, one after the other, and an answer that is refused brings its utterance back.
 import { api } from "./api.js";
-import { attempt, decide, move, once, record, undo } from "./decisions.js";
+import { attempt, decide, isSending, move, once, recordAt, sendLater, undo, whenSent } from "./decisions.js";
 import { askAndMake, askAndMove } from "./dialogs.js";
 import { bullets, button, el, kbd, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { dot, term } from "./parts.js";
-import { current, show } from "./router.js";
-import { intentNamed, known, limits, loadDetails, mine, state, who } from "./store.js";
+import { show } from "./router.js";
+import { askName, intentNamed, known, limits, loadDetails, mine, state } from "./store.js";
 import { rich, t } from "./strings.js";
 
 /** @typedef {{ version: number, items: QueueItem[], expected_error: number }} Queue */
+/** @typedef {QueueItem & { seen: number }} Question `seen` is the version that it was fetched at. */
 
 const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
 const PLACES_TO_BEGIN = 8;
@@ -20,18 +21,16 @@ const MERGING_KEYS = new Set("123456789");
 const ANSWERS_IN_A_ROUND = 40;
 const ANSWERS_BEFORE_ASKING_AGAIN = 8; // later questions depend on earlier answers
 const EXAMPLES_OF_A_CANDIDATE = 2;
-/** @type {QueueItem[] | null} */
-let waiting = null; // what was fetched and is not answered yet
-let fetchedFor = ""; // the model that it belongs to
-let answeredSinceFetch = 0;
-let sent = Promise.resolve();
-let sending = 0;
+/** @type {Question[]} */
+let waiting = []; // what was fetched and is not answered yet
+let fetched = { model: "", version: -1, answered: 0 }; // the version counts one's own answers since
 const round = { done: 0, of: 0, errorAtStart: /** @type {number | null} */ (null) };
+/** @type {Set<number>} */
 const skipped = new Set();
-/** @type {QueueItem[]} */
-const answered = []; // in their order, so that what is undone comes back
-
-export const isSending = () => sending > 0;
+/** @type {Question[]} */
+const answered = []; // so that what is undone comes back
+/** @type {Set<number>} */
+const underWay = new Set(); // answered, and perhaps not known to the server when it made the queue
 
 // While somebody else decides as well, two people begin at different places of the queue.
 function ownPlace() {
@@ -39,50 +38,53 @@ function ownPlace() {
   return [...mine()].reduce((sum, letter) => (31 * sum + (letter.codePointAt(0) ?? 0)) % 997, 7) % PLACES_TO_BEGIN;
 }
 
-async function fetchQueue() {
-  /** @type {Queue} */
-  const { items } = await api(`/v1/review/queue?most=${limits().max_queue}`);
-  const place = ownPlace();
-  waiting = [...items.slice(place), ...items.slice(0, place)];
-  fetchedFor = state().model;
-  answeredSinceFetch = 0;
-}
-
 /**
- * Fetch the queue anew while the reviewer reads. What is under the reviewer's eyes stays there.
- * @param {QueueItem | undefined} shown
+ * Fetch the queue. What is under the reviewer's eyes stays there if it is still to be answered.
+ * @param {number} [shown]
  */
-async function fetchAgain(shown) {
-  await fetchQueue();
-  const stays = waiting?.find((u) => u.id === shown?.id);
-  if (waiting && stays) waiting = [stays, ...waiting.filter((u) => u !== stays)];
+async function fetchQueue(shown) {
+  if (!isSending()) underWay.clear();
+  const { model } = state();
+  /** @type {Queue} */
+  const { version, items } = await api(`/v1/review/queue?most=${limits().max_queue}`);
+  const place = ownPlace();
+  const ordered = [...items.slice(place), ...items.slice(0, place)].filter((u) => !underWay.has(u.id));
+  const first = ordered.filter((u) => u.id === shown);
+  waiting = [...first, ...ordered.filter((u) => u.id !== shown)].map((u) => ({ ...u, seen: version }));
+  fetched = { model, version, answered: 0 };
 }
 
-const next = () => waiting?.find((u) => !skipped.has(u.id));
+const next = () => waiting.find((u) => !skipped.has(u.id));
+
+/** Whether somebody, in another view or elsewhere, has decided since the queue was fetched, or it is used up. */
+function isOld() {
+  if (fetched.model !== state().model) return true;
+  return !isSending() && (state().version > fetched.version || (!next() && fetched.answered > 0));
+}
+
+/** @type {number | undefined} */
+let shownId;
 
 export async function queueView() {
-  if (!waiting || fetchedFor !== state().model) await fetchQueue();
-  if (!next() && answeredSinceFetch) {
-    await sent;
-    await fetchQueue();
-  }
+  if (isOld()) await fetchQueue(shownId);
   const u = next();
+  shownId = u?.id;
   if (u?.candidates.some(([name]) => !known.details.has(name))) await loadDetails();
   const { expected_error: error } = state().progress;
   round.errorAtStart ??= error;
-  if (!u) return emptyQueue(Boolean(waiting?.length));
-  if (round.done >= round.of) Object.assign(round, { done: 0, of: Math.min(ANSWERS_IN_A_ROUND, waiting?.length ?? 0) });
+  if (!u) return emptyQueue(waiting.length > 0);
+  if (round.done >= round.of) Object.assign(round, { done: 0, of: Math.min(ANSWERS_IN_A_ROUND, waiting.length) });
   const { answers, others } = actionsFor(u);
   const keys = [...answers, ...others].map(({ letter, act }) => [letter, act]);
   return {
     title: t("queue.title"),
-    keys: { ...Object.fromEntries(keys), u: takeBack },
+    keys: { ...Object.fromEntries(keys), u: () => takeBack() },
     waitingKeys: QUEUE_KEYS,
     onlySeen: u.asks_about === null ? undefined : MERGING_KEYS,
     // The utterance under the reviewer's eyes is exchanged only if somebody else has decided about it.
     onNews: async () => {
       if (isSending()) return false;
-      await fetchAgain(u);
+      await fetchQueue(u.id);
       return next()?.id !== u.id;
     },
     content: [
@@ -95,7 +97,7 @@ export async function queueView() {
           { class: "answers" },
           answers.map((answer) => el("li", answerButton(answer))),
         ),
-        row(others.map(actionButton), actionButton({ letter: "u", label: t("undo"), act: takeBack })),
+        row(others.map(actionButton), actionButton({ letter: "u", label: t("undo"), act: () => takeBack() })),
         u.asks_about === null && u.stands_for > 1 && quietLine(t("queue.follow", { n: u.stands_for - 1 })),
       ]),
     ],
@@ -107,7 +109,7 @@ export async function queueView() {
 
 /**
  * What can be said of an utterance: the intents it may belong to, the most probable first, and what else can be done.
- * @param {QueueItem} u
+ * @param {Question} u
  * @returns {{ answers: Answer[], others: Action[] }}
  */
 function actionsFor(u) {
@@ -153,83 +155,83 @@ function actionsFor(u) {
   return { answers: [assigned, ...candidates], others };
 }
 
-/** @param {QueueItem} u */
+/** @param {Question} u */
 function forget(u) {
   answered.push(u);
-  waiting = waiting?.filter((item) => item !== u) ?? null;
+  underWay.add(u.id);
+  waiting = waiting.filter((item) => item.id !== u.id);
   round.done += 1;
-  answeredSinceFetch += 1;
+  fetched.answered += 1;
+}
+
+/** @param {Question} u */
+function bringBack(u) {
+  answered.splice(answered.indexOf(u), 1);
+  underWay.delete(u.id);
+  waiting = [u, ...waiting.filter((item) => item.id !== u.id)];
+  shownId = u.id;
+  round.done = Math.max(0, round.done - 1);
 }
 
 /**
  * Show the next utterance at once, and send the answer meanwhile.
- * @param {QueueItem} u
+ * @param {Question} u
  * @param {string | null} to
  * @param {string} message
  * @returns {Promise<unknown>}
  */
 async function answer(u, to, message) {
-  if (!waiting?.includes(u)) return; // a second click on the same answer
-  try {
-    who();
-  } catch {
-    return attempt(() => (who(), answer(u, to, message))); // asks who is reviewing, then does it
-  }
+  if (!waiting.some((item) => item.id === u.id)) return; // a second click on the same answer
+  if (!mine() && !(await askName())) return;
   forget(u);
-  sending += 1;
-  sent = sent.then(() => send(u, to, message)).finally(() => (sending -= 1));
+  sendLater(() => send(u, to, message), afterSending);
   await show();
 }
 
 /**
- * @param {QueueItem} u
+ * @param {Question} u
  * @param {string | null} to
  * @param {string} message
  */
 async function send(u, to, message) {
   let isRecorded = false;
   await attempt(async () => {
-    const entries = await record([move([u.text], to)]);
+    // It is judged by what the reviewer saw: others may have decided about it since it was fetched.
+    const entries = await recordAt("/v1/review/decisions", { decisions: [move([u.text], to)], version: u.seen });
     isRecorded = true;
+    if (state().version === fetched.version + 1) fetched.version += 1;
     if (isShown()) say(message, { undo: () => takeBack(entries.at(-1)?.id, true) });
   });
-  if (!isRecorded) {
-    waiting = [u, ...(waiting ?? [])];
-    round.done -= 1;
-  }
-  if (!isShown()) return;
-  if (sending === 1 && answeredSinceFetch >= ANSWERS_BEFORE_ASKING_AGAIN) await fetchAgain(next());
-  if (sending === 1 || !isRecorded) await show();
+  if (!isRecorded) bringBack(u);
 }
 
-const isShown = () => location.hash === "#queue" && current.title === t("queue.title");
+async function afterSending() {
+  if (isSending() || !isShown()) return;
+  if (fetched.answered >= ANSWERS_BEFORE_ASKING_AGAIN) await fetchQueue(shownId);
+  await show();
+}
+
+const isShown = () => location.hash === "#queue";
 
 /**
- * Wait for a decision that changes other questions, too, and fetch these anew.
- * @param {QueueItem} u
+ * Wait for a decision that changes other questions, too; they are fetched anew when the view is drawn.
+ * @param {Question} u
  * @param {() => Promise<boolean>} decideIt
  */
 async function leave(u, decideIt) {
-  await sent;
-  if (!(await decideIt())) return;
-  forget(u);
-  await fetchQueue();
-  await show();
+  await whenSent();
+  if (await decideIt()) forget(u);
 }
 
 /**
  * @param {number | null} [id]
  * @param {boolean} [step]
  */
-async function takeBack(id = null, step = false) {
-  await sent;
-  const back = answered.pop();
-  if (back) waiting = [back, ...(waiting ?? [])];
-  round.done = Math.max(0, round.done - 1);
-  await undo(id, step);
-  await fetchAgain(back);
-  await show();
-}
+const takeBack = (id = null, step = false) =>
+  undo(id, step, (entries) => {
+    const texts = new Set(entries.flatMap((e) => e.arguments.texts ?? []));
+    for (const u of answered.filter((item) => texts.has(item.text))) bringBack(u);
+  });
 
 /** @param {Answer} answer */
 function answerButton({ letter, label, name, share, isAssigned, act }) {

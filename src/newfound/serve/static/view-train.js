@@ -243,15 +243,15 @@ async function idOf(s) {
 const startUpdate = () =>
   attempt(async () => {
     const file = await idOf(newer);
+    newer.isTaken = true; // even if it is refused: it is then sent again
     await send("/v1/update", { logs_file: file, accept_all: acceptsAll, ...chosenOptions("update") });
-    newer.isTaken = true;
   });
 
 const startDiscovery = () =>
   attempt(async () => {
     const files = { logs_file: await idOf(anew.logs), known_file: await idOf(anew.known) };
-    await send("/v1/discover", { ...files, ...chosenOptions("discover") });
     anew.logs.isTaken = anew.known.isTaken = true;
+    await send("/v1/discover", { ...files, ...chosenOptions("discover") });
   });
 
 /**
