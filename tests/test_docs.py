@@ -52,6 +52,17 @@ def test_tables_of_scripts_are_generated(command, table):
     assert done.stdout == table, done.stderr
 
 
+def blank_cells(page: Path) -> list[str]:
+    """Return the lines of tables, headers included, in which a cell is blank."""
+    lines = re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.S | re.M).splitlines()
+    return [line for line in lines if line.startswith("|") and re.search(r"\|\s*\|", line)]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks" / "README.md"], ids=lambda page: page.name)
+def test_no_cell_of_a_table_is_blank(page):
+    assert blank_cells(page) == []
+
+
 def test_the_readme_names_the_two_commands():
     readme = (ROOT / "README.md").read_text()
     assert "make demo" in readme

@@ -131,7 +131,7 @@ def print_table(rows: list[Row]) -> None:
 
 
 def _mean(group: list[Row], name: str) -> str:
-    return f"{100 * statistics.mean(row[name] for row in group):.1f} %" if name in group[0] else ""
+    return f"{100 * statistics.mean(row[name] for row in group):.1f} %" if name in group[0] else "–"
 
 
 if __name__ == "__main__":

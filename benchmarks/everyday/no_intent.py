@@ -157,7 +157,7 @@ def _table_without(rows: list[Row]) -> Iterator[str]:
 def _mean(rows: list[Row], name: str, settings: tuple[str, ...] = ("none", "auto"), between: str = " → ") -> str:
     """Return the means over seeds, one for each setting, such as `71.2 → 85.0`."""
     values = [[row[name] for row in rows if row["setting"] == setting and name in row] for setting in settings]
-    return between.join(f"{np.mean(own):.1f}" if own else "–" for own in values) if any(values) else ""
+    return between.join(f"{np.mean(own):.1f}" if own else "–" for own in values) if any(values) else "–"
 
 
 def main() -> None:

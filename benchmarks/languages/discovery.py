@@ -42,17 +42,21 @@ from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.methods.consensus import Consensus
 from newfound.paths import feature_cache_dir
 
-SETTINGS = (
-    "english labels",
-    "english labels, n",
-    "all labels",
-    "two languages",
-    "no labels",
-    "no labels, n",
-    "no labels, 1",
-    "one language",
-)
-VARIANTS = ("before", "prompt", "after")
+SETTINGS = {  # with what the table calls them
+    "english labels": "nine languages, labels in English",
+    "english labels, n": "nine languages, labels in English, number given",
+    "all labels": "nine languages, labels in all of them",
+    "two languages": "English and German, labels in English",
+    "no labels": "nine languages, no labels",
+    "no labels, n": "nine languages, no labels, number given",
+    "no labels, 1": "nine languages, no labels, each sentence in one of them",
+    "one language": "English alone",
+}
+VARIANTS = {
+    "before": "left in, without prompt",
+    "prompt": "left in, with prompt",
+    "after": "taken out, with prompt",
+}
 LANGUAGES = {"two languages": ("en", "de"), "one language": ("en",)}
 SHARE_KNOWN = 0.6  # of the intents
 KEY = ("part", "setting", "variant", "seed")
@@ -152,7 +156,7 @@ def print_table(lines: list[dict[str, float | str]]) -> None:
     groups: dict[tuple[str, str], list[dict[str, float | str]]] = defaultdict(list)
     for line in lines:
         groups[str(line["setting"]), str(line["variant"])].append(line)
-    print("| setting | variant | new intents | found | OOD ACC | ALL ACC | runs |")
+    print("| logs | language in the vectors | new intents | found | OOD ACC | ALL ACC | runs |")
     print("|---|---|---|---|---|---|---|")
     for setting, variant in product(SETTINGS, VARIANTS):
         group = groups[setting, variant]
@@ -161,7 +165,7 @@ def print_table(lines: list[dict[str, float | str]]) -> None:
         means = [np.mean([float(line.get(key, np.nan)) for line in group]) for key in ("intents", "found")]
         scores = [np.mean([float(line.get(key, np.nan)) for line in group]) for key in ("ood_acc", "all_acc")]
         shown = [*(f"{mean:.1f}" for mean in means), *("–" if np.isnan(score) else f"{score:.1f}" for score in scores)]
-        print(f"| {setting} | {variant} | {' | '.join(shown)} | {len(group)} |")
+        print(f"| {SETTINGS[setting]} | {VARIANTS[variant]} | {' | '.join(shown)} | {len(group)} |")
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def table(options: argparse.Namespace) -> None:
         ("`standard`, the seed chosen by silhouette", _chosen(trained)),
     ]
     lines = [(name, *(_mean(rows, kind) for kind in KINDS)) for name, rows in parts]
-    print(as_markdown(("", *KINDS.values()), lines))
+    print(as_markdown(("labels", *KINDS.values()), lines))
 
 
 def _chosen(rows: list[Row]) -> list[Row]:
@@ -105,7 +105,7 @@ def _chosen(rows: list[Row]) -> list[Row]:
 
 def _mean(rows: list[Row], kind: str) -> str:
     values = [row["logs"] for row in rows if row["task"].startswith(kind)]
-    return f"{np.mean(values):.1f} ({len(values)})" if values else ""
+    return f"{np.mean(values):.1f} ({len(values)})" if values else "–"
 
 
 def main() -> None:

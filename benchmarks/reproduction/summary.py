@@ -51,5 +51,5 @@ def lines() -> list[tuple[str, ...]]:
 
 if __name__ == "__main__":
     names = {"ood_f1": "F1 of new intents", "all_acc": "accuracy, all"}
-    header = ("", *(f"{benchmark}: {names[score]}" for benchmark in ALL_BENCHMARKS for score in SCORES))
+    header = ("method", *(f"{benchmark}: {names[score]}" for benchmark in ALL_BENCHMARKS for score in SCORES))
     print(as_markdown(header, lines()))

@@ -167,11 +167,11 @@ def print_table(content: dict[str, Any]) -> None:
     lines: list[Line] = []
     for generation in range(N_ROUNDS + 1):
         means = [
-            f"{statistics.fmean(run[number][generation] for run in runs):.1f}" if generation <= number + 1 else ""
+            f"{statistics.fmean(run[number][generation] for run in runs):.1f}" if generation <= number + 1 else "–"
             for number in range(N_ROUNDS)
         ]
         fall = content["fall"].get(f"generation {generation}")
-        lines.append((_generation_name(generation), *means, "" if fall is None else f"{fall:.1f}"))
+        lines.append((_generation_name(generation), *means, "–" if fall is None else f"{fall:.1f}"))
     print(as_markdown(("intents", *(f"after round {n}" for n in range(1, N_ROUNDS + 1)), "fallen"), lines))
 
 

@@ -56,7 +56,7 @@ def serve() -> tuple[Line, list[Line]]:
         alone = f"{own['1 connections']['p50_ms']:.1f} ms" if "1 connections" in own else "–"
         many = [f"{own['64 connections'][key]:.0f} ms" for key in ("p50_ms", "p99_ms")]
         lines.append((title, " / ".join(rates), alone, *many))
-    return ("", "requests a second, 1 / 16 / 64 connections", "median of one", "median of 64", "p99 of 64"), lines
+    return ("server", "requests a second, 1 / 16 / 64 connections", "median of one", "median of 64", "p99 of 64"), lines
 
 
 def jobs() -> tuple[Line, list[Line]]:

@@ -120,7 +120,7 @@ def table(folder: Path) -> None:
         data, known, new, size, share = key
         estimates = ", ".join(str(row["n_new"]) for row in own)
         recognised = np.mean([row["known recognised"] for row in own])
-        lost = "" if not new else f"{np.mean([row['new mistaken'] for row in own]):.1f} %"
+        lost = "–" if not new else f"{np.mean([row['new mistaken'] for row in own]):.1f} %"
         print(f"| {data} | {known} | {new} | {size} | {share:.0%} | {estimates} | {recognised:.1f} % | {lost} |")
 
 

@@ -93,7 +93,7 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
     print(f"macro-F1     {result.macro_f1:.1f} %")
     print(
         f"calibration  mean confidence {result.mean_confidence:.1f} %, accuracy {result.accuracy:.1f} %, "
-        f"expected error {result.calibration_error:.1f} %"
+        f"calibration error {result.calibration_error:.1f} %"
     )
     if result.no_intent is not None:
         none = result.no_intent

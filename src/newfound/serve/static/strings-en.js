@@ -325,8 +325,8 @@ export const english = /** @type {const} */ ({
   "queue.which": "Which intent is it?",
   "queue.empty": "Nothing is left to check.",
   "queue.follow": {
-    one: "If you move it, {n} similar utterance follows at the next refit.",
-    other: "If you move it, {n} similar utterances follow at the next refit.",
+    one: "If you move it, {n} similar utterance follows when you train.",
+    other: "If you move it, {n} similar utterances follow when you train.",
   },
   "queue.heading": "Review queue",
   "queue.error": "{term} {error}",
