@@ -188,7 +188,7 @@ def test_undo_by_its_buttons_waits_for_the_answer_that_is_under_way(page):
     page.keyboard.press("a")
     second = wait_for_another(page, first)
     page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
-    page.route("**/v1/review/decisions", held.append)
+    page.route("**/v1/review/decisions", lambda route: held.append(route))
     page.keyboard.press("a")
     wait_for_another(page, second)
     page.click("#undo")

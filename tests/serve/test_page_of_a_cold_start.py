@@ -10,7 +10,7 @@ from conftest import themed_corpus
 
 pytest_plugins = ["browsing_fixtures"]
 VIEWS = {
-    "intents": "Known intents",
+    "intents": "Intents",
     "queue": "Review queue",
     "pairs": "Mixed-up pairs",
     "none": "No intent",
@@ -50,4 +50,4 @@ def test_every_view_works_and_accepted_intents_are_known_after_a_refit(page):
     page.click("button:has-text('Use model-2')", timeout=300_000)
     page.wait_for_selector("h3:has-text('model-2 is in use')")
     to_view(page, "intents")
-    page.wait_for_selector("h2:has-text('Known intents (1)')")
+    page.wait_for_selector("details.known:has-text('Known intents (1)')")

@@ -112,14 +112,14 @@ def test_a_reviewer_trains_cancels_trains_again_uses_the_model_and_goes_back(pag
     assert f"accepted {first}" in before.locator("tbody").inner_text()
     assert before.locator("button").count() == 0, "what a model was trained on cannot be undone"
     to_view(page, "intents")
-    page.wait_for_selector("h2:has-text('Known intents (4)')")
+    page.wait_for_selector("details.known:has-text('Known intents (4)')")
 
     to_view(page, "train")
     page.click("#go-back")
     page.wait_for_selector("h1:has-text('model'):not(:has-text('model-2'))")
     page.wait_for_selector("button:has-text('Use model-2')")
     to_view(page, "intents")
-    page.wait_for_selector("h2:has-text('Known intents (3)')")
+    page.wait_for_selector("details.known:has-text('Known intents (3)')")
 
 
 def test_a_job_that_failed_or_was_lost_says_so_and_can_be_started_again(page, monkeypatch, waiting):

@@ -3,7 +3,7 @@ import { api, problem } from "./api.js";
 import { once, recordAt, settle } from "./decisions.js";
 import { bullets, button, el, fill, quiet, row } from "./dom.js";
 import { count } from "./format.js";
-import { dot, warning } from "./parts.js";
+import { dot } from "./parts.js";
 import { state } from "./store.js";
 import { t } from "./strings.js";
 
@@ -130,13 +130,8 @@ function shown(resizing, leave) {
 /** @param {Resizing["estimate"]} estimate */
 function estimateLine(estimate) {
   if (!estimate) return t("resize.remedy");
-  const { n_new: n, low, high, is_unsure: unsure } = estimate;
-  return [
-    t("resize.estimate", { count: n, low, high }),
-    " ",
-    unsure && [warning(t("unsure")), " "],
-    t("resize.remedy"),
-  ];
+  const { n_new: n, low, high } = estimate;
+  return `${t("resize.estimate", { count: n, low, high })} ${t("resize.remedy")}`;
 }
 
 /** @param {Resizing} resizing */

@@ -39,7 +39,6 @@ export const german = {
   sideBySide: "Vergleichen",
   tryAgain: "Erneut versuchen",
   undo: "Rückgängig",
-  unsure: "unsicher",
   utterances: { one: "{n} Äußerung", other: "{n} Äußerungen" },
   "key.ctrl": "Strg",
   "key.enter": "Enter",

@@ -40,7 +40,6 @@ export const english = /** @type {const} */ ({
   sideBySide: "Side by side",
   tryAgain: "Try again",
   undo: "Undo",
-  unsure: "unsure",
   utterances: { one: "{n} utterance", other: "{n} utterances" },
   "key.ctrl": "Ctrl",
   "key.enter": "Enter",

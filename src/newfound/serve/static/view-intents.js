@@ -20,6 +20,7 @@ const selection = new Set(); // names; it and what is chosen stay when the view 
 /** @type {Set<string>} */
 const unfolded = new Set(); // groups
 let showsKnown = false;
+let showsResizing = false;
 /** @type {string | null} */
 let marked = null; // the intent that the keys are about
 
@@ -196,7 +197,9 @@ function tools(redraw) {
 
 function coarserOrFiner() {
   const card = resizeCard();
-  return card && el("details", { class: "fold" }, [el("summary", t("resize.title")), card]);
+  const keep = (/** @type {any} */ event) => (showsResizing = event.target.open);
+  const attributes = { class: "fold", open: showsResizing, ontoggle: keep };
+  return card && el("details", attributes, [el("summary", t("resize.title")), card]);
 }
 
 /**
