@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browsing import answer_dialog, decisions, names, open_intent, said, section, to_view
 
 from waiting import until
@@ -301,7 +302,7 @@ TOO_SMALL = """least => [...document.querySelectorAll('main button, main select,
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_axe_finds_nothing(page, width, scheme):
     """WCAG 2 A and AA, by axe, on every view and in the dialogs."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe = Axe()
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
     options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]}
