@@ -203,8 +203,8 @@ def test_a_decision_describes_the_intents_once(session, monkeypatch):
     session.view().state()
     session.decide([Decision("accept", {"intent": session.store.names[-1]})], author="ana")  # makes the file
     session.view().state()
-    made, keywords = [], description.keywords
-    monkeypatch.setattr(description, "keywords", lambda texts: made.append(1) or keywords(texts))
+    made, weekly_volumes = [], description.weekly_volumes
+    monkeypatch.setattr(description, "weekly_volumes", lambda days: made.append(1) or weekly_volumes(days))
     session.decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
     state = session.view().state()
     assert len(made) == 1

@@ -14,6 +14,7 @@ const places = new Map(); // how far each list was scrolled, by its address
 const view = byId("view");
 const title = document.title;
 let drawn = 0; // the number of the latest rendering: slower, older ones are dropped
+let isArriving = false; // whether a view was gone to and is not drawn yet, even if another rendering took over
 /** @type {View} */
 export let current = {};
 
@@ -35,7 +36,10 @@ export async function show({ navigated = false } = {}) {
   const entry = views.get(name) ?? views.get("overview");
   if (!entry) return;
   const mine = ++drawn;
-  if (navigated) current = {};
+  if (navigated) {
+    current = {};
+    isArriving = true;
+  }
   markTab(entry.tab);
   const slow = setTimeout(() => {
     if (mine === drawn) fill(view, quietLine(t("loading")));
@@ -46,7 +50,7 @@ export async function show({ navigated = false } = {}) {
     const made = await entry.make(...parts);
     if (mine !== drawn) return;
     current = { ...made, seen };
-    draw(name, made, navigated);
+    draw(name, made);
   } catch (error) {
     if (mine !== drawn) return;
     current = {};
@@ -83,14 +87,14 @@ function markTab(tab) {
 /**
  * @param {string} name
  * @param {View} made
- * @param {boolean} navigated
  */
-function draw(name, made, navigated) {
+function draw(name, made) {
   const scrolled = scrollY;
   const focused = document.activeElement?.id;
   fill(view, made.content);
   document.title = made.title ? `${made.title} · ${title}` : title;
-  if (navigated) {
+  if (isArriving) {
+    isArriving = false;
     scrollTo(0, FROM_THE_TOP.includes(name) ? 0 : places.get(location.hash) || 0);
     view.focus({ preventScroll: true });
     made.onShown?.();
