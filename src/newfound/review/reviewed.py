@@ -178,15 +178,6 @@ class ReviewedModel(FittedClassifier):
         origins = [Origin(u.labelled or u.text in checked, u.source, u.count, u.days) for u in kept]
         return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins)
 
-    def probabilities_of(self, texts: Sequence[str], vectors: Tensor) -> Tensor:
-        """Return the probabilities of texts, [n, intents].
-
-        Args:
-            texts: A text that a person assigned has the probability 1 for that intent, whatever its embedding.
-            vectors: Their embeddings, [n, d].
-        """
-        return torch.from_numpy(self.columns.probabilities(texts, vectors.numpy()))
-
 
 class UtteranceVectors:
     """Returns embeddings of texts. Those of training utterances are looked up; others are encoded once and stored."""
