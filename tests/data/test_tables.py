@@ -383,6 +383,14 @@ messy = st.lists(parts, max_size=40).map("".join)
 ENDINGS = (".csv", ".tsv", ".txt", ".jsonl", ".xlsx", ".csv.gz")
 
 
+def test_a_quote_is_no_delimiter(tmp_path):
+    """Python 3.13 refuses to read a table with it."""
+    path = tmp_path / "odd.csv"
+    path.write_text('sep="\ntext\npay my bill\n')
+    with pytest.raises(DataError):
+        read_corpus(path)
+
+
 @given(st.binary(max_size=300) | messy.map(str.encode), st.sampled_from(ENDINGS))
 @settings(max_examples=300, deadline=None)
 def test_whatever_bytes_a_file_has_it_is_read_or_refused(tmp_path_factory, content, ending):

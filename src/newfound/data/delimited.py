@@ -17,7 +17,7 @@ NO_DELIMITER = "\x1f"  # for tables of one column: a character that hardly any t
 NAMES_OF_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 LINES_TO_LOOK_AT = 50
 MIN_ROWS_ALIKE = 2  # below the header, to believe that they have more columns than it names
-DELIMITER_LINE = re.compile('"?sep=(.)"?', re.IGNORECASE)  # as Excel writes it before the header
+DELIMITER_LINE = re.compile('"?sep=([^"])"?', re.IGNORECASE)  # as Excel writes it before the header
 MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
 
 
