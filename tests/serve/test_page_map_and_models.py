@@ -106,10 +106,10 @@ def test_the_map_zooms_and_does_not_swallow_scrolling(page):
 
 def test_the_map_works_by_keyboard(page):
     open_map(page)
-    page.focus("#map")
-    for key, percent in (("+", 130), ("+", 169), ("ArrowRight", 169), ("-", 130)):
+    for key, zoomed in (("+", 130), ("+", 169), ("ArrowRight", 169), ("-", 130)):
+        page.focus("#map")  # a view that is drawn late takes the focus
         page.keyboard.press(key)
-        wait_for_zoom(page, percent)
+        wait_for_zoom(page, zoomed)
     for key in itertools.islice(itertools.cycle(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]), 40):
         if page.locator(".point-card strong").is_visible():
             break
