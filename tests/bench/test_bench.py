@@ -18,6 +18,7 @@ from newfound.bench.baselines import BASELINES, Baseline, bertopic
 from newfound.bench.cells import VARIANTS, Cell, missing_cells, read_results, write_result
 from newfound.bench.experiments import EXPERIMENTS, Row, experiment_named
 from newfound.bench.plots import draw
+from newfound.bench.provenance import CODE_HASH
 from newfound.bench.running import _logs_setting, run_cell, run_missing
 from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, groups_of, missing_runs, table
 from newfound.data.corpus import Corpus
@@ -269,7 +270,7 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
         assert key in result
     assert result["settings"]["epochs"] == 3
     path = write_result(cell, result, tmp_path)
-    assert json.loads(path.read_text()) == json.loads(json.dumps(result))
+    assert json.loads(path.read_text()) == json.loads(json.dumps({**result, "code": CODE_HASH}))
 
 
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
