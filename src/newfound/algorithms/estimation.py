@@ -47,7 +47,7 @@ MIN_MEAN_CLUSTER_SIZE = 3  # rows of a cluster at the finest cut
 MIN_SIZE, MIN_SHARE_OF_ROWS = 5, 0.05  # rows of a cluster that counts as an intent; of few rows this share suffices
 NEIGHBOURS = 10
 MAX_NEIGHBOURS = 200  # for the surprise
-TOGETHER_POWER = 1.5
+TOGETHER_POWER = 1.0
 TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights of cuts, in shares of the best score
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
 SHARE_CORRECTED = 0.5  # of the error on the known intents
@@ -190,8 +190,9 @@ def _count_large(cut: Ids) -> int:
 
 def weights(score: Floats, temperature: float) -> Floats:
     """Return weights that sum to 1; nearly the best scores have nearly the greatest weight."""
-    weight: Floats = np.exp((score / score.max() - 1) / temperature)
-    return weight / weight.sum()
+    weight = np.exp((score / score.max() - 1) / temperature)
+    share: Floats = weight / weight.sum()
+    return share
 
 
 def smooth(values: Floats) -> Floats:

@@ -27,10 +27,10 @@ from newfound.algorithms.ensembles import Seeds, cluster_around, views
 from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
-MIN_TESTIMONY = 0.6  # mean of both witnesses from which on a row belongs to a known intent
-MIN_VOTES = 0.5  # share of the clusterings, where these decide alone
+MIN_TESTIMONY = 0.55  # mean of both witnesses from which on a row belongs to a known intent
+MIN_VOTES = 0.4  # share of the clusterings, where these decide alone
+MAX_ROWS_TO_LEARN_FROM = 3_000  # which known intent a row has, once it is known to have one
 MIN_LABELS_FOR_NEIGHBOURS = 8  # of the typical known intent
-SPARE_CENTRES = 1.2  # centres of new intents for each: a new intent without a centre would fall to a known one
 MIN_SIZE_OF_A_GROUP = 5
 MAX_LABELLED_RATIO = 0.25  # labelled rows of a group without labels, as a share of what a known intent's would have
 MAX_SHARE_OVERLOOKED = 0.5  # of the rows in groups without labels that may be taken for known intents
@@ -43,12 +43,25 @@ def recognise_known(
     """Return y in which rows of the logs that belong to known intents have them."""
     share, intent = known_votes(x, y, n_known, n_new, runs, seeds, neighbours=neighbours)
     if typical_labels(y, n_known) < MIN_LABELS_FOR_NEIGHBOURS:
-        is_known = share > MIN_VOTES
-    else:
-        ratio, nearest_intent = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))
-        is_known = (share + ratio.clamp(max=1)) / 2 >= MIN_TESTIMONY
-        intent = torch.where(share > MIN_VOTES, intent, nearest_intent)
-    return torch.where((y < 0) & is_known, intent, y)
+        return torch.where((y < 0) & (share > MIN_VOTES), intent, y)
+    ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))[0]
+    is_known = (y < 0) & ((share + ratio.clamp(max=1)) / 2 >= MIN_TESTIMONY)
+    recognised = y.clone()
+    recognised[is_known] = classify_known(x, y, is_known, seed=seeds("classifier"))
+    return recognised
+
+
+def classify_known(x: Tensor, y: Tensor, rows: Tensor, *, seed: int) -> Tensor:
+    """Return the known intents [m] that a logistic regression on labelled rows gives to some rows, a mask [n]."""
+    from sklearn.linear_model import LogisticRegression
+
+    if not bool(rows.any()) or len(torch.unique(y[y >= 0])) < 2:
+        return y.max().expand(int(rows.sum()))
+    labelled = (y >= 0).nonzero().squeeze(1)
+    order = torch.randperm(len(labelled), generator=torch.Generator().manual_seed(seed))[:MAX_ROWS_TO_LEARN_FROM]
+    labelled = labelled[order.to(x.device)]
+    classifier = LogisticRegression(C=20, max_iter=200).fit(x[labelled].cpu().numpy(), y[labelled].cpu().numpy())
+    return torch.from_numpy(classifier.predict(x[rows].cpu().numpy())).to(y.device)
 
 
 def typical_labels(y: Tensor, n_known: int) -> float:
@@ -60,8 +73,7 @@ def known_votes(
     x: Tensor, y: Tensor, n_known: int, n_new: int, runs: int, seeds: Seeds, *, neighbours: int = 10
 ) -> tuple[Tensor, Tensor]:
     """Return the share of the clusterings around the labels that put each row into a known intent, and that intent."""
-    k = n_known + max(n_new + 1, round(SPARE_CENTRES * n_new))
-    cluster = partial(cluster_around, y=y, n_known=n_known, k=k)
+    cluster = partial(cluster_around, y=y, n_known=n_known, k=n_known + n_new)
     votes = torch.zeros(len(x), n_known + 1, device=x.device)
     for i, view in enumerate(views(x, neighbours=neighbours)):
         for run in range(runs):

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from newfound.algorithms.recognition import classify_known
 from newfound.methods.context import FitContext
 from newfound.model.network import IntentNetwork
 from newfound.model.types import KnownCheck
@@ -15,7 +16,6 @@ from newfound.training.seeding import derive
 
 SHARE_HELD_OUT, MAX_HELD_OUT = 0.1, 200  # of the labels: with 200, a share is off by 4 points at most
 MIN_LABELS_TO_HOLD_OUT = 5  # of an intent: hiding one of fewer would cost more than it tells
-MAX_ROWS_OF_PLAIN_CLASSIFIER = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,8 @@ class KnownTrial:
 
     def _plain(self, context: FitContext, x: Tensor) -> Tensor:
         """Return the known intents [m] that a logistic regression gives to the held-out rows."""
-        from sklearn.linear_model import LogisticRegression
-
-        rows = (context.train.by_person & (context.y >= 0)).nonzero().squeeze(1)
-        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(derive(context.seed, "plain")))
-        rows = rows[order[:MAX_ROWS_OF_PLAIN_CLASSIFIER]]
-        classifier = LogisticRegression(C=20, max_iter=200).fit(x[rows].numpy(), context.y[rows].numpy())
-        return torch.from_numpy(classifier.predict(x[self.rows].numpy()))
+        held_out = torch.zeros(len(x), dtype=torch.bool).index_fill(0, self.rows, True)
+        y = torch.where(context.train.by_person, context.y, -1)
+        return torch.zeros(len(x), dtype=torch.int64).masked_scatter(
+            held_out, classify_known(x, y, held_out, seed=derive(context.seed, "plain"))
+        )[self.rows]

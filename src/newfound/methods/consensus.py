@@ -49,8 +49,8 @@ MAX_CLUSTERED_ROWS = 20_000  # in larger corpora the other rows follow the means
 MAX_ROWS_FOR_ALL_EPOCHS = 20_000  # in the training of the classifier; beyond it, epochs become fewer
 MIN_EPOCHS = 5
 MAX_ROWS_WITH_WORDS = 10_000  # rows whose words are looked at; in larger logs the other clusterings decide alone
-MIN_AGREEMENT_TO_TEACH = 0.5  # share of the clusterings that must agree on a row for it to teach the next round
 MAX_COMPARED = 8  # clusterings, pair by pair, for how consistent they are
+SPARE_CENTRES = 1.4  # for each new intent, when known ones are recognised: one without a centre would fall to these
 MAX_ROWS_GROUPED = 4_000  # to see whether labels did harm
 MIN_LABELS_TO_FINE_TUNE = 3  # of the typical known intent (docs/cold-start.md)
 MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: about 6 GB with minilm
@@ -86,10 +86,10 @@ class Consensus(Discoverer):
         runs: Clusterings of each of the two views; twice as many vote in the consensus.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
-        finetune_steps: Steps of the fine-tuning.
-        finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW).
+        finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train.
+        finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
+            layers train.
         instance_weight: Weight of the instance contrast on the logs, beside 1 for the contrast of known intents.
-        rounds: Rounds of further fine-tuning on what the clusterings agree on.
         temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.05.
         epochs: Epochs of the classifier's training.
         questions: How many questions about doubtful utterances an annotator is asked, if `fit` is given one.
@@ -101,10 +101,9 @@ class Consensus(Discoverer):
     words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
-    finetune_steps: Count = 60
-    finetune_lr: Positive = 5e-5
+    finetune_steps: Count | None = None
+    finetune_lr: Positive | None = None
     instance_weight: NotNegative = 0.1
-    rounds: NonNegativeInt = 0
     temperature: Positive | None = None
     epochs: NonNegativeInt = 50
     questions: NonNegativeInt = 100
@@ -114,7 +113,7 @@ class Consensus(Discoverer):
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "upper"},
-        "best": {"tune": "upper", "rounds": 1},
+        "best": {"tune": "layers"},
     }
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -148,16 +147,10 @@ class Consensus(Discoverer):
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
         if context.tune.layers:
-            fine_tune(context, network, context.y, self._fine_tuning(), stage="fine-tuning")  # step 2
+            fine_tune(context, network, context.y, self._fine_tuning(context.tune), stage="fine-tuning")  # step 2
         x = context.unit_vectors(network)
         context = self._with_number(context, network, x, aside)  # step 3
-        for round_ in range(self.rounds if context.tune.layers else 0):
-            labels = self._label(context, x, aside, round_)
-            teaches = (context.y >= 0) | (labels.agreement >= MIN_AGREEMENT_TO_TEACH)
-            taught = torch.where(teaches, labels.y, -1)
-            fine_tune(context, network, taught, self._fine_tuning(), stage=f"round {round_ + 1}")
-            x = context.unit_vectors(network)
-        labels = self._label(context, x, aside, self.rounds, last=True)  # steps 4 and 5
+        labels = self._label(context, x, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
@@ -191,8 +184,14 @@ class Consensus(Discoverer):
         )
         return torch.from_numpy(rows).to(x.device)
 
-    def _fine_tuning(self) -> FineTuning:
-        return FineTuning(self.finetune_steps, self.finetune_lr, instance_weight=self.instance_weight)
+    def _fine_tuning(self, tune: Tune) -> FineTuning:
+        settings = FineTuning.of_all_layers() if tune.everything else FineTuning()
+        return replace(
+            settings,
+            steps=self.finetune_steps or settings.steps,
+            lr=self.finetune_lr or settings.lr,
+            instance_weight=self.instance_weight,
+        )
 
     def _with_number(self, context: FitContext, network: IntentNetwork, x: Tensor, aside: Tensor) -> FitContext:
         """The context with a number of new intents, for which the network gets columns."""
@@ -204,7 +203,7 @@ class Consensus(Discoverer):
     def _may_hold_known(self, context: FitContext) -> bool:
         return self.logs == "mixed" and context.n_known > 0
 
-    def _label(self, context: FitContext, x: Tensor, aside: Tensor, round_: int, *, last: bool = False) -> Labels:
+    def _label(self, context: FitContext, x: Tensor, aside: Tensor) -> Labels:
         """Labels of all rows: those that a person gave, known intents in mixed logs, and new intents.
 
         x [n, d] are unit vectors, `aside` [n] the rows of no intent.
@@ -213,23 +212,23 @@ class Consensus(Discoverer):
         y, kept = context.y.to(x.device), (~aside).nonzero().squeeze(1)
         if self._may_hold_known(context):  # step 4
             recognised = y.clone()
-            recognised[kept] = self._recognise(context, x[kept], y[kept], round_)
+            recognised[kept] = self._recognise(context, x[kept], y[kept])
             if context.n_new and self._overlooks_new(context, x[kept], y[kept], recognised[kept]):
-                return self._label_without_labels(context, x, kept, round_)
+                return self._label_without_labels(context, x, kept)
             y = recognised
         rows = ((y < 0) & ~aside).nonzero().squeeze(1).cpu()
         if not context.n_new or not len(rows):
             return Labels(context.settle(y.cpu()), torch.ones(len(y)), 1.0)
-        ensemble, chosen, clusters = self._cluster(context, x, rows, context.n_new, round_)  # step 5
+        ensemble, chosen, clusters = self._cluster(context, x, rows, context.n_new)  # step 5
         labels = context.n_known + clusters
-        if last:
-            offer_known = self._may_hold_known(context)
-            labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
-        return self._put_together(context, x, y, rows, chosen, ensemble, labels, round_)
+        offer_known = self._may_hold_known(context)
+        labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
+        return self._put_together(context, x, y, rows, chosen, ensemble, labels)
 
-    def _recognise(self, context: FitContext, x: Tensor, y: Tensor, round_: int) -> Tensor:
-        seeds = partial(derive, context.seed, "known", round_)
-        return recognise_known(x, y, context.n_known, context.n_new, self._half + 1, seeds, neighbours=self.neighbours)
+    def _recognise(self, context: FitContext, x: Tensor, y: Tensor) -> Tensor:
+        seeds = partial(derive, context.seed, "known")
+        n_new = max(context.n_new + 1, round(SPARE_CENTRES * context.n_new))
+        return recognise_known(x, y, context.n_known, n_new, self._half + 1, seeds, neighbours=self.neighbours)
 
     def _overlooks_new(self, context: FitContext, x: Tensor, y: Tensor, recognised: Tensor) -> bool:
         """Whether groups that are seen without labels, and hold none, would be taken for known intents."""
@@ -240,7 +239,7 @@ class Consensus(Discoverer):
         groups = kmeans(points, k, restarts=3, seed=derive(context.seed, "groups")).labels
         return overlooks_new(groups, y[rows], recognised[rows])
 
-    def _label_without_labels(self, context: FitContext, x: Tensor, kept: Tensor, round_: int) -> Labels:
+    def _label_without_labels(self, context: FitContext, x: Tensor, kept: Tensor) -> Labels:
         """Cluster everything as if nothing were known; a cluster with most labels of an intent has its name."""
         why = "most groups of utterances without a label would be taken for known intents"
         if context.choices.setdefault("strategy", "without labels") and "strategy_reason" not in context.choices:
@@ -250,25 +249,23 @@ class Consensus(Discoverer):
                 "intent more labels if known intents suffer"
             )
         k, y = context.n_known + context.n_new, context.y.to(x.device)
-        ensemble, chosen, clusters = self._cluster(context, x, kept.cpu(), k, round_)
+        ensemble, chosen, clusters = self._cluster(context, x, kept.cpu(), k)
         labels = name_by_labels(clusters, y[chosen.to(y.device)], context.n_known)
-        return self._put_together(context, x, y, kept.cpu(), chosen, ensemble, labels, round_)
+        return self._put_together(context, x, y, kept.cpu(), chosen, ensemble, labels)
 
-    def _cluster(
-        self, context: FitContext, x: Tensor, rows: Tensor, k: int, round_: int
-    ) -> tuple[list[Tensor], Tensor, Tensor]:
+    def _cluster(self, context: FitContext, x: Tensor, rows: Tensor, k: int) -> tuple[list[Tensor], Tensor, Tensor]:
         """Clusterings of some rows [m] of x, which of the rows were clustered, and the consensus on these."""
-        chosen = self._draw_rows(context, rows, round_)
+        chosen = self._draw_rows(context, rows)
         points = x[chosen.to(x.device)]
         k = min(k, len(points))
-        ensemble = self._ensemble(context, points, k, self.runs, "vote", round_)
-        ensemble += self._ensemble_with_words(context, points, chosen, k, ensemble, round_)
-        agree = partial(consensus_clustering, k=k, seed=derive(context.seed, "agree", round_))
+        ensemble = self._ensemble(context, points, k, self.runs, "vote")
+        ensemble += self._ensemble_with_words(context, points, chosen, k, ensemble)
+        agree = partial(consensus_clustering, k=k, seed=derive(context.seed, "agree"))
         clusters = agree(ensemble)
         if context.labeller is not None and k >= 2 and not context.tune.layers:
             moved = move_to_short_labels(context, points, chosen, share_agreeing(ensemble, clusters))
             kind = "vote with labels"
-            more = [] if moved is None else self._ensemble(context, moved, k, self._half, kind, round_)
+            more = [] if moved is None else self._ensemble(context, moved, k, self._half, kind)
             if is_more_consistent(more, ensemble):
                 ensemble += more
                 clusters = agree(ensemble)
@@ -283,7 +280,6 @@ class Consensus(Discoverer):
         chosen: Tensor,
         ensemble: list[Tensor],
         labels: Tensor,
-        round_: int,
     ) -> Labels:
         """Labels of all rows, of which some [m] were to be clustered, and of these some were chosen."""
         if len(chosen) == len(rows):
@@ -295,14 +291,14 @@ class Consensus(Discoverer):
         y[rows.to(y.device)] = torch.where(y[rows.to(y.device)] >= 0, y[rows.to(y.device)], labels)
         agreement[rows] = shares.cpu()
         y = context.settle(y.cpu())
-        context.history.setdefault("consensus", []).append({"epoch": round_, **context.pseudo_label_accuracy(y)})
+        context.history.setdefault("consensus", []).append({"epoch": 0, **context.pseudo_label_accuracy(y)})
         return Labels(y, agreement, consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0)
 
-    def _draw_rows(self, context: FitContext, rows: Tensor, round_: int) -> Tensor:
+    def _draw_rows(self, context: FitContext, rows: Tensor) -> Tensor:
         """All rows, or of very many a random part; labelled ones first."""
         if len(rows) <= MAX_CLUSTERED_ROWS:
             return rows
-        generator = torch.Generator().manual_seed(derive(context.seed, "voters", round_))
+        generator = torch.Generator().manual_seed(derive(context.seed, "voters"))
         drawn = rows[torch.randperm(len(rows), generator=generator)]
         order = (context.y[drawn] < 0).int().argsort(stable=True)
         return drawn[order][:MAX_CLUSTERED_ROWS]
@@ -311,13 +307,13 @@ class Consensus(Discoverer):
     def _half(self) -> int:
         return max(1, self.runs // 2)
 
-    def _ensemble(self, context: FitContext, x: Tensor, k: int, runs: int, kind: str, round_: int) -> list[Tensor]:
+    def _ensemble(self, context: FitContext, x: Tensor, k: int, runs: int, kind: str) -> list[Tensor]:
         """Clusterings [m] of both views of x, those that count."""
-        seeds = partial(derive, context.seed, kind, round_)
+        seeds = partial(derive, context.seed, kind)
         return cluster_ensemble(x, k, runs, seeds, neighbours=self.neighbours, sizes=self.sizes)
 
     def _ensemble_with_words(
-        self, context: FitContext, x: Tensor, rows: Tensor, k: int, ensemble: list[Tensor], round_: int
+        self, context: FitContext, x: Tensor, rows: Tensor, k: int, ensemble: list[Tensor]
     ) -> list[Tensor]:
         """Clusterings [m] of vectors with the words of their texts beside them, where they are more consistent."""
         wanted = self.words == "auto" and self.sizes == "estimated" and not context.tune.layers
@@ -325,8 +321,8 @@ class Consensus(Discoverer):
         if not wanted or k < 2 or len(rows) > MAX_ROWS_WITH_WORDS:
             return []
         texts = [context.train.texts[i] for i in rows.tolist()]
-        vectors = with_words(x, texts, seed=derive(context.seed, "words", round_))
-        more = self._ensemble(context, vectors, k, self._half, "vote with words", round_)
+        vectors = with_words(x, texts, seed=derive(context.seed, "words"))
+        more = self._ensemble(context, vectors, k, self._half, "vote with words")
         return more if is_more_consistent(more, ensemble) else []
 
     def _fit_classifier(

@@ -44,6 +44,11 @@ class FineTuning:
     logs: int = 64
     instance_weight: float = 0.1
 
+    @classmethod
+    def of_all_layers(cls) -> FineTuning:
+        """Return the settings for training all layers: lower layers need a lower rate, and bear larger steps."""
+        return cls(steps=40, lr=2e-5, classes=32, rows_per_class=8, logs=256)
+
 
 def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, settings: FineTuning, *, stage: str) -> None:
     """Train the encoder of a network in place; its classifier stays as it is.

@@ -134,7 +134,7 @@ def _calibrate(context: FitContext, discovery: Discovery, x: Tensor, has_intent:
     """How cosines become probabilities: on rows of the logs that have an intent, as sure as they are probably right."""
     typical = tuple(_typical(context, discovery.network, x, has_intent))
     cosines = discovery.network.classifier(x[has_intent.to(x.device)]).float()
-    expected = expected_accuracy(context, discovery)
+    expected = expected_accuracy(discovery)
     if expected is None or not len(cosines):
         return Calibration(discovery.temperature, 1.0, typical)
     is_new = torch.arange(cosines.shape[1], device=cosines.device) >= context.n_known
