@@ -86,6 +86,8 @@ class Consensus(Discoverer):
         runs: Clusterings of each of the two views; twice as many vote in the consensus.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
+        finetunings: How often the encoder is fine-tuned, with other random numbers each time. Labels come from the vectors
+            of all of these encoders; the first one is kept.
         finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
             layers train.
@@ -101,6 +103,7 @@ class Consensus(Discoverer):
     words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
+    finetunings: Count = 1
     finetune_steps: Count | None = None
     finetune_lr: Positive | None = None
     instance_weight: NotNegative = 0.1
@@ -113,7 +116,7 @@ class Consensus(Discoverer):
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "upper"},
-        "best": {"tune": "layers"},
+        "best": {"tune": "upper", "finetunings": 3},
     }
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -146,11 +149,11 @@ class Consensus(Discoverer):
         whole, context = context, trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
+        x = joined = frozen
         if context.tune.layers:
-            fine_tune(context, network, context.y, self._fine_tuning(context.tune), stage="fine-tuning")  # step 2
-        x = context.unit_vectors(network)
-        context = self._with_number(context, network, x, aside)  # step 3
-        labels = self._label(context, x, aside)  # steps 4 and 5
+            x, joined = self._fine_tune(context, network)  # step 2
+        context = self._with_number(context, network, joined, aside)  # step 3
+        labels = self._label(context, joined, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
@@ -183,6 +186,19 @@ class Consensus(Discoverer):
             seed=derive(context.seed, "density"),
         )
         return torch.from_numpy(rows).to(x.device)
+
+    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> tuple[Tensor, Tensor]:
+        """Fine-tune the network; return its unit vectors [n, d], and those of all fine-tunings side by side.
+
+        The cosine of two rows of the latter is the mean over all fine-tunings, of which each moves a little elsewhere.
+        """
+        settings, vectors = self._fine_tuning(context.tune), []
+        for number in range(self.finetunings):
+            trained = context.network() if number else network
+            stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
+            fine_tune(context, trained, context.y, settings, stage=stage)
+            vectors.append(context.unit_vectors(trained))
+        return vectors[0], torch.cat(vectors, dim=1) / len(vectors) ** 0.5
 
     def _fine_tuning(self, tune: Tune) -> FineTuning:
         settings = FineTuning.of_all_layers() if tune.everything else FineTuning()
