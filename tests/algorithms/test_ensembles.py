@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.ensembles import (
+    cluster_ensemble,
+    consensus_around_labels,
     consensus_clustering,
     consistency,
     diffuse,
     extend,
     extend_consensus,
+    joint_ensemble,
     label_around,
     label_freely,
     name_by_labels,
@@ -19,6 +24,7 @@ from newfound.algorithms.ensembles import (
     views,
 )
 from newfound.algorithms.recognition import recognise_known
+from newfound.training.seeding import derive
 
 
 def bundles(sizes=(60, 60, 60, 60, 60, 60), width=24, spread=0.12, seed=0):
@@ -103,6 +109,35 @@ def test_agreement_outvotes_a_wrong_clustering():
     assert same_partition(consensus_clustering([label, label.flip(0).max() - label, label, wrong], 6, seed=0), label)
 
 
+@pytest.mark.parametrize("clusters", [1, 2, 3])
+def test_a_consensus_of_fewer_clusters_than_wanted_has_as_many_as_they_tell_apart(clusters):
+    """Nothing tells the rows of a cluster apart where all clusterings have them together."""
+    label = torch.arange(clusters).repeat_interleave(7)
+    agreed = consensus_clustering([label, clusters - 1 - label, 2 * label], 5, seed=0)
+    assert same_partition(agreed, label)
+    assert sorted(set(agreed.tolist())) == list(range(clusters)), "numbers without gaps"
+
+
+def test_a_consensus_may_have_more_clusters_than_each_clustering():
+    """One says whether a row is in the first half, the other whether its number is even: together, four clusters."""
+    half, parity = torch.arange(12) // 6, torch.arange(12) % 2
+    agreed = consensus_clustering([half, parity], 6, seed=0)
+    assert same_partition(agreed, 2 * half + parity)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_fewer_rows_than_clusters_are_clustered_all_the_same(rows):
+    x, _ = bundles((rows,))
+    ensemble = cluster_ensemble(x, 20, 2, partial(derive, 0))
+    assert all(int(labels.min()) >= 0 and int(labels.max()) < 20 for labels in ensemble)
+    agreed = consensus_clustering(ensemble, 20, seed=0)
+    assert sorted(set(agreed.tolist())) == list(range(len(set(agreed.tolist()))))
+    y = torch.full((rows,), -1)
+    y[0] = 0
+    joint = joint_ensemble(x, y, 1, 20, 2, partial(derive, 0))
+    assert consensus_clustering(joint, 20, seed=0).shape == (rows,)
+
+
 def test_known_intents_in_the_logs_are_recognised():
     """Three known intents, a third of each unlabelled, and three new ones."""
     x, label = bundles()
@@ -143,6 +178,31 @@ def test_clusters_are_named_by_the_labels_they_hold():
     """Known intents 0 and 1; cluster 2 holds the rows of 0, cluster 0 those of 1, cluster 1 none."""
     clusters, y = torch.tensor([2, 2, 0, 0, 1, 1, 2]), torch.tensor([0, -1, 1, -1, -1, -1, 1])
     assert name_by_labels(clusters, y, 2).tolist() == [0, 0, 1, 1, 2, 2, 1]
+
+
+def test_a_cluster_that_holds_no_label_of_an_intent_is_not_named_after_it():
+    """The labels of both intents are in cluster 0, most of them of intent 1; cluster 1 holds no label at all."""
+    clusters, y = torch.tensor([0, 0, 0, 0, 1, 1, 2]), torch.tensor([0, 1, 1, -1, -1, -1, -1])
+    assert name_by_labels(clusters, y, 2).tolist() == [0, 1, 1, 1, 2, 2, 3]
+
+
+def test_an_intent_without_labels_names_no_cluster():
+    clusters, y = torch.tensor([0, 0, 1, 1]), torch.tensor([2, -1, -1, -1])
+    assert name_by_labels(clusters, y, 3).tolist() == [2, 2, 3, 3]
+
+
+def test_there_are_no_more_new_intents_than_wanted_where_a_known_one_has_no_cluster():
+    """Five bundles; the labels of both known intents are in the first, so that four clusters hold no label."""
+    x, label = bundles((30,) * 5, spread=0.05)
+    y = torch.full_like(label, -1)
+    y[0], y[1:3] = 0, 1
+    ensemble = cluster_ensemble(x, 5, 3, partial(derive, 0))
+    assert name_by_labels(consensus_clustering(ensemble, 5, seed=0), y, 2).max() == 5, "four new intents"
+    named = consensus_around_labels(ensemble, y, 2, 3, seed=0)
+    assert sorted(set(named.tolist())) == [0, 1, 2, 3, 4]
+    assert named[0] == 0
+    assert set(named[1:30].tolist()) == {1}
+    assert all(len(set(named[label == i].tolist())) == 1 for i in range(1, 5))
 
 
 def test_labelled_rows_keep_their_labels_and_new_intents_are_found_around_them():

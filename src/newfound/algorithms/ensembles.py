@@ -161,7 +161,8 @@ def consensus_clustering(labellings: Sequence[Tensor], k: int, *, seed: int) -> 
     """The consensus [n] of clusterings [n] each: utterances are close if many clusterings put them together.
 
     A spectral embedding of the co-association matrix, which itself, [n, n], is never made: its eigenvectors come from
-    the clusters' overlaps [sum of k, sum of k].
+    the clusters' overlaps [sum of k, sum of k]. Where the clusterings tell fewer than k groups apart, there are fewer
+    clusters; they are numbered without gaps.
     """
     members = [F.one_hot(labels).float() for labels in labellings]
     # Columns of unit length, so that a large cluster says no more than a small one.
@@ -169,22 +170,40 @@ def consensus_clustering(labellings: Sequence[Tensor], k: int, *, seed: int) -> 
     member /= len(labellings) ** 0.5
     value, vector = torch.linalg.eigh(member.T @ member)
     embedding = member @ vector[:, -k:] / value[-k:].clamp(min=1e-8).sqrt()
-    return kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+    labels = kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+    without_gaps: Tensor = torch.unique(labels, return_inverse=True)[1]
+    return without_gaps
 
 
 def name_by_labels(clusters: Tensor, y: Tensor, n_known: int) -> Tensor:
     """Renumber clusters [n]: each known intent takes the cluster that holds most of its labelled rows.
 
-    The matching is one to one and optimal (Hungarian). All other clusters are new intents, numbered from n_known on;
-    rows with a label keep it.
+    The matching is one to one and optimal (Hungarian). A cluster is matched only with an intent whose labels it holds;
+    all others are new intents, numbered from n_known on. Rows with a label keep it, and an intent without a cluster has
+    no other rows. There are then more new intents than clusters beyond n_known: see `consensus_around_labels`.
     """
     k = int(clusters.max()) + 1 if len(clusters) else 0
-    is_labelled = y >= 0
-    overlap = one_hot_or_zero(clusters, k).T @ one_hot_or_zero(y, n_known)  # [k, n_known]
-    matched = dict(zip(*(ids.tolist() for ids in linear_sum_assignment(-overlap.cpu().numpy())), strict=True))
+    overlap = (one_hot_or_zero(clusters, k).T @ one_hot_or_zero(y, n_known)).cpu().numpy()  # [k, n_known]
+    pairs = zip(*linear_sum_assignment(-overlap), strict=True)
+    matched = {int(cluster): int(intent) for cluster, intent in pairs if overlap[cluster, intent] > 0}
     free = iter(range(n_known, n_known + k))
     numbers = [matched[c] if c in matched else next(free) for c in range(k)]
-    return torch.where(is_labelled, y, torch.tensor(numbers, device=clusters.device)[clusters])
+    return torch.where(y >= 0, y, torch.tensor(numbers, device=clusters.device)[clusters])
+
+
+def consensus_around_labels(labellings: Sequence[Tensor], y: Tensor, n_known: int, n_new: int, *, seed: int) -> Tensor:
+    """The consensus [n] of clusterings of all rows, named by the labels in y [n], with at most n_new new intents.
+
+    A known intent whose labels lie in clusters of other intents needs no cluster. The consensus then has fewer of them,
+    so that not more are left for new intents than wanted; n_new >= 1.
+    """
+    k = n_known + n_new
+    while True:
+        labels = name_by_labels(consensus_clustering(labellings, k, seed=seed), y, n_known)
+        surplus = int(labels.max()) + 1 - n_known - n_new
+        if surplus <= 0:
+            return labels
+        k -= surplus
 
 
 def extend(labels: Tensor, x: Tensor, others: Tensor) -> Tensor:
