@@ -8,22 +8,19 @@ import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.ensembles import (
+    cluster_around,
     cluster_ensemble,
-    consensus_around_labels,
     consensus_clustering,
     consistency,
     diffuse,
     extend,
     extend_consensus,
-    joint_ensemble,
-    label_around,
     label_freely,
     name_by_labels,
     select_labellings,
     share_agreeing,
     views,
 )
-from newfound.algorithms.recognition import recognise_known
 from newfound.training.seeding import derive
 
 
@@ -134,36 +131,7 @@ def test_fewer_rows_than_clusters_are_clustered_all_the_same(rows):
     assert sorted(set(agreed.tolist())) == list(range(len(set(agreed.tolist()))))
     y = torch.full((rows,), -1)
     y[0] = 0
-    joint = joint_ensemble(x, y, 1, 20, 2, partial(derive, 0))
-    assert consensus_clustering(joint, 20, seed=0).shape == (rows,)
-
-
-def test_known_intents_in_the_logs_are_recognised():
-    """Three known intents, a third of each unlabelled, and three new ones."""
-    x, label = bundles()
-    y = label.clone()
-    y[label >= 3] = -1
-    y[::3] = -1
-    found = recognise_known(x, y, 3)
-    truth = torch.where(label < 3, label, -1)[y < 0]
-    assert (found == truth).float().mean() > 0.95
-
-
-def test_recognition_does_not_depend_on_the_size_of_the_logs():
-    """Twenty labelled utterances beside logs many times as large."""
-    x, label = bundles(sizes=(400,) * 6, spread=0.1)
-    y = torch.full_like(label, -1)
-    for c in range(3):
-        y[(label == c).nonzero().squeeze(1)[:20]] = c
-    found = recognise_known(x, y, 3, seed=1)
-    truth = torch.where(label < 3, label, -1)[y < 0]
-    assert (found == truth).float().mean() > 0.9
-
-
-def test_logs_without_any_known_utterance_stay_new():
-    x, label = bundles()
-    y = torch.where(label < 3, label, -1)
-    assert (recognise_known(x, y, 3) == -1).float().mean() > 0.98
+    assert cluster_around(x, y, 1, 20, seed=0).shape == (rows,)
 
 
 def test_agreement_by_hand():
@@ -191,31 +159,15 @@ def test_an_intent_without_labels_names_no_cluster():
     assert name_by_labels(clusters, y, 3).tolist() == [2, 2, 3, 3]
 
 
-def test_there_are_no_more_new_intents_than_wanted_where_a_known_one_has_no_cluster():
-    """Five bundles; the labels of both known intents are in the first, so that four clusters hold no label."""
-    x, label = bundles((30,) * 5, spread=0.05)
-    y = torch.full_like(label, -1)
-    y[0], y[1:3] = 0, 1
-    ensemble = cluster_ensemble(x, 5, 3, partial(derive, 0))
-    assert name_by_labels(consensus_clustering(ensemble, 5, seed=0), y, 2).max() == 5, "four new intents"
-    named = consensus_around_labels(ensemble, y, 2, 3, seed=0)
-    assert sorted(set(named.tolist())) == [0, 1, 2, 3, 4]
-    assert named[0] == 0
-    assert set(named[1:30].tolist()) == {1}
-    assert all(len(set(named[label == i].tolist())) == 1 for i in range(1, 5))
-
-
 def test_labelled_rows_keep_their_labels_and_new_intents_are_found_around_them():
     x, label = bundles((40,) * 6, spread=0.1)
     y = torch.full_like(label, -1)
     for intent in range(3):
         y[(label == intent).nonzero().squeeze(1)[:2]] = intent
     for view in views(x):
-        found = label_around(view, y, 3, 6, seed=0)
-        for clusters in found:
-            assert torch.equal(clusters[y >= 0], y[y >= 0])
-        assert (found.refined == label)[label < 3].float().mean() > 0.9
-        assert same_partition(found.refined[label >= 3], label[label >= 3])
+        found = cluster_around(view, y, 3, 6, seed=0)
+        assert torch.equal(found[y >= 0], y[y >= 0])
+        assert (found == label)[label < 3].float().mean() > 0.9
 
 
 def test_other_rows_follow_the_nearest_mean():

@@ -180,7 +180,7 @@ def name_by_labels(clusters: Tensor, y: Tensor, n_known: int) -> Tensor:
 
     The matching is one to one and optimal (Hungarian). A cluster is matched only with an intent whose labels it holds;
     all others are new intents, numbered from n_known on. Rows with a label keep it, and an intent without a cluster has
-    no other rows. There are then more new intents than clusters beyond n_known: see `consensus_around_labels`.
+    no other rows. There are then more new intents than clusters beyond n_known.
     """
     k = int(clusters.max()) + 1 if len(clusters) else 0
     overlap = (one_hot_or_zero(clusters, k).T @ one_hot_or_zero(y, n_known)).cpu().numpy()  # [k, n_known]
@@ -189,21 +189,6 @@ def name_by_labels(clusters: Tensor, y: Tensor, n_known: int) -> Tensor:
     free = iter(range(n_known, n_known + k))
     numbers = [matched[c] if c in matched else next(free) for c in range(k)]
     return torch.where(y >= 0, y, torch.tensor(numbers, device=clusters.device)[clusters])
-
-
-def consensus_around_labels(labellings: Sequence[Tensor], y: Tensor, n_known: int, n_new: int, *, seed: int) -> Tensor:
-    """The consensus [n] of clusterings of all rows, named by the labels in y [n], with at most n_new new intents.
-
-    A known intent whose labels lie in clusters of other intents needs no cluster. The consensus then has fewer of them,
-    so that not more are left for new intents than wanted; n_new >= 1.
-    """
-    k = n_known + n_new
-    while True:
-        labels = name_by_labels(consensus_clustering(labellings, k, seed=seed), y, n_known)
-        surplus = int(labels.max()) + 1 - n_known - n_new
-        if surplus <= 0:
-            return labels
-        k -= surplus
 
 
 def extend(labels: Tensor, x: Tensor, others: Tensor) -> Tensor:

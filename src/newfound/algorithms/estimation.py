@@ -52,6 +52,7 @@ TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
 SHARE_CORRECTED = 0.5  # of the error on the known intents
 MIN_ROWS_TO_COUNT = 12
+MIN_SHARE_OF_NEW = 0.03  # of mixed logs: fewer rows that are not recognised are no new intent
 RUNS_OF_RECOGNITION = 4
 # The error of the logarithm of the number that 9 of 10 cases stay below (benchmarks/estimates): without labels, with
 # labels, and with fewer than eight labels for the typical known intent. Few known intents add to it.
@@ -109,7 +110,7 @@ def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mix
         return Estimate(most, most, most, logs_hold, {}, n_known)
     recognised = _recognise(x, y, n_known, seeds) if logs_hold == "mixed" and n_known > 1 else y
     rest = recognised < 0
-    if n_known > 1 and not bool(rest.any()):
+    if recognised is not y and int(rest.sum()) < max(MIN_SIZE, MIN_SHARE_OF_NEW * int(logs.sum())):
         return Estimate(0, 0, 0, logs_hold, {}, n_known)
     count = count_intents(x[rest], seed=seed)
     middle, error = count.log_number, ERROR_WITHOUT_LABELS

@@ -28,6 +28,7 @@ from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
 MIN_TESTIMONY = 0.55  # mean of both witnesses from which on a row belongs to a known intent
+MIN_RATIO = 0.6  # of labelled neighbours: fewer speak against a known intent, whatever clusterings say
 MIN_VOTES = 0.4  # share of the clusterings, where these decide alone
 MAX_ROWS_TO_LEARN_FROM = 3_000  # which known intent a row has, once it is known to have one
 MIN_LABELS_FOR_NEIGHBOURS = 8  # of the typical known intent
@@ -45,7 +46,7 @@ def recognise_known(
     if typical_labels(y, n_known) < MIN_LABELS_FOR_NEIGHBOURS:
         return torch.where((y < 0) & (share > MIN_VOTES), intent, y)
     ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))[0]
-    is_known = (y < 0) & ((share + ratio.clamp(max=1)) / 2 >= MIN_TESTIMONY)
+    is_known = (y < 0) & (ratio >= MIN_RATIO) & ((share + ratio.clamp(max=1)) / 2 >= MIN_TESTIMONY)
     recognised = y.clone()
     recognised[is_known] = classify_known(x, y, is_known, seed=seeds("classifier"))
     return recognised

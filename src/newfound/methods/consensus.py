@@ -86,8 +86,8 @@ class Consensus(Discoverer):
         runs: Clusterings of each of the two views; twice as many vote in the consensus.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
-        finetunings: How often the encoder is fine-tuned, with other random numbers each time. Labels come from the vectors
-            of all of these encoders; the first one is kept.
+        finetunings: How often the encoder is fine-tuned, with other random numbers each time. Labels come from the
+            vectors of all of these encoders; the first one is kept.
         finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
             layers train.
@@ -146,7 +146,7 @@ class Consensus(Discoverer):
     def _discover(self, context: FitContext) -> Discovery:
         network = context.network()
         trial = KnownTrial.draw(context)
-        whole, context = context, trial.hide_labels(context)
+        context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
         x = joined = frozen
@@ -159,11 +159,12 @@ class Consensus(Discoverer):
         check = trial.compare(context, network, frozen, x)
         if trial.rows.numel():
             share = SHARE_OF_EPOCHS_TO_ADD_HELD_OUT
-            self._fit_classifier(context, network, x, trial.with_labels(labels.y), share_of_epochs=share, start=False)
+            self._fit_classifier(context, network, x, trial.with_labels(labels.y), share_of_epochs=share)
         return Discovery(
             network,
             self.temperature or FROZEN_TEMPERATURE,
-            no_intent=None if self._no_intent() == "none" else (labels.y < 0) & (whole.y < 0),
+            no_intent=None if self._no_intent() == "none" else self._rows_of_no_intent(context, labels.y, aside.cpu()),
+            share_of_no_intent=self.no_intent if isinstance(self.no_intent, float) else None,
             agreement=float(labels.agreement[labels.y >= context.n_known].mean()) if context.n_new else None,
             consistency=labels.consistency,
             known_check=check,
@@ -186,6 +187,10 @@ class Consensus(Discoverer):
             seed=derive(context.seed, "density"),
         )
         return torch.from_numpy(rows).to(x.device)
+
+    def _rows_of_no_intent(self, context: FitContext, y: Tensor, aside: Tensor) -> Tensor:
+        """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
+        return (y < 0) & (context.y < 0) if context.n_new else aside
 
     def _fine_tune(self, context: FitContext, network: IntentNetwork) -> tuple[Tensor, Tensor]:
         """Fine-tune the network; return its unit vectors [n, d], and those of all fine-tunings side by side.
@@ -342,33 +347,28 @@ class Consensus(Discoverer):
         return more if is_more_consistent(more, ensemble) else []
 
     def _fit_classifier(
-        self,
-        context: FitContext,
-        network: IntentNetwork,
-        x: Tensor,
-        y: Tensor,
-        *,
-        share_of_epochs: float = 1.0,
-        start: bool = True,
+        self, context: FitContext, network: IntentNetwork, x: Tensor, y: Tensor, *, share_of_epochs: float = 1.0
     ) -> None:
-        """Train the classifier on labels y [n], from the means of the intents on.
+        """Train the classifier on labels y [n] (CPU, -1 for none); a share of the epochs goes on from where it is."""
+        if share_of_epochs == 1:
+            start_classifier(network, x, y)
+        schedule, times = self._schedule_for(len(y), share_of_epochs)
+        temperature = self.temperature or FROZEN_TEMPERATURE
+        train_head(context, network, x, y, schedule, temperature=temperature, times=times)
+
+    def _schedule_for(self, rows: int, share_of_epochs: float = 1.0) -> tuple[Schedule, int]:
+        """The settings of the classifier's training, and how often an epoch holds what a person labelled.
 
         Each of many rows is seen less often, which bounds the steps. What a person labelled is seen as often as ever:
         otherwise known intents would be taken for new ones the more, the larger the logs are.
         """
-        if start:
-            start_classifier(network, x, y)
         schedule = self._schedule()
-        share = min(1.0, MAX_ROWS_FOR_ALL_EPOCHS / max(1, len(y)))
-        epochs = min(self.epochs, max(MIN_EPOCHS, round(share * share_of_epochs * self.epochs)))
-        warmup = round(share * share_of_epochs * schedule.warmup_epochs)
-        schedule = schedule if share * share_of_epochs == 1 else _shorter(schedule, epochs, warmup)
-        temperature = self.temperature or FROZEN_TEMPERATURE
-        train_head(context, network, x, y, schedule, temperature=temperature, times=round(1 / share))
-
-
-def _shorter(schedule: Schedule, epochs: int, warmup: int) -> Schedule:
-    return replace(schedule, epochs=epochs, warmup_epochs=warmup)
+        of_rows = min(1.0, MAX_ROWS_FOR_ALL_EPOCHS / max(1, rows))
+        share = of_rows * share_of_epochs
+        if share == 1:
+            return schedule, 1
+        epochs = min(self.epochs, max(MIN_EPOCHS, round(share * self.epochs)))
+        return replace(schedule, epochs=epochs, warmup_epochs=round(share * schedule.warmup_epochs)), round(1 / of_rows)
 
 
 def has_few_labels(corpus: Corpus) -> bool:

@@ -230,6 +230,7 @@ class Discovery:
         network: The trained network over known and new intents.
         temperature: The temperature of the softmax that it was trained with.
         no_intent: Which rows of the logs belong to no intent, [n] (CPU); None if the method gives every row one.
+        share_of_no_intent: The share of the logs that a person wants to have no intent; None leaves it to the data.
         agreement: The mean share of the clusterings that agree with the labels of new intents; None if unknown.
         consistency: The mean adjusted Rand index of two of the clusterings.
         known_check: How well held-out labels of known intents are found again; None if none were held out.
@@ -239,6 +240,7 @@ class Discovery:
     network: IntentNetwork
     temperature: float
     no_intent: Tensor | None = None
+    share_of_no_intent: float | None = None
     agreement: float | None = None
     consistency: float = 1.0
     known_check: KnownCheck | None = None

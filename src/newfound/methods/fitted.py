@@ -40,7 +40,7 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, network, x)
-    limits = _Limits.of(context, discovery.no_intent, network, x, corpus)
+    limits = _Limits.of(context, discovery, x, corpus)
     has_intent = ~limits.outside & (context.y < 0)  # rows of the logs
     with torch.inference_mode():
         calibration = _calibrate(context, discovery, x, has_intent)
@@ -80,16 +80,15 @@ class _Limits:
 
     @classmethod
     @torch.inference_mode()
-    def of(
-        cls, context: FitContext, no_intent: Tensor | None, network: IntentNetwork, x: Tensor, corpus: Corpus
-    ) -> _Limits:
-        """At most as many rows of the logs lie below the limits as the method has put aside, and hardly any others.
+    def of(cls, context: FitContext, discovery: Discovery, x: Tensor, corpus: Corpus) -> _Limits:
+        """At most as many rows of the logs lie below the limits as the method has put aside, and few of the others.
 
         Intents differ in how close their utterances lie to them. Only rows of the logs are compared: an encoder or a
         classifier that was trained on labelled rows puts these closer than anything else.
         """
-        value, best = (v.cpu() for v in network.classifier(x).max(1))
-        columns, logs = len(network.classifier.weight), context.y < 0
+        classifier, no_intent = discovery.network.classifier, discovery.no_intent
+        value, best = (v.cpu() for v in classifier(x).max(1))
+        columns, logs = len(classifier.weight), context.y < 0
         if no_intent is None:
             return cls([-1.0] * columns, [True] * columns, torch.zeros(len(x), dtype=torch.bool))
         wordless = torch.tensor([is_wordless(text) for text in corpus.texts], dtype=torch.bool)
@@ -100,13 +99,23 @@ class _Limits:
         margin = value - usual[best]
         least = torch.full((columns,), -1.0)
         wanted = int((no_intent & ~refused).sum())
+        if discovery.share_of_no_intent is not None:
+            wanted = max(0, round(discovery.share_of_no_intent * int(logs.sum())) - int(refused.sum()))
         if wanted and int(kept.sum()):
             below = margin[logs & ~refused].sort().values
             lost = margin[kept].sort().values
-            limit = min(float(below[min(wanted, len(below) - 1)]), float(lost[int(MAX_SHARE_LOST * len(lost))]))
+            limit = float(below[min(wanted, len(below) - 1)])
+            if discovery.share_of_no_intent is None:
+                limit = min(limit, float(lost[int(MAX_SHARE_LOST * len(lost))]))
             least = (usual + limit - SIMILARITY_TOLERANCE).clamp(min=-1.0)
+            least[_columns_without_rows(best[logs & ~refused & (value >= least[best])], columns)] = -1.0
         outside = logs & (refused | (value < least[best]))
         return cls([round(v, 6) for v in least.tolist()], takes_wordless.tolist(), outside)
+
+
+def _columns_without_rows(column: Tensor, columns: int) -> Tensor:
+    """Return which columns [columns] no row is in: an intent that would lose all its rows keeps them."""
+    return torch.bincount(column, minlength=columns) == 0
 
 
 def _mean_by_column(values: Tensor, column: Tensor, columns: int) -> Tensor:
@@ -148,13 +157,13 @@ def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> Non
     """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
     empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
     keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
-    if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
-        if empty:
-            why = (
-                "the logs look like the known intents. Give each known intent more examples, or look for fewer new ones"
-            )
-            context.run.reporter.warn(f"{len(empty)} of {context.n_new} new intents have no utterance: {why}")
+    if len(keep) < MIN_INTENTS:
         return
+    if context.n_new and len(keep) == context.n_known:
+        context.run.reporter.warn(
+            "no utterance of the logs was put into a new intent: they look like the known intents. Give each known "
+            "intent more examples if there should be new ones"
+        )
     for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
         if columns:
             context.run.reporter.note(f"{len(columns)} of {context.n_new} new intents {why} and were dropped")
