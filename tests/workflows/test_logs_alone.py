@@ -9,13 +9,14 @@ import pytest
 import newfound
 from commands import newfound as command
 from conftest import themed_corpus
+from newfound.data.corpus import Corpus
 from newfound.errors import DataError, NothingAccepted, NothingToExport
 from newfound.exports.registry import EXPORTS
 from newfound.report.page import write_page
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 from newfound.training.progress import LoggingReporter
-from newfound.workflows.fitting import FEW_LABELS_NOTE, TrainingOptions, settings_of_effort
+from newfound.workflows.fitting import DEFAULT_EFFORT_NOTES, TrainingOptions, settings_of_effort
 from newfound.workflows.runtime import Runtime
 
 pytestmark = pytest.mark.slow  # dozens of fits
@@ -90,10 +91,9 @@ def test_no_fine_tuning_is_chosen_where_nothing_is_known():
         def note(self, message):
             notes.append(message)
 
-    assert settings_of_effort(Consensus, TrainingOptions(), Runtime(Listener(), device="cpu"), few_labels=True) == {
-        "tune": "heads"
-    }
-    assert notes == [FEW_LABELS_NOTE]
+    runtime, logs = Runtime(Listener(), device="cpu"), Corpus.of(["pay", "move", "read"])
+    assert settings_of_effort(Consensus, TrainingOptions(), runtime, logs) == {"tune": "heads"}
+    assert notes == [DEFAULT_EFFORT_NOTES["heads"]]
 
 
 def test_what_needs_labels_says_so_in_one_line(texts, tmp_path, tiny_folder, tiny_encoder):
@@ -118,7 +118,6 @@ def test_estimates_without_known_intents_are_drawn(texts, tmp_path, tiny_folder)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "e" / "estimate.png").stat().st_size > 1000
     found = json.loads((tmp_path / "e" / "estimate.json").read_text())
-    assert found["strategy"] == "tree"
     assert found["n_known"] == 0
     assert found["low"] <= found["n_new"] <= found["high"]
     assert len(found["curve"]["score"]) == len(found["curve"]["clusters"])

@@ -52,7 +52,7 @@ TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
 SHARE_CORRECTED = 0.5  # of the error on the known intents
 MIN_ROWS_TO_COUNT = 12
-MIN_SHARE_OF_NEW = 0.03  # of mixed logs: fewer rows that are not recognised are no new intent
+MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not recognised are no new intent
 RUNS_OF_RECOGNITION = 4
 # The error of the logarithm of the number that 9 of 10 cases stay below (benchmarks/estimates): without labels, with
 # labels, and with fewer than eight labels for the typical known intent. Few known intents add to it.
@@ -110,7 +110,7 @@ def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mix
         return Estimate(most, most, most, logs_hold, {}, n_known)
     recognised = _recognise(x, y, n_known, seeds) if logs_hold == "mixed" and n_known > 1 else y
     rest = recognised < 0
-    if recognised is not y and int(rest.sum()) < max(MIN_SIZE, MIN_SHARE_OF_NEW * int(logs.sum())):
+    if recognised is not y and _in_groups(x, rest) < max(MIN_SIZE, MIN_SHARE_OF_NEW * int(logs.sum())):
         return Estimate(0, 0, 0, logs_hold, {}, n_known)
     count = count_intents(x[rest], seed=seed)
     middle, error = count.log_number, ERROR_WITHOUT_LABELS
@@ -132,6 +132,17 @@ def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds) -> Tensor:
     in_logs = math.exp(count_intents(x[y < 0], seed=seeds("rows of the tree")).log_number)
     n_new = max(n_known, round(in_logs) - n_known)
     return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds)
+
+
+def _in_groups(x: Tensor, rest: Tensor) -> int:
+    """Return how many of some rows, a mask [n], have most of their nearest neighbours among them.
+
+    Rows of known intents that were not recognised lie scattered among those that were; new intents lie together.
+    """
+    if not bool(rest.any()):
+        return 0
+    near = nearest(x, NEIGHBOURS)[1]
+    return int((rest & (rest[near].float().mean(1) > 0.5)).sum())
 
 
 def count_intents(x: Tensor, *, seed: int = 0) -> Count:

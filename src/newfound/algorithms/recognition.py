@@ -8,8 +8,8 @@ Two witnesses are heard, each a number from 0 to 1 for every row:
     clusterings   k-means from several starts, in which the labelled rows of a known intent stay together and new
                   intents have clusters of their own: the share of clusterings that put a row into a known intent.
 
-With few labels there are too few labelled neighbours to count, and clusterings decide alone. On ten corpora the mean of
-both told known from new better than either (docs/logs.md).
+With few labels there are too few labelled neighbours to count, and clusterings decide alone. On nine corpora both
+together told known from new better than either (docs/logs.md).
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. There are n_known known
 intents and about n_new new ones. `neighbours` is how many nearest rows of each row are looked at.
@@ -27,7 +27,9 @@ from newfound.algorithms.ensembles import Seeds, cluster_around, views
 from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
-MIN_TESTIMONY = 0.55  # mean of both witnesses from which on a row belongs to a known intent
+WEIGHT_OF_NEIGHBOURS = 0.6  # beside the clusterings
+MIN_TESTIMONY = 0.6  # from which on a row belongs to a known intent: as many labelled neighbours as expected suffice
+ROUNDING = 1e-6
 MIN_RATIO = 0.6  # of labelled neighbours: fewer speak against a known intent, whatever clusterings say
 MIN_VOTES = 0.4  # share of the clusterings, where these decide alone
 MAX_ROWS_TO_LEARN_FROM = 3_000  # which known intent a row has, once it is known to have one
@@ -46,7 +48,8 @@ def recognise_known(
     if typical_labels(y, n_known) < MIN_LABELS_FOR_NEIGHBOURS:
         return torch.where((y < 0) & (share > MIN_VOTES), intent, y)
     ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))[0]
-    is_known = (y < 0) & (ratio >= MIN_RATIO) & ((share + ratio.clamp(max=1)) / 2 >= MIN_TESTIMONY)
+    testimony = WEIGHT_OF_NEIGHBOURS * ratio.clamp(max=1) + (1 - WEIGHT_OF_NEIGHBOURS) * share
+    is_known = (y < 0) & (ratio >= MIN_RATIO) & (testimony >= MIN_TESTIMONY - ROUNDING)
     recognised = y.clone()
     recognised[is_known] = classify_known(x, y, is_known, seed=seeds("classifier"))
     return recognised
