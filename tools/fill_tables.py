@@ -1,6 +1,9 @@
 """Fill the tables of the documents anew: what stands between `<!-- command -->` and `<!-- end -->` is its output.
 
-python tools/fill_tables.py
+PYTHONPATH=. python tools/fill_tables.py
+
+A table whose result files were measured on other code than today's gets a line that says so, and is listed at the end.
+Which files these are is not written anywhere: they are the result files that the command opens.
 """
 
 from __future__ import annotations
@@ -9,22 +12,52 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-MARKED = re.compile(r"(<!-- (python|newfound) (.*?) -->\n)(.*?)(<!-- end -->)", re.S)
+from benchmarks.stale import is_stale_table, with_stale_line
+
+ROOT = Path(__file__).resolve().parent.parent
+MARKED = re.compile(r"(?P<mark><!-- (?P<program>python|newfound) (?P<arguments>.*?) -->\n).*?(?=<!-- end -->)", re.S)
 
 
-def output_of(program: str, arguments: str) -> str:
-    """Return what a command prints."""
+def output_and_files(program: str, arguments: str) -> tuple[str, list[Path]]:
+    """Return what a command prints, and the files that it opens."""
     module = ["-m", "newfound"] if program == "newfound" else []
-    command = [sys.executable, *module, *shlex.split(arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "paths.txt"
+        recorder = [sys.executable, str(ROOT / "tools" / "run_recorded.py"), str(paths)]
+        command = [*recorder, *module, *shlex.split(arguments)]
+        output = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+        return output, [Path(line) for line in paths.read_text("utf-8").splitlines()]
 
 
-for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-    before = page.read_text("utf-8")
-    after = MARKED.sub(lambda match: match[1] + output_of(match[2], match[3]) + match[5], before)
-    if after != before:
-        page.write_text(after, "utf-8")
-        print(page.relative_to(ROOT))
+def fill(text: str) -> tuple[str, list[str]]:
+    """Return the text of a page with its tables filled anew, and the commands of those that are stale."""
+    stale = []
+
+    def filled(match: re.Match[str]) -> str:
+        table, files = output_and_files(match["program"], match["arguments"])
+        if is_stale_table(files):
+            table = with_stale_line(table)
+            stale.append(f"{match['program']} {match['arguments']}")
+        return match["mark"] + table
+
+    return MARKED.sub(filled, text), stale
+
+
+def main() -> None:
+    """Rewrite the pages, and list those that changed and the stale tables."""
+    stale: list[str] = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        name, before = page.relative_to(ROOT).as_posix(), page.read_text("utf-8")
+        after, commands = fill(before)
+        stale += [f"stale: {name}, table `{command}`: measured on other code" for command in commands]
+        if after != before:
+            page.write_text(after, "utf-8")
+            print(name)
+    print(*stale, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -20,6 +20,7 @@ from scipy.cluster.hierarchy import cut_tree, linkage
 
 from newfound.algorithms.groups import group_levels
 from newfound.algorithms.metrics import map_clusters
+from newfound.bench.provenance import with_code_hash
 from newfound.bench.studies import Row, frozen_vectors, study_encoder
 from newfound.data.benchmarks import facts, read_part
 from newfound.encoders.encoder import Encoder
@@ -98,7 +99,7 @@ def on_a_fit(encoder: Encoder) -> Row:
 def main() -> None:
     """Measure, print and write the result."""
     encoder = study_encoder()
-    rows = [*on_gold(encoder), on_a_fit(encoder)]
+    rows = [with_code_hash(row) for row in (*on_gold(encoder), on_a_fit(encoder))]
     for row in rows:
         print(row)
     write_atomically(RESULT, to_json(rows))

@@ -21,6 +21,7 @@ from benchmarks.everyday.shapes import case_of, shapes
 from scipy.stats import spearmanr
 from sklearn.cluster import KMeans
 
+from newfound.bench.provenance import with_code_hash
 from newfound.bench.studies import Row, read_rows, study_encoder
 from newfound.encoders.encoder import Encoder
 from newfound.files import to_json, write_atomically
@@ -89,12 +90,12 @@ def measure(corpus: str, encoder: Encoder) -> Row:
 def main() -> None:
     """Measure, print and write the result."""
     encoder, done = study_encoder(), {row["corpus"]: row for row in read_rows(RESULT)}
-    rows = [done[corpus] if corpus in done else measure(corpus, encoder) for corpus in CORPORA]
+    rows = [done[corpus] if corpus in done else with_code_hash(measure(corpus, encoder)) for corpus in CORPORA]
     counted = [row for row in rows if row["new"] >= MIN_INTENTS]
     means = {n: round(float(np.mean([r[n] for r in counted])), 2) for n in ("certainty", "k_means", "from_intents")}
     for row in (*rows, means):
         print(row)
-    write_atomically(RESULT, to_json([*rows, {"corpus": "mean", **means}]))
+    write_atomically(RESULT, to_json([*rows, with_code_hash({"corpus": "mean", **means})]))
 
 
 if __name__ == "__main__":

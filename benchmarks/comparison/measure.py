@@ -203,10 +203,9 @@ def main() -> None:
     parser.add_argument("--one", nargs=3, metavar=("CORPUS", "METHOD", "NUMBER"), help="measure one, in this process")
     parser.add_argument("--table", choices=("scores", "cost", "published", "semi-supervised"))
     options = parser.parse_args()
-    rows = read_rows(options.out)
     tables: dict[str, Callable[[], str]] = {
-        "scores": lambda: table_of_scores(rows),
-        "cost": lambda: table_of_cost(rows),
+        "scores": lambda: table_of_scores(read_rows(options.out)),
+        "cost": lambda: table_of_cost(read_rows(options.out)),
         "published": table_of_published,
         "semi-supervised": table_of_semi_supervised,
     }

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
 
 from newfound.algorithms.metrics import calibration_error, map_clusters
+from newfound.bench.provenance import with_code_hash
 from newfound.bench.studies import Row, read_rows, study_encoder
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
@@ -168,7 +169,7 @@ def main() -> None:
         settings = (key["labels"], key["number"], key["effort"], key["seed"], options.device)
         row = run(case, encoder, *settings)
         with options.out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps(with_code_hash(row)) + "\n")
         print(row, flush=True)
 
 

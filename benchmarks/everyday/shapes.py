@@ -70,7 +70,8 @@ class Case:
         return [i for i, label in enumerate(self.labels) if label is None]
 
 
-def _rows(name: str, *, part: str | None = None, language: str | None = None) -> list[tuple[str, str | None]]:
+def rows_of_file(name: str, *, part: str | None = None, language: str | None = None) -> list[tuple[str, str | None]]:
+    """Return texts and intents of a file in the folder `more`; None for a row of no intent."""
     path = Path(os.environ["NEWFOUND_DATA"]) / "more" / f"{name}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return [
@@ -108,18 +109,18 @@ def shapes() -> list[Shape]:
     """Return the corpora, about smallest first; each is the same every time."""
     banking, clinc = _benchmark("banking77"), _benchmark("clinc150")
     corpora = {
-        "dstc11-banking": _rows("dstc11-banking"),
-        "sofmattress": [row for row in _rows("hint3-sofmattress") if row[1]],
-        "dstc11-insurance": _rows("dstc11-insurance"),
-        "xsid-en": _rows("xsid", language="en"),
-        "curekart": [row for row in _rows("hint3-curekart") if row[1]],
-        "curekart, out of scope": _rows("hint3-curekart"),
+        "dstc11-banking": rows_of_file("dstc11-banking"),
+        "sofmattress": [row for row in rows_of_file("hint3-sofmattress") if row[1]],
+        "dstc11-insurance": rows_of_file("dstc11-insurance"),
+        "xsid-en": rows_of_file("xsid", language="en"),
+        "curekart": [row for row in rows_of_file("hint3-curekart") if row[1]],
+        "curekart, out of scope": rows_of_file("hint3-curekart"),
         "clinc 8 even": _subset(clinc, 8, (120, 120), 1),
         "clinc 20 uneven": _subset(clinc, 20, (15, 120), 2),
         "banking 20 uneven": _subset(banking, 20, (15, 150), 3),
         "clinc 40": _subset(clinc, 40, (120, 120), 4),
         "banking 40": _subset(banking, 40, (200, 200), 5),
-        "snips": _rows("snips"),
+        "snips": rows_of_file("snips"),
         "clinc domains": _domains(),
         "banking 77": banking,
         "clinc 150": _subset(clinc, 150, (60, 60), 6),
@@ -133,8 +134,8 @@ def shapes_with_out_of_scope() -> list[Shape]:
     clinc = _subset(_benchmark("clinc150"), 20, (15, 120), 2)
     banking = _subset(_benchmark("banking77"), 20, (15, 150), 3)
     return [
-        Shape.of("curekart", _rows("hint3-curekart")),
-        Shape.of("sofmattress", _rows("hint3-sofmattress")),
+        Shape.of("curekart", rows_of_file("hint3-curekart")),
+        Shape.of("sofmattress", rows_of_file("hint3-sofmattress")),
         Shape.of("clinc 20 uneven", clinc + outside[:OUT_OF_SCOPE_ROWS]),
         Shape.of("banking 20 uneven", banking + outside[OUT_OF_SCOPE_ROWS : 2 * OUT_OF_SCOPE_ROWS]),
     ]

@@ -37,6 +37,7 @@ from unittest.mock import patch
 import numpy as np
 
 from newfound.algorithms.metrics import accuracy, map_clusters, strict_scores
+from newfound.bench.provenance import with_code_hash
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.methods.consensus import Consensus
@@ -85,7 +86,8 @@ def main() -> None:
         if (options.part, setting, variant, seed) in measured:
             continue
         scores = measure(plain if variant == "before" else prompted, options.part, setting, variant, seed)
-        line = json.dumps({"part": options.part, "setting": setting, "variant": variant, "seed": seed, **scores})
+        row = {"part": options.part, "setting": setting, "variant": variant, "seed": seed, **scores}
+        line = json.dumps(with_code_hash(row))
         print(line, flush=True)
         if options.out:
             with options.out.open("a") as file:

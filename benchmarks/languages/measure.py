@@ -18,6 +18,7 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from newfound.bench.provenance import with_code_hash
 from newfound.bench.studies import study_encoder
 from newfound.data.benchmarks import read_part
 from newfound.encoders.encoder import Encoder
@@ -64,7 +65,7 @@ def main() -> None:
         print_table(json.loads(options.table.read_text()))
         return
     encoder = study_encoder()
-    rows = [measured(encoder, *case) for case in cases()]
+    rows = [with_code_hash(measured(encoder, *case)) for case in cases()]
     if options.out is not None:
         write_atomically(options.out, to_json(rows))
     print_table(rows)

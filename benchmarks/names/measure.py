@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from newfound.bench.provenance import with_code_hash
 from newfound.data.benchmarks import fresh_task, load_benchmark
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
@@ -154,7 +155,7 @@ def main(command: str, *options: str) -> None:
     results: list[dict[str, object]] = []
     for way in found:
         for task in tasks:
-            results.append(measure(task, encoder, found=way))
+            results.append(with_code_hash(measure(task, encoder, found=way)))
             if command == "fresh":
                 print(json.dumps(results[-1], indent=1))
         if command == "splits":

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from newfound.algorithms.metrics import strict_scores
-from newfound.bench.provenance import hardware
+from newfound.bench.provenance import hardware, with_code_hash
 from newfound.bench.studies import study_encoder, whole_numbers
 from newfound.data.benchmarks import load_benchmark
 from newfound.data.task import DiscoveryTask
@@ -76,7 +76,7 @@ def main() -> None:
         for precision in PRECISIONS[1:]
     }
     content = {"hardware": hardware("cpu"), "mean loss of ALL ACC": losses, "tasks": tasks}
-    write_atomically(options.out / "accuracy.json", to_json(content))
+    write_atomically(options.out / "accuracy.json", to_json(with_code_hash(content)))
 
 
 if __name__ == "__main__":

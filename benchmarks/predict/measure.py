@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from newfound.bench.provenance import with_code_hash
 from newfound.files import to_json, write_atomically
 
 HERE = Path(__file__).parent
@@ -131,7 +132,8 @@ def main() -> None:
             if missing:
                 write_rows(folder / "rows.parquet", rows)
             for source, target in missing:
-                results.append(measure(folder / "model", folder / "rows.parquet", rows, source, target))
+                run = measure(folder / "model", folder / "rows.parquet", rows, source, target)
+                results.append(with_code_hash(run))
                 print(results[-1], flush=True)
                 write_atomically(path, to_json({"hardware": hardware, "runs": results}))
 

@@ -2,7 +2,8 @@
 
 python -m benchmarks.reproduction.page [--markdown docs/reproduction.md]
 
-The figures are written to `images/<name of the page>` beside the page.
+The figures are written to `images/<name of the page>` beside the page. Sections whose results were measured on other
+code than today's say so, and are listed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reproduction.claims import NOT_IN_THE_PAPER, Claim, Judgement, judged_claims
+from benchmarks.stale import STALE_LINE, is_stale
 
 from newfound.bench.cells import Cell, read_results
 from newfound.bench.experiments import EXPERIMENTS, SCORES, SPEED, Column, Experiment, row_label
@@ -154,7 +157,13 @@ def _claims(results: Results, tune: str) -> list[str]:
         _table_of_claims([(c, j) for c, j in judged if c.where != NOT_IN_THE_PAPER]),
         "Comparisons that the paper does not have, tested likewise:",
         _table_of_comparisons([(c, j) for c, j in judged if c.where == NOT_IN_THE_PAPER]),
+        *_line_if_stale(own.values()),
     ]
+
+
+def _line_if_stale(results: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the line that says that results were measured on other code, if they were."""
+    return [STALE_LINE] if is_stale(results) else []
 
 
 def _table_of_claims(judged: list[tuple[Claim, Judgement]]) -> str:
@@ -172,12 +181,14 @@ def _released_code(results: Results) -> list[str]:
     """Return the scores of the authors' code, with those of newfound's preset and default on the same splits."""
     published = facts("published")["released_code"]
     own = {"preset `released`": "released", "default": "default"}
-    lines = []
+    lines, shown = [], []
     for line in _shown(published["lines"]):
         means = []
         for variant in own.values():
             cells = [Cell("dpl", "GID-SD", 40, int(line[0]), seed, "minilm", "last", variant) for seed in range(3)]
-            means.append(mean_std([results[c]["scores"]["strict"]["ood_acc"] for c in cells if c in results]))
+            found = [results[cell] for cell in cells if cell in results]
+            means.append(mean_std([result["scores"]["strict"]["ood_acc"] for result in found]))
+            shown += found
         lines.append((*line, *means))
     header = (*published["header"], *(f"OOD ACC of newfound's {name}" for name in own))
     return [
@@ -185,6 +196,7 @@ def _released_code(results: Results) -> list[str]:
         f"Source: {published['source']}. Two of the three splits were run, once each. The last two columns are strict "
         "and over three seeds:",
         as_markdown(header, lines),
+        *_line_if_stale(shown),
         "newfound's preset with the settings of the released code is several points higher than the released code. "
         "What is known of the differences between paper and code is [in that preset](dpl.md), such as prototypes "
         "that start at zero and padding in the pooling; with these settings it is below the default. The rest of the "
@@ -210,6 +222,8 @@ def _section(study: Study, folder: Path, figures: Path) -> list[str]:
         parts.append(NOTES[experiment.name])
     if study.groups:
         parts += _tables(study)
+        if experiment.columns != SPEED:  # those tables show further results, and have their own lines
+            parts += _line_if_stale(study.results.values())
     if missing := len(study.cells) - len(study.results):
         not_run = missing_runs(study.cells, study.results)
         parts.append(f"{missing} runs are missing; `{study.command}` makes them.{not_run and f' Not run: {not_run}.'}")
@@ -296,16 +310,19 @@ def _speed(study: Study) -> list[str]:
     header, lines = _table_of_scores(study)
     hardware = [str(study.results[group.cells[0]]["hardware"]) for group in study.groups]
     lines = [(line[0], on, *line[1:]) for line, on in zip(lines, hardware, strict=True)]
+    shown = list(study.results.values())
     if study.cells[0].encoder == "minilm":
         on_cpu = json.loads(SPEED_ON_CPU.read_bytes())
         values = [number_of(on_cpu, column, "strict") for column in SPEED]
         numbers = [mean_std([] if v is None else [v], c.digits) for v, c in zip(values, SPEED, strict=True)]
         lines.append((row_label("dpl", "speed"), on_cpu["hardware"], *numbers))
+        shown.append(on_cpu)
     return [
         "The plain loop is the same equations written as the released code has them: the whole encoder runs in every "
         "step, and prototypes move sample by sample ([epochs.py](../benchmarks/speed/epochs.py)). It was timed in the "
         "same run, for DPL only. The fit on two cores had one epoch of each stage, those on the GPU a hundred.",
         as_markdown((header[0], "on", *header[1:]), lines),
+        *_line_if_stale(shown),
     ]
 
 
@@ -322,8 +339,11 @@ def _seconds_of_fits(study: Study) -> list[str]:
             lines.append((group.label, "; ".join(hardware), f"{statistics.fmean(seconds):.1f}"))
     if not lines:
         return []
-    table = as_markdown(("GID-SD 40%, method", "on", "s"), lines)
-    return ["A whole fit, in runs that did not share the machine and may have read vectors from the cache:", table]
+    return [
+        "A whole fit, in runs that did not share the machine and may have read vectors from the cache:",
+        as_markdown(("GID-SD 40%, method", "on", "s"), lines),
+        *_line_if_stale(results.values()),
+    ]
 
 
 def _figures(study: Study, folder: Path, figures: Path) -> list[str]:
@@ -349,6 +369,9 @@ def main() -> None:
     chosen = parser.parse_args()
     page = write_markdown(chosen.out, chosen.markdown, encoder=chosen.encoder, tune=chosen.tune, device=chosen.device)
     print(page)
+    for section in page.read_text("utf-8").split("\n## ")[1:]:
+        if STALE_LINE in section:
+            print(f"stale: {page.as_posix()}, section `{section.splitlines()[0]}`: measured on other code")
 
 
 if __name__ == "__main__":

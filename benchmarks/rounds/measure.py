@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from newfound.algorithms.metrics import match_clusters
+from newfound.bench.provenance import with_code_hash
 from newfound.bench.studies import study_encoder, whole_numbers
 from newfound.bench.tables import Line, as_markdown
 from newfound.data.benchmarks import read_part
@@ -196,7 +197,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             runs[str(seed)] = three_rounds(encoder, seed, Path(folder))
     content = {"accuracy": runs, "fall": falls(list(runs.values()))}
-    write_atomically(path, to_json(content))
+    write_atomically(path, to_json(with_code_hash(content)))
     print_table(content)
 
 

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from newfound.bench.cells import load_partition
-from newfound.bench.provenance import hardware
+from newfound.bench.provenance import hardware, with_code_hash
 from newfound.bench.scoring import score_ids
 from newfound.bench.studies import Row
 from newfound.data.task import DiscoveryTask
@@ -182,7 +182,7 @@ def main() -> None:
     rows: list[Row] = []
     for size in sorted(options.sizes):
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(measure(size, Path(folder), arguments))
+            rows.append(with_code_hash(measure(size, Path(folder), arguments)))
         print(rows[-1], flush=True)
         file = options.out / f"scale-{options.device}.json"
         write_atomically(file, to_json({"hardware": hardware(options.device), "runs": rows}))

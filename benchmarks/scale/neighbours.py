@@ -21,7 +21,7 @@ from torch import Tensor
 
 from newfound.algorithms import neighbours
 from newfound.bench.cells import load_partition
-from newfound.bench.provenance import hardware
+from newfound.bench.provenance import hardware, with_code_hash
 from newfound.bench.studies import Row, frozen_vectors, study_encoder
 from newfound.files import to_json, write_atomically
 
@@ -82,7 +82,7 @@ def main() -> None:
     x = F.normalize(frozen_vectors(study_encoder(), texts).float(), dim=-1)
     rows = []
     for size in sorted(options.sizes):
-        rows.append(measure(x[:size].contiguous()))
+        rows.append(with_code_hash(measure(x[:size].contiguous())))
         print(rows[-1], flush=True)
     write_atomically(HERE / "neighbours.json", to_json({"hardware": hardware("cpu"), "runs": rows}))
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.serve.load import WARM_UP_SECONDS, send_load, server
 
-from newfound.bench.provenance import hardware
+from newfound.bench.provenance import hardware, with_code_hash
 from newfound.data.validation import read_corpus
 from newfound.files import to_json, write_atomically
 
@@ -110,7 +110,7 @@ def main() -> None:
     for path, body in bodies(texts).items():
         content[path] = measure(options.model, path, body, options.connections, options.seconds)
         print(path, content[path], flush=True)
-    write_atomically(options.out, to_json(content))
+    write_atomically(options.out, to_json(with_code_hash(content)))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from newfound.bench.provenance import hardware
+from newfound.bench.provenance import hardware, with_code_hash
 from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model.about import read_utterances
@@ -240,7 +240,7 @@ def main() -> None:
         serve_plainly(options.model, options.plain)
         return
     content = compare(options.model, options.connections, options.seconds, options.soak)
-    write_atomically(options.out / FILE_NAME, to_json(content))
+    write_atomically(options.out / FILE_NAME, to_json(with_code_hash(content)))
 
 
 if __name__ == "__main__":

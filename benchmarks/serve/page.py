@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from newfound.bench.provenance import hardware
+from newfound.bench.provenance import hardware, with_code_hash
 from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model.classifier import IntentModel
@@ -156,7 +156,7 @@ def main(model: Path, sizes: list[int], out: Path) -> None:
             results.append(asdict(_measure(size, server)))
             print(json.dumps(results[-1]), flush=True)
     content = {"command": "python benchmarks/serve/page.py MODEL", "hardware": hardware("cpu"), "results": results}
-    write_atomically(out, to_json(content))
+    write_atomically(out, to_json(with_code_hash(content)))
 
 
 def _enlarge(model: IntentModel, size: int, folder: Path) -> Path:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from newfound.bench.provenance import with_code_hash
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.sqlite import LogWriter
@@ -71,4 +72,4 @@ def seconds(run: Callable[[], object]) -> float:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    print(json.dumps(main(parser.parse_args().model), indent=2))
+    print(json.dumps(with_code_hash(main(parser.parse_args().model)), indent=2))

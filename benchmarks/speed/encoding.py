@@ -23,7 +23,7 @@ from newfound.threads import inference_threads, settle_threads
 
 settle_threads()  # before torch is imported, as the command line does
 
-from newfound.bench.provenance import hardware  # noqa: E402
+from newfound.bench.provenance import hardware, with_code_hash  # noqa: E402
 from newfound.data.demo_corpus import load_demo  # noqa: E402
 from newfound.encoders.encoder import Encoder, load_encoder  # noqa: E402
 from newfound.encoders.onnx.engine import vectors_of  # noqa: E402
@@ -119,8 +119,9 @@ def main() -> None:
     }
     with busy_process():
         content["beside a busy process"] = table(encoders, texts, options.seconds, options.turns)
-    write_atomically(options.out / "encoding.json", to_json(content))
-    print(to_json(content).decode())
+    result = to_json(with_code_hash(content))
+    write_atomically(options.out / "encoding.json", result)
+    print(result.decode())
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from newfound.algorithms.assignment import align, disambiguate
 from newfound.algorithms.losses import cross_entropy
 from newfound.bench.cells import missing_cells, task_of, write_result
 from newfound.bench.experiments import EXPERIMENTS
+from newfound.bench.provenance import with_code_hash
 from newfound.bench.running import measure, run_cell
 from newfound.data.benchmarks import load_benchmark
 from newfound.data.corpus import Corpus
@@ -64,7 +65,8 @@ def main() -> None:
         return
     task = load_benchmark(chosen.benchmark)
     measured = measure(chosen.method, task, encoder, tune=tune, device=chosen.device, **settings)
-    print(json.dumps(with_plain_loop(measured, task, encoder, chosen.device), indent=2))
+    result = with_plain_loop(measured, task, encoder, chosen.device)
+    print(json.dumps(with_code_hash(result), indent=2))
 
 
 def with_plain_loop(

@@ -23,6 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from newfound.bench.provenance import with_code_hash
 from newfound.data.demo_corpus import load_demo
 from newfound.threads import WAIT_VARIABLES
 
@@ -126,7 +127,7 @@ def main() -> None:
             name: {version: round(s / torch_seconds[version], 2) for version, s in versions.items()}
             for name, versions in times.items()
         }
-    print(json.dumps(result, indent=1))
+    print(json.dumps(with_code_hash(result), indent=1))
 
 
 if __name__ == "__main__":

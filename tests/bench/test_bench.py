@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarks.reproduction.page import write_markdown
+from benchmarks.stale import STALE_LINE, without_stale_lines
 
 from conftest import themed_corpus
 from newfound.bench import cells as cells_module
@@ -18,6 +19,7 @@ from newfound.bench.baselines import BASELINES, Baseline, bertopic
 from newfound.bench.cells import VARIANTS, Cell, missing_cells, read_results, write_result
 from newfound.bench.experiments import EXPERIMENTS, Row, experiment_named
 from newfound.bench.plots import draw
+from newfound.bench.provenance import CODE_HASH
 from newfound.bench.running import _logs_setting, run_cell, run_missing
 from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, groups_of, missing_runs, table
 from newfound.data.corpus import Corpus
@@ -254,6 +256,12 @@ def test_the_page_on_the_paper_has_no_empty_cell_and_says_what_is_missing(tmp_pa
     assert "`newfound bench run main --encoder minilm --tune last` makes them" in text
     assert "| GID-SD 40% | e2e (8 of 9 runs) |" in text
     assert "(74.4)" in next(line for line in text.splitlines() if line.startswith("| GID-SD 40% | dpl |"))  # published
+    assert STALE_LINE not in text
+    older = cells[1].file(tmp_path / "results")
+    older.write_text(json.dumps(json.loads(older.read_text()) | {"code": "another"}))
+    write_markdown(tmp_path / "results", page, encoder="minilm", tune="last", device="cpu")
+    assert STALE_LINE in page.read_text()
+    assert without_stale_lines(page.read_text()) == text
     with pytest.raises(DataError, match="no results"):
         write_markdown(tmp_path / "none", tmp_path / "page.md", encoder="minilm", tune="last", device="cpu")
 
@@ -269,7 +277,7 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
         assert key in result
     assert result["settings"]["epochs"] == 3
     path = write_result(cell, result, tmp_path)
-    assert json.loads(path.read_text()) == json.loads(json.dumps(result))
+    assert json.loads(path.read_text()) == json.loads(json.dumps({**result, "code": CODE_HASH}))
 
 
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):

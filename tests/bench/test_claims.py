@@ -88,6 +88,21 @@ def test_the_commit_comes_from_the_environment_or_from_git(monkeypatch, tmp_path
     provenance.commit.cache_clear()
 
 
+def test_the_hash_of_the_code_follows_its_sources(tmp_path):
+    """It changes with the content and the name of any measured source, and with nothing else."""
+    for name in (*provenance.MEASURED_PACKAGES, "serve"):
+        (tmp_path / name / "deeper").mkdir(parents=True)
+        (tmp_path / name / "deeper" / "a.py").write_text("x = 1\n")
+    before = provenance.code_hash(tmp_path)
+    (tmp_path / "serve" / "deeper" / "a.py").write_text("x = 2\n")
+    (tmp_path / "model" / "notes.txt").write_text("no source")
+    assert provenance.code_hash(tmp_path) == before
+    (tmp_path / "model" / "deeper" / "a.py").rename(tmp_path / "model" / "deeper" / "b.py")
+    renamed = provenance.code_hash(tmp_path)
+    (tmp_path / "model" / "deeper" / "b.py").write_text("x = 2\n")
+    assert len({before, renamed, provenance.code_hash(tmp_path)}) == 3
+
+
 @pytest.mark.parametrize(("folder", "shared"), [("/tmp/mps", True), ("", False)])
 def test_a_gpu_under_mps_counts_as_shared(monkeypatch, folder, shared):
     monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", folder)

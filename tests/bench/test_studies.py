@@ -10,6 +10,7 @@ from test_bench import toy_task
 
 from newfound.bench.cells import Cell, load_partition, write_archive, write_result
 from newfound.bench.experiments import Column
+from newfound.bench.provenance import CODE_HASH
 from newfound.bench.running import fit_cell
 from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, whole_numbers
 from newfound.bench.tables import table_of_rows
@@ -26,7 +27,7 @@ def test_rows_are_added_one_by_one_and_read_back(name, tmp_path):
     rows = [{"task": "a", "score": 1.5}, {"task": "größer", "score": None}]
     for row in rows:
         append_row(path, row)
-    assert read_rows(path) == rows
+    assert read_rows(path) == [{**row, "code": CODE_HASH} for row in rows]
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.jsonl", '{"a": 1}\n{"a"'), ("a.json", "["), ("b.json", "{}")])
@@ -89,7 +90,7 @@ def test_an_archive_holds_results_under_their_own_paths(tmp_path):
         (name,) = archive.getnames()
         content = archive.extractfile(name)
         assert content is not None
-        assert json.load(content) == {"seed": 0}
+        assert json.load(content) == {"seed": 0, "code": CODE_HASH}
     assert name == "tiny/GID-SD-40/kmeans-heads-default-split1-seed0.json"
 
 

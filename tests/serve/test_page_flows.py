@@ -41,6 +41,26 @@ def test_the_overview_says_how_much_is_new_and_leads_on(page):
     page.wait_for_selector(".big")
 
 
+def test_the_overview_warns_where_known_intents_fall(page):
+    check = {"labels": 120, "plain": 0.9333, "now": 0.8, "lost": 19, "gained": 3, "falls": True}
+
+    def with_check(route):
+        answer = route.fetch()
+        state = answer.json()
+        state["progress"]["known_check"] = check
+        route.fulfill(response=answer, json=state)
+
+    page.route("**/v1/review/state", with_check)
+    page.reload()
+    quality = section(page, "How good it is expected to be")
+    quality.get_by_text("93 % with a plain classifier, 80 % now (on 120 held-out labels)").wait_for()
+    assert "Label more utterances of the known intents" in quality.locator(".bad").text_content()
+    check |= {"now": 0.9083, "falls": False}
+    page.reload()
+    quality.get_by_text("93 % with a plain classifier, 91 % now").wait_for()
+    assert quality.locator(".bad").count() == 0
+
+
 def test_a_queue_of_twenty_is_answered_without_waiting_for_the_server(page):
     """The next utterance is shown while the answers are still under way: the server is held back meanwhile."""
     may_go_on = threading.Event()

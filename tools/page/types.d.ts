@@ -40,6 +40,14 @@ interface Volume {
   trend: "rising" | "fading" | "new" | "steady" | null;
 }
 
+// Of the held-out labels that are right: the share by a plain classifier, and the share now.
+interface KnownCheck {
+  labels: number;
+  plain: number;
+  now: number;
+  falls: boolean;
+}
+
 interface State extends Seen {
   name: string;
   intents: Intent[];
@@ -52,6 +60,7 @@ interface State extends Seen {
     checked: number;
     expected_error: number;
     without_intent: number;
+    known_check: KnownCheck | null;
   };
   limits: Limits;
 }
@@ -226,12 +235,14 @@ interface Changes {
   examples: { text: string; before: string | null; after: string | null }[];
   reclustered: number;
   answers: number;
+  known_check: KnownCheck | null;
 }
 
 interface Discovered {
   new: string[];
   known: number;
   utterances: number;
+  known_check: KnownCheck | null;
 }
 
 interface Job {

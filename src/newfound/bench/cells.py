@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from newfound.bench.provenance import with_code_hash
 from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
 from newfound.data.conditions import Condition, apply_condition
 from newfound.data.task import DiscoveryTask
@@ -139,9 +140,9 @@ def missing_cells(cells: Iterable[Cell], root: Path) -> list[Cell]:
 
 
 def write_result(cell: Cell, result: dict[str, Any], root: Path) -> Path:
-    """Write the result file of a cell, and return its path."""
+    """Write the result file of a cell, with the hash of the code, and return its path."""
     path = cell.file(root)
-    write_atomically(path, to_json(result))
+    write_atomically(path, to_json(with_code_hash(result)))
     return path
 
 

@@ -1,18 +1,19 @@
-"""Where a result comes from: the commit of the project, the hardware, and whether other processes shared the GPU."""
+"""Where a result comes from: the code and its commit, the hardware, and whether other processes shared the GPU."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-
-import torch
-
-from newfound.training.devices import pick_device
+from typing import Any
 
 COMMIT_VARIABLE = "NEWFOUND_COMMIT"
+PACKAGE = Path(__file__).resolve().parents[1]
+MEASURED_PACKAGES = ("algorithms", "encoders", "methods", "model", "training")  # what a fit finds depends on them
 
 
 @cache
@@ -24,17 +25,37 @@ def commit() -> str | None:
     """
     if named := os.environ.get(COMMIT_VARIABLE):
         return named
-    package = Path(__file__).resolve().parents[1]
     try:
-        head = _git(package, "rev-parse", "HEAD")
-        changed = _git(package, "status", "-s", str(package))
+        head = _git(PACKAGE, "rev-parse", "HEAD")
+        changed = _git(PACKAGE, "status", "-s", str(PACKAGE))
     except (OSError, subprocess.SubprocessError):
         return None
     return head + ("+" if changed else "")
 
 
+def code_hash(package: Path = PACKAGE) -> str:
+    """Return a hash of the sources that decide what a fit finds: the names and contents of their Python files."""
+    paths = [path for name in MEASURED_PACKAGES for path in (package / name).rglob("*.py")]
+    contents = {path.relative_to(package).as_posix(): path.read_bytes() for path in paths}
+    lines = [f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in sorted(contents.items())]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
+
+
+CODE_HASH = code_hash()  # taken when a study starts: somebody may edit the sources while it runs
+
+
+def with_code_hash(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as it is stored: with the hash of the code that it was measured on."""
+    return {**result, "code": CODE_HASH}
+
+
 def hardware(device: str) -> str:
     """Return the name of the GPU, or the processor's architecture and number of cores."""
+    # Imported here, so that what only reads or writes result files does not load torch.
+    import torch
+
+    from newfound.training.devices import pick_device
+
     if pick_device(device).type == "cuda":
         return torch.cuda.get_device_name()
     return f"{platform.machine()}, {os.cpu_count()} cores"

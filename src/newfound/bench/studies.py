@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from newfound.bench.provenance import with_code_hash
 from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.paths import feature_cache_dir
@@ -51,7 +52,8 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def append_row(path: Path, row: Row) -> None:
-    """Add a row to a result file, which is created if necessary."""
+    """Add a row, with the hash of the code, to a result file, which is created if necessary."""
+    row = with_code_hash(row)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".json":
         rows = [*read_rows(path), row]

@@ -29,7 +29,7 @@ from newfound.cli.options import (
     whole_number_or_auto,
 )
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_new_intents, print_next, print_table, print_without_intent
+from newfound.cli.show import print_known_check, print_new_intents, print_next, print_table, print_without_intent
 from newfound.defaults import Conflicts, LogsHold
 from newfound.methods.registry import METHODS
 
@@ -314,4 +314,5 @@ def update(
 def _print_result(result: DiscoverResult, out: Path) -> None:
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
+    print_known_check(result.known_check, out)
     print_next(out, result.logs.texts[0])

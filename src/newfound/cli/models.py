@@ -35,6 +35,7 @@ from newfound.cli.show import (
     examples,
     print_evaluation,
     print_export,
+    print_known_check,
     print_table,
     print_trends,
     printable,
@@ -265,6 +266,7 @@ def inspect(
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe, read_intents
     from newfound.model.beside import read_groups, with_paths
+    from newfound.model.types import KnownCheck
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore
 
@@ -296,6 +298,7 @@ def inspect(
     )
     if volumes and volumes[0].trend is None:
         print(f"\n{ONE_WEEK}")
+    print_known_check(KnownCheck.of(provenance), model)
 
 
 def report(

@@ -21,7 +21,7 @@ from newfound.cli.options import (
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.serve import ServerOptions, start_server
-from newfound.cli.show import print_table
+from newfound.cli.show import print_known_check, print_table
 from newfound.errors import DataError, DecisionError, SettingsError
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def apply(
         if changes.reclustered:
             print(f"{changes.reclustered} similar utterances followed those that were moved, before the training.")
         print(f"Wrote the model trained on them to {out}/")
+        print_known_check(changes.known_check, out)
 
 
 @app.command("undo")

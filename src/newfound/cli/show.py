@@ -18,7 +18,7 @@ from newfound.errors import OutputError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
-    from newfound.model.types import Intent, Utterance
+    from newfound.model.types import Intent, KnownCheck, Utterance
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
     from newfound.workflows.trending import Trends
@@ -67,6 +67,16 @@ def print_without_intent(utterances: Sequence[Utterance]) -> None:
         texts = list(dict.fromkeys(u.text for u in without))
         shown = ", ".join(f"“{shorten(text, 30)}”" for text in texts[:3])
         print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
+
+
+def print_known_check(check: KnownCheck | None, folder: Path) -> None:
+    """Print how well known intents are classified, with a warning if they suffer; nothing if it was not measured."""
+    if check is None:
+        return
+    print(f"\n{check.sentence}")
+    if check.falls:
+        review = f"{command_name()} review {shlex.quote(str(folder))}"
+        print(f"Warning: {check.advice} (discover and update have --n-new; the review: {review})")
 
 
 def certainty(intent: Intent) -> str:

@@ -16,7 +16,7 @@ from newfound.encoders.languages import UNKNOWN, likely_language
 from newfound.encoders.registry import RELEASES
 from newfound.files import CARD_FILE
 from newfound.model.hub import REPOSITORY
-from newfound.model.types import Intent
+from newfound.model.types import Intent, KnownCheck
 
 MAX_TEXTS_LOOKED_AT, MIN_SHARE_OF_A_LANGUAGE = 1_000, 0.02
 CODES = dict(
@@ -72,6 +72,7 @@ def model_card(about: Mapping[str, Any], intents: Sequence[Intent], *, name: str
         **({"base_model": release.repo} if release else {}),
     }
     n_known = sum(intent.known for intent in intents)
+    known_check = KnownCheck.of(provenance)
     trained = "trained in part" if about["tune"]["layers"] else "as it is, not trained"
     facts = {
         "Data": f"{data.get('labelled', '?')} labelled and {data.get('unlabelled', '?')} unlabelled utterances, "
@@ -80,6 +81,7 @@ def model_card(about: Mapping[str, Any], intents: Sequence[Intent], *, name: str
         "Encoder": f"{release.repo if release else encoder}, {trained}",
         "Licence of the encoder": release.licence if release else "see its card",
         "Expected error": _expected_error(intents),
+        **({"Known intents": known_check.figures} if known_check else {}),
         "Calibration": f"temperature {about['temperature']:.4g}, reliability of new intents "
         f"{about.get('reliability', 1.0):.4g}",
         "Method": f"{provenance.get('method', '?')}, settings `{json.dumps(provenance.get('settings', {}))}`",

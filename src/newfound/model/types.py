@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal
 
 from newfound.data.corpus import Days
+from newfound.text import percent
 
 Trend = Literal["rising", "fading", "new", "steady"]
 Status = Literal["known", "accepted", "new"]
+MAX_FALL_OF_KNOWN = 0.05  # of the share of known utterances that are right, before a warning
+MAX_LABELS = 2**53  # integers up to this one are exact as floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +179,69 @@ class Calibration:
     temperature: float
     reliability: float = 1.0
     typical: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCheck:
+    """How well known intents are classified beside new ones, measured on labels that were held out.
+
+    Attributes:
+        labels: The number of held-out labels that were compared.
+        plain: The share of them that a plain classifier gets right, a logistic regression on the labelled rows alone.
+        now: The share of them that is right beside the new intents.
+        lost: The number of them that the plain classifier gets right, and that are wrong now.
+        gained: The number of them that the plain classifier gets wrong, and that are right now.
+        falls: Whether `now` is more than 5 points below `plain`, and by more than chance.
+    """
+
+    advice: ClassVar = (
+        "Utterances of known intents were probably taken for new ones. Label more utterances of the known intents, "
+        "look for fewer new intents, or merge new intents that look like known ones into these in the review."
+    )
+    labels: int
+    plain: float
+    now: float
+    lost: int
+    gained: int
+    falls: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        is_large = round(self.plain - self.now, 6) > MAX_FALL_OF_KNOWN
+        # McNemar's test: if neither classifier is better, `lost - gained` has the variance `lost + gained`.
+        is_clear = self.lost - self.gained > 2 * math.sqrt(self.lost + self.gained)
+        object.__setattr__(self, "falls", is_large and is_clear)
+
+    @classmethod
+    def of(cls, provenance: Mapping[str, Any]) -> KnownCheck | None:
+        """Return what the provenance of a model says; None if nothing was measured.
+
+        The provenance comes from a file and may hold anything.
+        """
+        match provenance.get("known_check"):
+            case {
+                "labels": int(labels),
+                "plain": int() | float() as plain,
+                "now": int() | float() as now,
+                "lost": int(lost),
+                "gained": int(gained),
+            } if min(plain, now, lost, gained) >= 0 and max(plain, now) <= 1 and lost + gained <= labels <= MAX_LABELS:
+                return cls(labels, plain, now, lost, gained)
+        return None
+
+    @property
+    def figures(self) -> str:
+        """The shares in words."""
+        shares = f"{percent(self.plain)} with a plain classifier, {percent(self.now)} now"
+        return f"{shares} (on {self.labels:,} held-out labels)"
+
+    @property
+    def sentence(self) -> str:
+        """The shares as a sentence without its full stop."""
+        return f"Known intents: {self.figures}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values as JSON values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from newfound.files import write_atomically
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, expected_error_of
 from newfound.intents.map import map_positions
 from newfound.intents.overview import traffic_of
-from newfound.model.types import AssignedUtterance, Intent
+from newfound.model.types import AssignedUtterance, Intent, KnownCheck
 from newfound.review.reviewed import ReviewedModel
 from newfound.text import percent, shorten
 
@@ -85,6 +85,7 @@ def _overview(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) 
         "traffic": traffic,
         "largest": new[:MAX_INTENTS_IN_OVERVIEW],
         "right": 1 - expected_error_of(utterances),
+        "known_check": KnownCheck.of(reviewed.provenance),
     }
 
 

@@ -20,6 +20,7 @@ from newfound.algorithms.ranking import rank_descending
 from newfound.errors import DecisionError
 from newfound.intents.description import MIN_OVERLAP_TO_SUGGEST, IntentDescriber
 from newfound.intents.overview import traffic_of
+from newfound.model.types import KnownCheck
 from newfound.review import views
 from newfound.review.entries import Entry
 from newfound.review.explaining import Explainer
@@ -90,6 +91,7 @@ class ReviewView:
             checked=len(review.checked),
             expected_error=self.describer.expected_error,
             without_intent=int((self.describer.label < 0).sum()),
+            known_check=KnownCheck.of(self.reviewed.provenance),
         )
         listed = (
             views.ListedIntent.of(

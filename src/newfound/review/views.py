@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
-from newfound.model.types import AssignedUtterance, Intent, Overlap, Prediction, RankedIntent, Status, Volume
+from newfound.model.types import (
+    AssignedUtterance,
+    Intent,
+    KnownCheck,
+    Overlap,
+    Prediction,
+    RankedIntent,
+    Status,
+    Volume,
+)
 from newfound.review.decisions import Decision
 
 MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
@@ -313,6 +322,7 @@ class Progress:
         checked: The number of utterances that a person assigned.
         expected_error: The expected share of the logs whose intent is wrong.
         without_intent: The number of utterances that belong to no intent.
+        known_check: How well the model, as it was fitted, classifies known intents; None if that was not measured.
     """
 
     logs: int
@@ -323,6 +333,7 @@ class Progress:
     checked: int
     expected_error: float
     without_intent: int
+    known_check: KnownCheck | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from newfound.defaults import LogsHold, NoIntent, Precision
 from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.registry import method_entry
-from newfound.model.types import Intent
+from newfound.model.types import Intent, KnownCheck
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     TrainingOptions,
@@ -101,6 +101,11 @@ class DiscoverResult:
     def n_new(self) -> int:
         """How many new intents were found."""
         return sum(not intent.known for intent in self.intents)
+
+    @property
+    def known_check(self) -> KnownCheck | None:
+        """How well known intents are classified, on held-out labels; None without known intents or with few labels."""
+        return KnownCheck.of(self.model.provenance)
 
 
 def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> DiscoverResult:

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from newfound.model.types import KnownCheck
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
 from newfound.workflows.runtime import ModelSource, as_reviewed
@@ -64,6 +65,7 @@ class RefitChanges:
         examples: Some of these.
         reclustered: The number of utterances that followed those that a person moved, before the training.
         answers: The number of utterances that a person assigned in the review and that are labels now.
+        known_check: How well known intents are classified, on held-out labels; None with few labels.
     """
 
     intents_before: int
@@ -77,6 +79,7 @@ class RefitChanges:
     examples: tuple[MovedUtterance, ...]
     reclustered: int = 0
     answers: int = 0
+    known_check: KnownCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,11 @@ class RefitResult:
     model: IntentModel
     folder: Path | None
     changes: RefitChanges
+
+    @property
+    def known_check(self) -> KnownCheck | None:
+        """How well known intents are classified, on held-out labels; None with few labels."""
+        return self.changes.known_check
 
 
 def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitResult:
@@ -147,4 +155,5 @@ def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
         moved=len(moved),
         examples=tuple(moved[:MAX_EXAMPLES_OF_MOVES]),
         answers=sum(u.text in before.review.checked for u in compared),
+        known_check=KnownCheck.of(after.provenance),
     )

@@ -125,7 +125,7 @@ def run_update(
 
 def _discovered(result: DiscoverResult) -> Discovered:
     new = tuple(intent.name for intent in result.intents if not intent.known)
-    return Discovered(new, len(result.intents) - len(new), len(result.logs))
+    return Discovered(new, len(result.intents) - len(new), len(result.logs), result.known_check)
 
 
 def run_refit(model: ServedModel, body: bodies.RefitBody, *, out: Path, reporter: Reporter) -> RefitChanges:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from newfound.model.types import KnownCheck
 from newfound.workflows.refitting import RefitChanges
 
 
@@ -17,11 +18,13 @@ class Discovered:
         new: The names of the new intents.
         known: The number of known intents.
         utterances: The number of distinct utterances of the logs.
+        known_check: How well known intents are classified, on held-out labels; None if that was not measured.
     """
 
     new: tuple[str, ...]
     known: int
     utterances: int
+    known_check: KnownCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,16 @@ export function term(word, shown = t(`term.${word}`)) {
 export const tag = (status) => el("span", { class: `tag ${status}` }, t(`status.${status}`));
 /** @param {Child[]} children */
 export const warning = (...children) => el("span", { class: "badge warn" }, children);
+/**
+ * How well known intents are classified, on labels that were held out; with what to do if they suffer.
+ * @param {KnownCheck | null} check
+ */
+export const knownCheck = (check) =>
+  check &&
+  el("p", { class: check.falls ? "bad" : "quiet" }, [
+    t("knownCheck.figures", { plain: percent(check.plain), now: percent(check.now), n: check.labels }),
+    check.falls && ` ${t("knownCheck.advice")}`,
+  ]);
 /** @param {string} name */
 export const intentLink = (name) => el("a", { href: address("intent", name), class: "name" }, name);
 

@@ -180,6 +180,11 @@ export const german = {
   "overview.quality": "Erwartete Qualität",
   "overview.estimate": "der Logs sind nach der Schätzung des Modells wahrscheinlich im richtigen Intent.",
   "overview.audit": "Messen Sie es mit einigen Fragen.",
+  "knownCheck.figures":
+    "Bekannte Intents: {plain} mit einem einfachen Klassifikator, {now} jetzt (an {n} zurückgehaltenen Labels).",
+  "knownCheck.advice":
+    "Äußerungen bekannter Intents wurden vermutlich für neue gehalten. Geben Sie den bekannten Intents mehr Labels, " +
+    "suchen Sie weniger neue Intents, oder führen Sie neue, die wie bekannte aussehen, mit diesen zusammen.",
   // Dialogs
   "dialog.about": "Worum es geht",
   "dialog.andMore": "und {count} weitere",

@@ -2,7 +2,7 @@
 import { sentence } from "./api.js";
 import { bullets, button, el, fill, heading, quietLine, row, table } from "./dom.js";
 import { percent } from "./format.js";
-import { term } from "./parts.js";
+import { knownCheck, term } from "./parts.js";
 import { t } from "./strings.js";
 
 const MAX_NAMES = 12;
@@ -137,6 +137,7 @@ function changes(c) {
       c.reclustered > 0 && fact(t("changes.followed"), t("changes.followers", { n: c.reclustered })),
       fact(t("changes.moved"), t("changes.of", { some: c.moved, all: c.utterances })),
     ]),
+    knownCheck(c.known_check),
     c.examples.length > 0 && movedExamples(c),
   ];
 }
@@ -164,4 +165,5 @@ const discovered = (d) => [
     d.known > 0 && ` ${t("discovered.known", { n: d.known })}`,
   ]),
   d.new.length > 0 && el("p", names(d.new)),
+  knownCheck(d.known_check),
 ];

@@ -3,6 +3,7 @@ import { el, fill, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { isDoubtful, showOnly } from "./view-intents.js";
 import { linePlot } from "./plot.js";
+import { knownCheck } from "./parts.js";
 import { address } from "./router.js";
 import { intents, known, loadDetails, state } from "./store.js";
 import { t } from "./strings.js";
@@ -118,5 +119,6 @@ function quality() {
     el("h3", t("overview.quality")),
     el("div", { class: "figure" }, percent(1 - state().progress.expected_error)),
     quietLine(t("overview.estimate"), " ", el("a", { href: "#audit" }, t("overview.audit"))),
+    knownCheck(state().progress.known_check),
   ]);
 }

@@ -1,0 +1,58 @@
+"""The result of the guard as Markdown: means by case and effort, and the flags."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import product
+from statistics import fmean
+
+from benchmarks.guard.cells import CASES, EFFORTS
+from benchmarks.guard.flags import CASE, flags, regression_of
+
+from newfound.bench.studies import Row, group_rows
+from newfound.bench.tables import Line, as_markdown
+
+HEADER = (
+    *("case", "effort", "ALL", "OOD", "IND", "logistic regression", "largest deficit of IND to it", "lost"),
+    *("confidence", "mean distance to accuracy", "number off by", "seconds"),
+)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Return the table, a list of the flags, and their number."""
+    found = flags(rows)
+    listed = [*(f"- {line}" for line in found), ""] if found else []
+    return "\n".join([as_markdown(HEADER, lines(rows)), "", *listed, f"{len(found)} flags in {len(rows)} cells"])
+
+
+def lines(rows: Sequence[Row]) -> list[Line]:
+    """Return the lines of the table, in the order of cases and efforts."""
+    regressions = {key: regression_of(members) for key, members in group_rows(rows, CASE).items()}
+    groups = group_rows(rows, ("case", "effort"))
+    made: list[Line] = []
+    for case, effort in (key for key in product(CASES, EFFORTS) if key in groups):
+        group = groups[case, effort]
+        regression = [regressions[tuple(row[name] for name in CASE)] for row in group]
+        deficits = [lr - row["IND"] for lr, row in zip(regression, group, strict=True) if lr is not None]
+        made.append(
+            (
+                *(case, effort, *(mean(row[name] for row in group) for name in ("ALL", "OOD", "IND"))),
+                *(mean(regression), f"{max(deficits):.1f}" if deficits else "–"),
+                *(mean(row[name] for row in group) for name in ("lost", "sure")),
+                mean(abs(row["sure"] - row["ALL"]) for row in group),
+                *(f"{factor(group):.2f}", f"{fmean(row['seconds'] for row in group):.0f}"),
+            )
+        )
+    return made
+
+
+def mean(values: Iterable[float | None]) -> str:
+    """Return the mean of the values that are not None; a dash if there are none."""
+    numbers = [value for value in values if value is not None]
+    return f"{fmean(numbers):.1f}" if numbers else "–"
+
+
+def factor(rows: Sequence[Row]) -> float:
+    """Return by which factor the number of new intents is off, as a geometric mean."""
+    return math.exp(fmean(abs(math.log(max(0.5, row["n_new"]) / row["true_new"])) for row in rows))
