@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.cluster import KMeans
 
-from newfound.algorithms.clustering import Clustering, align_clusters, balance, kmeans
+from newfound.algorithms.clustering import Clustering, align_clusters, balance, kmeans, lloyd, spherical_lloyd
 
 
 def blobs(k=12, per=40, width=16, spread=0.6, seed=0):
@@ -46,6 +46,51 @@ def test_edges():
     found = kmeans(same, 3)
     assert found.inertia == 0.0
     assert found.centres.isfinite().all()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 50])
+def test_labels_and_distances_belong_to_the_returned_centres(rounds):
+    """Points 0, 1, 5, 6, 7 from centres 0 and 1 move to 0 and 4.75; then 1 belongs to the first centre."""
+    x = torch.tensor([0.0, 1.0, 5.0, 6.0, 7.0])
+
+    def assign(centres):
+        distance, labels = (x[:, None] - centres).abs().min(1)
+        return labels, distance
+
+    def move(labels, _, centres):
+        return torch.stack([x[labels == i].mean() for i in range(len(centres))])
+
+    labels, distance, centres = lloyd(torch.tensor([0.0, 1.0]), assign, move, rounds=rounds)
+    assert labels.tolist() == [0, 0, 1, 1, 1]
+    assert torch.equal(distance, (x - centres[labels]).abs())
+
+
+def test_on_the_sphere_labels_and_distance_belong_to_the_last_centres():
+    """Directions at 0, 20, 40, 60 and 80 degrees, from centres at 0 and 20, which move once: to 0 and 50 degrees."""
+    angle = torch.tensor([0.0, 20.0, 40.0, 60.0, 80.0]).deg2rad()
+    x = torch.stack([angle.cos(), angle.sin()], dim=1)
+    labels, distance = spherical_lloyd(x, x[:2], rounds=1)
+    assert labels.tolist() == [0, 0, 1, 1, 1]
+    away = torch.tensor([0.0, 20.0, 10.0, 10.0, 30.0]).deg2rad()  # from the own centre
+    assert distance == pytest.approx(float((1 - away.cos()).mean()), abs=1e-5)
+
+
+def test_the_distance_of_a_row_with_a_fixed_label_is_that_to_its_own_centre():
+    x = torch.eye(2)
+    labels, distance = spherical_lloyd(x, x, fixed=torch.tensor([1, -1]), rounds=1)
+    assert labels.tolist() == [1, 1]
+    assert distance == pytest.approx(1 - 0.5**0.5), "both lie 45 degrees from their mean"
+
+
+@pytest.mark.parametrize("k", [4, 7, 40])
+@pytest.mark.parametrize("x", [torch.eye(3), torch.ones(3, 2), torch.tensor([[1.0, 2.0]])])
+def test_fewer_rows_than_clusters(x, k):
+    """Every distinct row is a cluster of its own; the other centres repeat rows."""
+    clustering = kmeans(x, k)
+    assert clustering.centres.shape == (k, x.shape[1])
+    assert torch.equal(clustering.centres[clustering.labels], x)
+    assert clustering.inertia == pytest.approx(0.0, abs=1e-6)
+    assert all((centre == x).all(1).any() for centre in clustering.centres)
 
 
 def test_balancing_keeps_clear_clusters():

@@ -1,24 +1,27 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.ensembles import (
+    cluster_around,
+    cluster_ensemble,
     consensus_clustering,
     consistency,
     diffuse,
     extend,
     extend_consensus,
-    label_around,
     label_freely,
     name_by_labels,
     select_labellings,
     share_agreeing,
     views,
 )
-from newfound.algorithms.recognition import recognise_known
+from newfound.training.seeding import derive
 
 
 def bundles(sizes=(60, 60, 60, 60, 60, 60), width=24, spread=0.12, seed=0):
@@ -103,32 +106,32 @@ def test_agreement_outvotes_a_wrong_clustering():
     assert same_partition(consensus_clustering([label, label.flip(0).max() - label, label, wrong], 6, seed=0), label)
 
 
-def test_known_intents_in_the_logs_are_recognised():
-    """Three known intents, a third of each unlabelled, and three new ones."""
-    x, label = bundles()
-    y = label.clone()
-    y[label >= 3] = -1
-    y[::3] = -1
-    found = recognise_known(x, y, 3)
-    truth = torch.where(label < 3, label, -1)[y < 0]
-    assert (found == truth).float().mean() > 0.95
+@pytest.mark.parametrize("clusters", [1, 2, 3])
+def test_a_consensus_of_fewer_clusters_than_wanted_has_as_many_as_they_tell_apart(clusters):
+    """Nothing tells the rows of a cluster apart where all clusterings have them together."""
+    label = torch.arange(clusters).repeat_interleave(7)
+    agreed = consensus_clustering([label, clusters - 1 - label, 2 * label], 5, seed=0)
+    assert same_partition(agreed, label)
+    assert sorted(set(agreed.tolist())) == list(range(clusters)), "numbers without gaps"
 
 
-def test_recognition_does_not_depend_on_the_size_of_the_logs():
-    """Twenty labelled utterances beside logs many times as large."""
-    x, label = bundles(sizes=(400,) * 6, spread=0.1)
-    y = torch.full_like(label, -1)
-    for c in range(3):
-        y[(label == c).nonzero().squeeze(1)[:20]] = c
-    found = recognise_known(x, y, 3, seed=1)
-    truth = torch.where(label < 3, label, -1)[y < 0]
-    assert (found == truth).float().mean() > 0.9
+def test_a_consensus_may_have_more_clusters_than_each_clustering():
+    """One says whether a row is in the first half, the other whether its number is even: together, four clusters."""
+    half, parity = torch.arange(12) // 6, torch.arange(12) % 2
+    agreed = consensus_clustering([half, parity], 6, seed=0)
+    assert same_partition(agreed, 2 * half + parity)
 
 
-def test_logs_without_any_known_utterance_stay_new():
-    x, label = bundles()
-    y = torch.where(label < 3, label, -1)
-    assert (recognise_known(x, y, 3) == -1).float().mean() > 0.98
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_fewer_rows_than_clusters_are_clustered_all_the_same(rows):
+    x, _ = bundles((rows,))
+    ensemble = cluster_ensemble(x, 20, 2, partial(derive, 0))
+    assert all(int(labels.min()) >= 0 and int(labels.max()) < 20 for labels in ensemble)
+    agreed = consensus_clustering(ensemble, 20, seed=0)
+    assert sorted(set(agreed.tolist())) == list(range(len(set(agreed.tolist()))))
+    y = torch.full((rows,), -1)
+    y[0] = 0
+    assert cluster_around(x, y, 1, 20, seed=0).shape == (rows,)
 
 
 def test_agreement_by_hand():
@@ -145,17 +148,26 @@ def test_clusters_are_named_by_the_labels_they_hold():
     assert name_by_labels(clusters, y, 2).tolist() == [0, 0, 1, 1, 2, 2, 1]
 
 
+def test_a_cluster_that_holds_no_label_of_an_intent_is_not_named_after_it():
+    """The labels of both intents are in cluster 0, most of them of intent 1; cluster 1 holds no label at all."""
+    clusters, y = torch.tensor([0, 0, 0, 0, 1, 1, 2]), torch.tensor([0, 1, 1, -1, -1, -1, -1])
+    assert name_by_labels(clusters, y, 2).tolist() == [0, 1, 1, 1, 2, 2, 3]
+
+
+def test_an_intent_without_labels_names_no_cluster():
+    clusters, y = torch.tensor([0, 0, 1, 1]), torch.tensor([2, -1, -1, -1])
+    assert name_by_labels(clusters, y, 3).tolist() == [2, 2, 3, 3]
+
+
 def test_labelled_rows_keep_their_labels_and_new_intents_are_found_around_them():
     x, label = bundles((40,) * 6, spread=0.1)
     y = torch.full_like(label, -1)
     for intent in range(3):
         y[(label == intent).nonzero().squeeze(1)[:2]] = intent
     for view in views(x):
-        found = label_around(view, y, 3, 6, seed=0)
-        for clusters in found:
-            assert torch.equal(clusters[y >= 0], y[y >= 0])
-        assert (found.refined == label)[label < 3].float().mean() > 0.9
-        assert same_partition(found.refined[label >= 3], label[label >= 3])
+        found = cluster_around(view, y, 3, 6, seed=0)
+        assert torch.equal(found[y >= 0], y[y >= 0])
+        assert (found == label)[label < 3].float().mean() > 0.9
 
 
 def test_other_rows_follow_the_nearest_mean():

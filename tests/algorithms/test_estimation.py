@@ -1,107 +1,156 @@
+"""How many new intents there are: counted without labels, and corrected by the known ones."""
+
 from __future__ import annotations
 
 import json
 import math
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
+import torch.nn.functional as F
+from sklearn.metrics import silhouette_score
 
 from newfound import estimate
-from newfound.algorithms.estimation import Estimate, WardTree, _mean_ratio, _spread_ratio, estimate_n_new
+from newfound.algorithms.estimation import (
+    Estimate,
+    _share_of_pairs,
+    _together,
+    count_intents,
+    estimate_n_new,
+    silhouettes,
+    smooth,
+    ward_cuts,
+    weights,
+)
 from newfound.errors import SettingsError
 from newfound.report.figures import draw_estimate
+from newfound.training.seeding import derive
+
+SEEDS = partial(derive, 0)
 
 
-def blobs(centres, per_blob, spread, seed):
-    rng = np.random.default_rng(seed)
-    x = centres[:, None] + spread * rng.normal(size=(len(centres), per_blob, centres.shape[1]))
-    return x.reshape(-1, centres.shape[1]).astype(np.float32)
+def problem(truth, *, known_size=30, new_size=30, n_known=12, also_known=0, spread=0.4):
+    """Known and new intents around random centres; the logs may hold some known intents too."""
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(n_known + truth, 16)) * 3
+
+    def blobs(which, count):
+        return (centres[which][:, None] + spread * rng.normal(size=(len(which), count, 16))).reshape(-1, 16)
+
+    known, new = np.arange(n_known), np.arange(n_known, n_known + truth)
+    parts = [blobs(known, known_size), blobs(new, new_size), blobs(known[:also_known], new_size)]
+    x = F.normalize(torch.from_numpy(np.concatenate(parts)).float(), dim=-1)
+    y = np.concatenate([np.repeat(known, known_size), np.full(len(x) - n_known * known_size, -1)])
+    return x, torch.from_numpy(y)
 
 
-def problem(truth, *, known_size=30, new_size=30, n_known=12, also_known=0):
-    """Known and new intents of one width around random centres; the logs may hold some known intents too."""
-    centres = np.random.default_rng(1).normal(size=(n_known + truth, 16)) * 3
-    known = blobs(centres[:n_known], known_size, 0.4, 2)
-    logs = [blobs(centres[n_known:], new_size, 0.4, 3), blobs(centres[:also_known], new_size, 0.4, 4)]
-    return known, np.repeat(np.arange(n_known), known_size), np.concatenate(logs)
+@pytest.mark.parametrize("truth", [4, 9, 20])
+def test_clear_clusters_are_counted_without_known_intents(truth):
+    x, y = problem(truth)
+    logs, none = x[y < 0], y[y < 0]
+    found = estimate_n_new(logs, none, SEEDS)
+    assert found.logs == "novel"
+    assert abs(math.log(found.n_new / truth)) < math.log(1.3)
+    assert found.low < truth < found.high
+    assert found == estimate_n_new(logs, none, SEEDS), "same seed, same number"
+    two = estimate_n_new(logs[:2], none[:2], SEEDS)
+    assert (two.n_new, two.low, two.high) == (2, 2, 2), "fewer than two leave nothing to tell apart"
 
 
 @pytest.mark.parametrize("truth", [4, 9])
-def test_clear_clusters_are_counted(truth):
-    found = estimate_n_new(*problem(truth), strategy="resolution")
-    assert found.low <= found.n_new == truth <= found.high
+def test_clear_clusters_are_counted_beside_known_ones(truth):
+    found = estimate_n_new(*problem(truth), SEEDS, logs_hold="novel")
+    assert abs(found.n_new - truth) <= 1
+    assert found.low <= truth <= found.high
 
 
 @pytest.mark.parametrize(("known_size", "new_size"), [(20, 80), (80, 20)])
 def test_intents_of_another_size_in_the_logs_do_not_mislead(known_size, new_size):
-    found = estimate_n_new(*problem(9, known_size=known_size, new_size=new_size))
-    assert abs(found.n_new - 9) <= 2
+    found = estimate_n_new(*problem(9, known_size=known_size, new_size=new_size), SEEDS, logs_hold="novel")
+    assert abs(found.n_new - 9) <= 3
 
 
-def test_known_intents_in_mixed_logs_are_not_counted():
-    mixed = problem(6, also_known=8)
-    found = estimate_n_new(*mixed, logs_hold="mixed")
-    assert found.strategy == "mean"
-    assert abs(found.n_new - 6) <= 1
+@pytest.mark.parametrize("labels", [3, 30])
+def test_known_intents_in_mixed_logs_are_not_counted(labels):
+    mixed = problem(6, also_known=8, known_size=labels)
+    found = estimate_n_new(*mixed, SEEDS, logs_hold="mixed")
+    assert abs(found.n_new - 6) <= 2
     assert found.low <= 6 <= found.high
-    assert estimate_n_new(*mixed, logs_hold="novel").n_new > 10
+    assert estimate_n_new(*mixed, SEEDS, logs_hold="novel").n_new > 10
 
 
 def test_mixed_logs_without_a_new_intent_have_none():
-    known, labels, logs = problem(1, also_known=12)
-    assert estimate_n_new(known, labels, logs[30:], logs_hold="mixed").n_new == 0
+    x, y = problem(0, also_known=12)
+    found = estimate_n_new(x, y, SEEDS, logs_hold="mixed")
+    assert (found.n_new, found.low, found.high) == (0, 0, 0)
 
 
-def test_the_mean_lies_between_the_numbers_it_is_made_of():
-    """Twice as many labelled rows as rows of a new intent, in a corpus where tree and resolution differ."""
-    known, labels, logs = problem(9, known_size=60, new_size=20, also_known=6)
-    mean = estimate_n_new(known, labels, logs, logs_hold="mixed").n_new
-    tree = estimate_n_new(known, labels, logs, logs_hold="mixed", strategy="tree").n_new
-    rest = estimate_n_new(known, labels, logs[: 9 * 20], logs_hold="novel", strategy="resolution").n_new
-    assert min(tree, rest) - 1 <= mean <= max(tree, rest) + 1
+def test_fewer_labels_and_fewer_known_intents_make_the_interval_wider():
+    def ratio(**shape):
+        found = estimate_n_new(*problem(9, also_known=3, **shape), SEEDS)
+        return found.high / max(1, found.low)
+
+    assert ratio(n_known=12) < ratio(n_known=3)
+    assert ratio(known_size=30) < ratio(known_size=3)
 
 
-@pytest.mark.parametrize("truth", [4, 9, 20])
-@pytest.mark.parametrize("strategy", ["auto", "tree"])
-def test_clear_clusters_are_counted_without_known_intents(truth, strategy):
-    _, _, logs = problem(truth)
-    nothing, none = logs[:0], np.empty(0, dtype=np.int64)
-    found = estimate_n_new(nothing, none, logs, strategy=strategy)
-    assert found.strategy == "tree"
-    assert found.logs == "novel"
-    assert abs(math.log(found.n_new / truth)) < math.log(1.3)
-    assert found.low < truth < found.high
-    assert found == estimate_n_new(nothing, none, logs, strategy=strategy)
-    many = estimate_n_new(nothing, none, logs[:2])
-    assert (many.n_new, many.low, many.high) == (2, 2, 2), "fewer than two leave nothing to tell apart"
+def test_an_interval_that_says_nothing_is_called_vague():
+    assert Estimate(20, 2, 400, "novel", {}).is_vague
+    assert not Estimate(20, 12, 34, "novel", {}).is_vague
 
 
-def test_scarce_labels_are_no_yardstick():
-    """Three labels of each known intent, and logs of known and new ones."""
-    known, labels, logs = problem(6, also_known=12, known_size=3)
-    found = estimate_n_new(known, labels, logs, logs_hold="mixed")
-    assert found.strategy == "tree"
-    assert found.low <= 6 <= found.high
+def test_next_to_no_data():
+    known = torch.eye(4)
+    y = torch.tensor([0, 0, 1, 1])
+
+    def n_new(logs):
+        joined = torch.cat([y, torch.full((len(logs),), -1)])
+        return estimate_n_new(torch.cat([known, logs]), joined, SEEDS, logs_hold="novel").n_new
+
+    assert n_new(known[:1]) == 1
+    assert n_new(known[:1].repeat(9, 1)) == 1
+    assert 1 <= n_new(known[:3]) <= 3
 
 
-def test_same_seed_same_estimate():
-    assert estimate_n_new(*problem(5), seed=3) == estimate_n_new(*problem(5), seed=3)
+def test_many_rows_are_sampled(monkeypatch):
+    x, y = problem(6, new_size=60)
+    monkeypatch.setattr("newfound.algorithms.estimation.MAX_ROWS_IN_TREE", 200)
+    assert math.exp(count_intents(x[y < 0]).log_number) == pytest.approx(6, abs=1.5)
 
 
-@pytest.mark.parametrize("strategy", ["resolution", "tree"])
-def test_next_to_no_data(strategy):
-    known = np.eye(4, dtype=np.float32)
-    labels = np.array([0, 0, 1, 1])
-    assert estimate_n_new(known, labels, known[:1], strategy=strategy, logs_hold="novel").n_new == 1
-    assert estimate_n_new(known, labels, known[:1].repeat(9, axis=0), strategy=strategy, logs_hold="novel").n_new == 1
-    assert 1 <= estimate_n_new(known, labels, known[:3], strategy=strategy, logs_hold="novel").n_new <= 3
-    assert estimate_n_new(known[:1], labels[:1], known[1:3], strategy=strategy, logs_hold="novel").n_new >= 1
+def test_the_shares_of_neighbours_that_stay_together_by_hand():
+    """Row 0's neighbours are 1 (its own cluster) and 2; rows 1 and 2 alike."""
+    cut, near = torch.tensor([0, 0, 1]), torch.tensor([[1, 2], [0, 2], [0, 1]])
+    assert _together(cut, near).tolist() == pytest.approx([2 / 3, 2 / 6])
+
+
+def test_the_share_of_pairs_in_one_cluster_by_hand():
+    """Of six pairs of four rows, three are in the cluster of three."""
+    assert _share_of_pairs(np.array([0, 0, 0, 1])) == pytest.approx(3 / 6)
+
+
+def test_weights_by_hand():
+    """The best score weighs 1, one that is a tenth lower 1/e at the temperature 0.1; they sum to 1."""
+    total = 1 + math.exp(-1)
+    assert weights(np.array([1.0, 0.9]), 0.1) == pytest.approx([1 / total, math.exp(-1) / total])
+    assert smooth(np.array([0.0, 4.0, 0.0])) == pytest.approx([1, 2, 1])
+
+
+def test_silhouettes_of_nested_cuts_equal_scikit_learn():
+    x, y = problem(5)
+    points = x[y < 0][:60]
+    distance = (1 - points @ points.T).clamp(min=0).fill_diagonal_(0)
+    cuts = ward_cuts(distance)
+    assert all(len(np.unique(a)) < len(np.unique(b)) for a, b in pairwise(cuts))
+    for cut, value in zip(cuts, silhouettes(distance, cuts), strict=True):
+        assert value == pytest.approx(silhouette_score(distance.numpy(), cut, metric="precomputed"), abs=1e-4)
 
 
 def test_wrong_settings():
     known = (["a b", "c d"], ["x", "y"])
-    with pytest.raises(SettingsError, match="strategy='best' is not one of auto, mean, tree, resolution"):
-        estimate(known, ["e"], strategy="best")
     with pytest.raises(SettingsError, match="logs_hold='old' is not one of novel, mixed"):
         estimate(known, ["e"], logs_hold="old")
 
@@ -111,28 +160,10 @@ def test_a_handful_of_utterances_is_enough_for_an_answer(tiny_encoder):
     assert 1 <= found.low <= found.n_new <= found.high <= 3
 
 
-LINE = np.array([[0.0], [1.0], [10.0], [12.0], [40.0]], dtype=np.float32)
-
-
-def test_ward_tree_by_hand():
-    """0 and 1 merge at 1, 10 and 12 at 2; their means 0.5 and 11 lie 10.5 apart, times sqrt(2 x 2 x 2 / 4)."""
-    tree = WardTree(LINE)
-    assert tree.heights[:3] == pytest.approx([1, 2, 10.5 * math.sqrt(2)])
-    assert tree.cut_for(4) == 1.5
-    assert [tree.count(tree.cut_for(k)) for k in (1, 2, 3, 4, 5)] == [1, 2, 3, 4, 5]
-    assert tree.spread()[:3] == pytest.approx([0, 0.5, (0.5 + 2) / 2])
-
-
-def test_ratios_by_hand():
-    """The same points twice as far apart: at the cut that leaves 4 known clusters, one more cluster is there."""
-    known, logs = WardTree(LINE), WardTree(2 * LINE)
-    assert _mean_ratio(known, 4, logs, np.ones(1)) == pytest.approx(5 / 4)
-    assert _mean_ratio(known, 4, known, np.ones(1)) == 1
-    assert _spread_ratio(known, 3, known) == pytest.approx(1)
-
-
-def test_the_figure_and_the_numbers_are_written(tmp_path):
-    found = estimate_n_new(*problem(5))
-    draw_estimate(found, tmp_path / "e")
-    assert Estimate(**json.loads((tmp_path / "e" / "estimate.json").read_text())) == found
-    assert (tmp_path / "e" / "estimate.png").read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize("with_curve", [True, False])
+def test_the_estimate_is_written_and_drawn(tmp_path, with_curve):
+    curve = {"clusters": [2.0, 4.0, 8.0], "score": [0.1, 0.3, 0.2]} if with_curve else {}
+    found = Estimate(4, 3, 6, "mixed", curve, 12)
+    written = draw_estimate(found, tmp_path)
+    assert [path.name for path in written] == ["estimate.json", "estimate.png"][: 1 + with_curve]
+    assert json.loads(written[0].read_text())["n_new"] == 4

@@ -10,25 +10,34 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.algorithms.intent_tree import MIN_SIZE_OF_PART, IntentTree, two_halves
+from newfound.algorithms.intent_tree import (
+    MIN_SIZE_OF_HALF,
+    MIN_SIZE_OF_PART,
+    MIN_SIZE_TO_SPLIT,
+    IntentTree,
+    two_halves,
+)
 
 
-def blobs(sizes, seed=0, spread=0.3):
+def blobs(sizes, seed=0, spread=0.3, width=6):
     """Unit vectors around random directions, and the rows of each."""
     generator = torch.Generator().manual_seed(seed)
-    centres = torch.randn(len(sizes), 6, generator=generator)
-    x = torch.cat([c + spread * torch.randn(n, 6, generator=generator) for c, n in zip(centres, sizes, strict=True)])
+    centres = torch.randn(len(sizes), width, generator=generator)
+    around = [c + spread * torch.randn(n, width, generator=generator) for c, n in zip(centres, sizes, strict=True)]
+    x = torch.cat(around)
     bounds = torch.tensor([0, *sizes]).cumsum(0).tolist()
     return F.normalize(x, dim=-1), [list(range(a, b)) for a, b in pairwise(bounds)]
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.integers(1, 25), min_size=1, max_size=6), st.integers(0, 1000), st.integers(1, 14), st.integers(2, 5)
+    st.lists(st.integers(1, 25), min_size=1, max_size=6), st.integers(0, 1000), st.integers(1, 14), st.integers(1, 5)
 )
 def test_one_merger_leads_from_every_number_to_the_next_lower_one(sizes, seed, most, most_parts):
     x, intents = blobs(sizes, seed)
     tree = IntentTree(x, intents, whole={0}, most=most, most_parts=most_parts)
+    possible = 1 + sum(min(most_parts, -(-size // (MIN_SIZE_TO_SPLIT - 1))) for size in sizes[1:])
+    assert tree.most == max(len(intents), min(most, possible))
     rows = set(range(len(x)))
     for n in range(tree.fewest, tree.most + 1):
         groups = [set(group.rows) for group in tree.groups(n)]
@@ -43,7 +52,8 @@ def test_one_merger_leads_from_every_number_to_the_next_lower_one(sizes, seed, m
             (merged,) = [group for group in coarser if group not in groups]
             first, second = [group for group in groups if group not in coarser]
             assert merged == first | second
-    assert tree.most <= max(most, len(intents))
+            if n > len(intents):
+                assert min(len(first), len(second)) >= MIN_SIZE_OF_PART
     parts = [group.intents[0] for group in tree.groups(tree.most)] if tree.most > len(intents) else []
     assert parts.count(0) <= 1, "an intent that may not be split is whole"
     assert all(parts.count(intent) <= most_parts for intent in parts)
@@ -71,6 +81,23 @@ def test_what_was_put_together_is_split_first():
     assert sorted(sorted(group.rows) for group in groups) == sorted(intents)
 
 
+@pytest.mark.parametrize("sizes", [(20,) * 11, (90, 60, 40, 30, 20, 15, 12, 10, 8, 8, 8)])
+def test_many_that_were_put_into_two_are_found_again(sizes):
+    x, intents = blobs(sizes, seed=4, spread=0.02, width=24)
+    two = [[row for rows in part for row in rows] for part in (intents[:5], intents[5:])]
+    tree = IntentTree(x, two)
+    assert sorted(sorted(group.rows) for group in tree.groups(11)) == sorted(intents)
+    assert tree.most >= len(x) / MIN_SIZE_TO_SPLIT, "far more are possible"
+
+
+def test_a_few_outliers_do_not_keep_an_intent_from_being_split():
+    """Two means are those of one far row and of all others: the nearest rows join it."""
+    x, _ = blobs([30], spread=0.01)
+    tree = IntentTree(torch.cat([x, -x[:1]]), [list(range(31))])
+    assert tree.most == 5
+    assert all(len(group.rows) >= MIN_SIZE_OF_PART for n in range(1, 6) for group in tree.groups(n))
+
+
 def test_two_halves():
     x, (first, second) = blobs([10, 7], spread=0.1)
     label = two_halves(x)
@@ -80,7 +107,7 @@ def test_two_halves():
     assert two_halves(F.normalize(torch.ones(12, 6), dim=-1)) is None, "all the same"
     alone = torch.cat([x[:10], -x[:1]])
     label = two_halves(alone)
-    assert label is None or int(label.bincount().min()) >= MIN_SIZE_OF_PART
+    assert label is None or int(label.bincount().min()) >= MIN_SIZE_OF_HALF
 
 
 def test_numbers_that_there_are_no_groups_for():

@@ -19,8 +19,6 @@ from newfound.algorithms.no_intent import (
     labelled_limit,
     neighbourhoods,
     outlier_limit,
-    precise_limit,
-    precise_recognition,
     rows_of_no_intent,
     spread,
 )
@@ -60,27 +58,6 @@ def test_rows_follow_most_of_their_nearest_ones():
     allowed = np.array([True, True, True, True, True, False, True])
     assert spread(chosen, near, allowed).tolist() == [True, True, True, True, True, False, False]
     assert chosen.sum() == 3, "the argument stays as it is"
-
-
-@pytest.mark.parametrize(
-    ("precision", "limit", "reached"), [(0.95, 0.7, 1.0), (0.8, 0.2, 8 / 9), (0.5, -math.inf, 2 / 3)]
-)
-def test_precise_limit_by_hand(precision, limit, reached):
-    """Above 0.7 lie a half of the logs and three quarters of the labelled rows: at most 2/3 of the logs are like these.
-
-    If 2/3 are, then of the 3/4 of the logs that lie above 0.2, 8/9 are; and of all rows, 2/3. With so many rows the
-    standard error is below one percent.
-    """
-    many = 10_000
-    logs, labelled = np.repeat([0.1, 0.2, 0.7, 0.9], many), np.repeat([0.6, 0.7, 0.8, 0.9], many)
-    found = precise_limit(logs, labelled, precision)
-    assert found[0] == limit
-    assert found[1] == pytest.approx(reached, rel=0.01)
-
-
-def test_logs_like_the_labelled_rows_are_all_precise():
-    values = np.linspace(0.2, 0.9, 50)
-    assert precise_limit(values, values, 0.9) == (-math.inf, 1.0)
 
 
 def test_density_equals_a_loop():
@@ -142,44 +119,3 @@ def test_rows_in_excess_are_found():
     found = rows_of_no_intent(np.concatenate([inside, outside]), np.arange(800) < 300)
     assert found[700:].mean() > 0.95
     assert found[:700].mean() < 0.02
-
-
-def clusters(rows: int, noise: float = 0.15, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows around three directions, with the number of the direction."""
-    generator = torch.Generator().manual_seed(seed)
-    y = torch.arange(rows) % 3
-    return F.normalize(torch.eye(8)[y] + noise * torch.randn(rows, 8, generator=generator), dim=-1), y
-
-
-def test_recognition_refuses_rows_that_labelled_rows_would_not_lie_among():
-    """A third of what is recognised as an intent lies between it and directions that nothing is labelled with."""
-    x, y = clusters(300)
-    strange = F.normalize(x[200:] + torch.eye(8)[5], dim=-1)
-    x, given_y = torch.cat([x, strange]), torch.cat([y[:100], torch.full((300,), -1)])
-    recognised = torch.cat([y, y[200:]])
-    found = precise_recognition(x, given_y, recognised, 3, precision=0.9)
-    accepted = found.accepts(x[100:], recognised[100:])
-    assert accepted[:200].float().mean() > 0.9
-    assert accepted[200:].float().mean() < 0.2
-    assert 0.9 <= found.precision <= 1
-
-
-def test_recognition_keeps_most_rows_that_are_like_the_labelled_ones():
-    kept = []
-    for seed in range(20):
-        x, y = clusters(500, seed=seed)
-        given_y = torch.where(torch.arange(500) < 300, y, -1)
-        found = precise_recognition(x, given_y, y, 3, precision=0.9)
-        kept.append(float(found.accepts(x[300:], y[300:]).float().mean()))
-    assert np.mean(kept) > 0.85
-    assert np.median(kept) > 0.95
-
-
-@pytest.mark.parametrize("labelled", [[0], [0, 1, 2], [0, 0, 1], [0] * 20])
-def test_recognition_with_too_few_labels_accepts_everything(labelled):
-    """Fewer than 30 labelled rows say nothing about how they are distributed, nor does one row of each intent."""
-    x, y = clusters(60)
-    given_y = torch.cat([torch.tensor(labelled), torch.full((60 - len(labelled),), -1)])
-    found = precise_recognition(x, given_y, y, 3, precision=0.9)
-    assert found.accepts(x, y).all()
-    assert found.precision == 1.0

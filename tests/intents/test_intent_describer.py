@@ -62,7 +62,11 @@ def test_a_summary_leaves_out_what_takes_long(describer):
 def test_an_intent_without_utterances_is_described_as_empty():
     empty = IntentDescriber({"pay": "known", "gone": "new"}, UTTERANCES[:2], VECTORS[:2], lambda: PROBABILITIES[:2, :2])
     gone = empty.describe(1)
-    assert (gone.size, gone.exemplars, gone.border, gone.certainty, gone.position) == (0, (), (), 1.0, None)
+    assert (gone.size, gone.exemplars, gone.border, gone.certainty, gone.position) == (0, (), (), None, None)
+    assert gone.expected_error is None, "nothing is known of what is not there"
+    labelled = IntentDescriber({"pay": "known"}, UTTERANCES[:1], VECTORS[:1], lambda: PROBABILITIES[:1, :1])
+    assert UTTERANCES[0].labelled
+    assert labelled.describe(0).certainty == 1.0, "a person has labelled all of it"
 
 
 def test_neighbours_are_computed_where_none_are_given():

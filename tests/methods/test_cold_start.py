@@ -12,12 +12,10 @@ from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.errors import DataError, NoKnownIntents, NothingToFineTuneOn, SettingsError
-from newfound.methods.context import resolve_tune
 from newfound.methods.finetuning import fine_tune
 from newfound.model.folder import load
 from newfound.questions.annotators import Answer
 from newfound.training.run import Run
-from newfound.training.seeding import class_balanced_batches
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
@@ -78,24 +76,6 @@ def test_fine_tuning_without_two_known_intents_is_refused(effort, labelled, what
         Consensus(encoder=tiny_encoder, n_new=4, device="cpu", **Consensus.EFFORTS[effort]).fit(logs[0], labels)
 
 
-def test_what_trains_without_known_intents_is_the_head_alone_on_a_gpu_too():
-    assert resolve_tune("auto", torch.device("cuda")) == "last"
-    assert resolve_tune("auto", torch.device("cuda"), can_train=False) == "heads"
-
-
-def test_batches_without_labels_are_as_many_as_the_others_fill():
-    drawn = class_balanced_batches(
-        torch.full((10,), -1),
-        torch.arange(10),
-        classes=4,
-        per_class=2,
-        n_others=4,
-        max_steps=9,
-        seed=0,
-    )
-    assert drawn.shape == (3, 4)
-
-
 @pytest.mark.parametrize("method", [DPL, E2E, DeepAligned, DeepAlignedMix])
 @pytest.mark.parametrize(("known", "what"), [(0, "no known intents"), (1, "only one known intent")])
 def test_methods_that_learn_from_known_intents_say_so(method, known, what, tiny_encoder):
@@ -151,11 +131,10 @@ class _Listener:
         return self._silent.task(title, total)
 
 
-def test_fine_tuning_of_a_single_log_line_does_nothing():
-    """There is nothing to contrast it with."""
-    parts = {"device": torch.device("cpu"), "unlabelled_rows": torch.tensor([1]), "settle": lambda _, y: y}
-    context = type("Context", (), parts)()
-    assert fine_tune(context, None, torch.tensor([0, -1]), None, stage="fine-tuning") is None
+def test_fine_tuning_on_a_single_intent_does_nothing():
+    """There is nothing to tell apart, and instance contrast alone makes vectors worse."""
+    context = type("Context", (), {"settle": lambda _, y: y})()
+    assert fine_tune(context, None, torch.tensor([0, 0, -1]), None, stage="fine-tuning") is None
 
 
 def test_of_many_rows_each_is_seen_less_often_but_labelled_ones_as_often_as_ever():
@@ -168,7 +147,7 @@ def test_of_many_rows_each_is_seen_less_often_but_labelled_ones_as_often_as_ever
 def test_a_fit_on_more_rows_than_are_seen_in_all_epochs(tiny_encoder, themed, monkeypatch):
     monkeypatch.setattr("newfound.methods.consensus.MAX_ROWS_FOR_ALL_EPOCHS", len(themed) // 4)
     for tune in ("heads", "layers"):
-        settings = {**FAST, "tune": tune, "rounds": 0, "epochs": 20}
+        settings = {**FAST, "tune": tune, "epochs": 20}
         fitted = Consensus(encoder=tiny_encoder, n_new=2, **settings).fit(themed.texts, themed.labels)
         assert len(fitted.history_["training"]) == 5
         assert np.isfinite(fitted.predict_proba(themed.texts)).all()
@@ -198,14 +177,14 @@ def test_answers_that_name_a_known_intent_hold_in_logs_of_which_only_a_part_vote
 
 
 def test_agreement_is_known_for_rows_that_were_not_clustered(tiny_encoder, themed, monkeypatch):
-    """In large logs, rounds learned from all rows: the agreement on those that follow the others was taken to be 1."""
+    """In large logs, the agreement on rows that follow the others was taken to be 1."""
     shares = []
     label = Consensus._label
 
-    def noted(self, context, x, number, **options):
-        y, agreement = label(self, context, x, number, **options)
-        shares.append(agreement[context.unlabelled_rows])
-        return y, agreement
+    def noted(self, context, x, aside):
+        labels = label(self, context, x, aside)
+        shares.append(labels.agreement[context.unlabelled_rows])
+        return labels
 
     monkeypatch.setattr(Consensus, "_label", noted)
     monkeypatch.setattr("newfound.methods.consensus.MAX_CLUSTERED_ROWS", 30)
@@ -213,19 +192,3 @@ def test_agreement_is_known_for_rows_that_were_not_clustered(tiny_encoder, theme
     assert len(shares[0]) > 30
     assert (shares[0] < 1).float().mean() > 0.1
     assert ((shares[0] >= 0) & (shares[0] <= 1)).all()
-
-
-def test_the_way_and_its_reason_are_kept_with_the_model(tiny_encoder, themed):
-    notes = []
-    fitted = Consensus(encoder=tiny_encoder, n_new=2, **FAST).fit(
-        themed.texts, themed.labels, run=Run(reporter=_Listener(notes))
-    )
-    choices = fitted.model_.provenance["choices"]
-    assert choices["way"] == "divided"
-    assert any(choices["way_reason"] in note for note in notes)
-    assert (
-        "choices"
-        not in Consensus(encoder=tiny_encoder, n_new=2, logs="novel", **FAST)
-        .fit(themed.texts, themed.labels)
-        .model_.provenance
-    )

@@ -9,17 +9,16 @@ import torch
 import newfound
 from newfound.data.corpus import Corpus
 from newfound.errors import SettingsError
-from newfound.methods.consensus import Consensus
-from newfound.methods.finetuning import epochs_for_steps, steps_of_epoch
+from newfound.methods.consensus import Consensus, has_few_labels
 from newfound.methods.kmeans import KMeans
 from newfound.model.folder import load
 from newfound.training.schedule import AdamWSchedule
-from newfound.workflows.fitting import TrainingOptions, has_few_labels, settings_of_effort
+from newfound.workflows.fitting import TrainingOptions, settings_of_effort
 from newfound.workflows.runtime import Runtime
 
 pytestmark = pytest.mark.slow  # dozens of fits
 
-FAST = {"n_new": 2, "device": "cpu", "epochs": 5, "finetune_epochs": 2, "round_epochs": 1, "rounds": 1}
+FAST = {"n_new": 2, "device": "cpu", "epochs": 5, "finetune_steps": 20}
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +52,26 @@ def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):
     assert set(tail.trained()) == {name for name in after if "embeddings" not in name}
 
 
-def test_the_loss_falls_and_rounds_are_recorded(tuned):
-    assert [len(tuned.history_[stage]) for stage in ("fine-tuning", "round 1", "training")] == [2, 1, 5]
-    assert len(tuned.history_["consensus"]) == 2
+def test_the_loss_falls(tuned):
+    losses = [epoch["supervised"] for epoch in tuned.history_["fine-tuning"]]
+    assert len(losses) == 2, "twenty steps are two epochs of the progress bar"
+    assert losses[1] < losses[0]
+
+
+def test_half_of_the_layers_move_by_default(tiny_encoder, themed):
+    model = Consensus(encoder=tiny_encoder, logs="novel", **FAST).fit(themed.texts, themed.labels).model_
+    assert model.tune.layers == 1, "of three"
+    assert not model.tune.everything
+
+
+def test_labels_come_from_several_fine_tunings_and_the_first_encoder_is_kept(tiny_encoder, themed):
+    settings = {"encoder": tiny_encoder, "tune": "upper", "logs": "novel", **FAST}
+    once = Consensus(**settings).fit(themed.texts, themed.labels)
+    thrice = Consensus(finetunings=3, **settings).fit(themed.texts, themed.labels)
+    stages = [stage for stage in thrice.history_ if stage.startswith("fine-tuning")]
+    assert stages == ["fine-tuning", "fine-tuning 2", "fine-tuning 3"]
+    first, kept = once.model_.network.tail.trained(), thrice.model_.network.tail.trained()
+    assert all(torch.equal(first[name], kept[name]) for name in first)
 
 
 def test_same_seed_same_model(tiny_encoder, themed, tuned):
@@ -78,7 +94,7 @@ def test_the_encoder_is_left_as_it_was(tiny_encoder, tiny_folder, tuned):
 
 def test_mixed_logs_estimated_numbers_refits_and_updates_work_on_a_tuned_model(tiny_encoder, themed, tmp_path):
     known, logs = themed.labelled(), [*themed.unlabelled().texts, *themed.labelled().texts[:20]]
-    settings = {"finetune_epochs": 1, "finetune_steps": 1, "round_epochs": 1, "epochs": 5}
+    settings = {"finetune_steps": 1, "epochs": 5}
     options = {"encoder": tiny_encoder, "device": "cpu", "effort": "best"}
     result = newfound.discover(known, logs, tmp_path / "m", settings=settings, **options)
     assert result.n_new == sum(not i.known for i in result.intents)
@@ -102,60 +118,54 @@ class Notes:
         self.said.append(message)
 
 
+def corpus(labels):
+    """Three intents with this many labels each, and some logs."""
+    texts = [f"text {i}" for i in range(3 * labels + 5)]
+    return Corpus.of(texts, [f"intent {i % 3}" if i < 3 * labels else None for i in range(len(texts))])
+
+
 def test_what_an_effort_stands_for():
     notes = Notes()
     runtime = Runtime(notes, device="cpu")
 
-    def settings(method=Consensus, **options):
-        return settings_of_effort(method, TrainingOptions(**options), runtime)
+    def settings(method=Consensus, labels=10, **options):
+        return settings_of_effort(method, TrainingOptions(**options), runtime, corpus(labels))
 
     assert settings(effort="quick") == {"tune": "heads"}
-    assert settings(effort="standard") == {"tune": "layers", "rounds": 0}
-    assert settings(effort="best") == {"tune": "layers", "rounds": "auto"}
-    assert settings(effort="best", tune="last:2") == {"tune": "last:2", "rounds": "auto"}
+    assert settings(effort="standard") == {"tune": "upper"}
+    assert settings(effort="best") == {"tune": "upper", "finetunings": 3}
+    assert settings(effort="best", tune="last:2") == {"tune": "last:2", "finetunings": 3}
     assert settings(KMeans, effort="best") == {"tune": "last"}
-    assert settings(tune="last") == {"tune": "last", "rounds": 0}
+    assert settings(tune="last") == {"tune": "last"}
     assert notes.said == []
-    assert settings() == {"tune": "heads"}
-    assert "no GPU here" in notes.said[0]
+    assert settings() == {"tune": "upper"}, "on a CPU, too"
+    assert "fine-tuned on your labels first, which takes about a minute on two cores" in notes.said[0]
+    assert settings(labels=2) == {"tune": "heads"}
+    assert "too few labels" in notes.said[1]
+    assert settings(KMeans) == {"tune": "heads"}
     with pytest.raises(SettingsError, match="one of auto, quick, standard, best"):
         settings(effort="more")
 
 
-def test_a_fine_tuning_that_draws_a_part_of_the_data_says_so(monkeypatch):
-    from types import SimpleNamespace
-
-    from newfound.methods import finetuning
-
-    said = []
-    context = SimpleNamespace(
-        unlabelled_rows=torch.arange(100_000), run=SimpleNamespace(reporter=SimpleNamespace(note=said.append))
-    )
-    finetuning._note_sampling(context, torch.arange(5_000) % 50)
-    assert said == [
-        "an epoch of the fine-tuning draws 5,000 of 5,000 labelled and 5,120 of 100,000 unlabelled utterances"
-    ]
-    context.unlabelled_rows = torch.arange(6_000)
-    finetuning._note_sampling(context, torch.arange(5_000) % 50)
-    assert len(said) == 1
+def test_the_estimator_and_the_workflow_mean_the_same_recipe():
+    """`Consensus()` and `newfound.discover` train the same layers with the same labels, on every device."""
+    for labels in (2, 3, 10):
+        for device in ("cpu", "cuda"):
+            auto = Consensus.auto_tune(corpus(labels), torch.device(device))
+            assert auto == ("heads" if labels < 3 else Consensus.EFFORTS["standard"]["tune"])
+    assert set(Consensus.EFFORTS["standard"]) == {"tune"}, "everything else is the default of the estimator"
 
 
-def test_on_a_gpu_few_labels_leave_the_encoder_as_it_is(monkeypatch):
-    """With 5 labels for each intent, fine-tuning lost on half of the corpora; with 10 it gained on nearly all."""
-    monkeypatch.setattr("newfound.workflows.fitting.pick_device", lambda _: torch.device("cuda"))
-    few = Corpus.of([f"text {i}" for i in range(15)], [f"intent {i % 3}" for i in range(15)])
-    many = Corpus.of([f"text {i}" for i in range(30)], [f"intent {i % 3}" for i in range(30)])
+def test_how_many_labels_are_few():
     one = Corpus.of([f"text {i}" for i in range(30)], ["intent"] * 30)
-    assert [has_few_labels(corpus) for corpus in (few, many, one, Corpus.of([]))] == [True, False, True, True]
-    notes = Notes()
-    runtime = Runtime(notes)
-    assert settings_of_effort(Consensus, TrainingOptions(), runtime, few_labels=True) == {"tune": "heads"}
-    assert "too few labels" in notes.said[0]
-    assert settings_of_effort(Consensus, TrainingOptions(), runtime)["tune"] == "layers"
+    assert [has_few_labels(c) for c in (corpus(2), corpus(3), one, Corpus.of([]))] == [True, False, True, True]
 
 
-def test_few_labels_are_trained_on_for_enough_steps():
-    """Sixteen labels of two intents are one step an epoch; 600 of 50 intents three."""
-    few, many = torch.tensor([0, 1] * 8), torch.arange(600) % 50
-    assert (steps_of_epoch(few), epochs_for_steps(few, 100)) == (1, 100)
-    assert (steps_of_epoch(many), epochs_for_steps(many, 100)) == (3, 34)
+def test_long_logs_that_do_not_fit_into_memory_leave_the_encoder_as_it_is(monkeypatch):
+    monkeypatch.setattr("newfound.methods.consensus.MAX_TOKENS_TO_FINE_TUNE", 50)
+    assert Consensus.auto_tune(corpus(10), torch.device("cpu")) == "heads"
+
+
+def test_an_encoder_in_int8_is_not_trained_by_default():
+    runtime = Runtime(Notes(), device="cpu", precision="int8")
+    assert settings_of_effort(Consensus, TrainingOptions(), runtime, corpus(10)) == {"tune": "heads"}

@@ -241,7 +241,7 @@ def test_vectors_of_a_fine_tuned_model_are_computed_once(tiny_encoder, themed, t
     from newfound import Consensus
     from newfound.model.classifier import IntentModel
 
-    settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 2, "rounds": 0, "finetune_epochs": 1, "device": "cpu"}
+    settings = {"encoder": tiny_encoder, "n_new": 2, "epochs": 2, "finetune_steps": 5, "device": "cpu"}
     fitted = Consensus(**settings, tune="layers", logs="novel").fit(themed.texts, themed.labels)
     fitted.save(tmp_path / "m")
     first = load_unreviewed(tmp_path / "m", encoder=tiny_encoder).utterance_vectors

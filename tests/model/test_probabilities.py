@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import newfound
-from newfound.algorithms.ensembles import expected_accuracy
-from newfound.model.arrays import TRUST_IN_LABELS, reliability_of, with_reliability
+from newfound.methods.context import Discovery
+from newfound.methods.expected import expected_accuracy
+from newfound.model.arrays import reliability_of, with_reliability
 from newfound.model.folder import load as load_unreviewed
+from newfound.model.types import KnownCheck
 
 
 def test_by_hand():
@@ -41,22 +43,21 @@ def test_sums_stay_one_and_the_most_probable_intent_stays(known, new, reliabilit
     assert torch.equal(found.argmax(1)[clear], p.argmax(1)[clear])
 
 
-def test_reliability_lies_between_two_opinions():
+def test_reliability_makes_the_mean_probability_of_new_intents_right():
     is_new = torch.tensor([False, True, True])
     p = torch.tensor([[0.0, 0.9, 0.1], [0.0, 0.3, 0.7], [0.9, 0.1, 0.0]])  # new ones are believed with 0.8 on average
-    expected = TRUST_IN_LABELS * 0.6 + (1 - TRUST_IN_LABELS) * 0.8
-    assert reliability_of(p, is_new, 0.6) == pytest.approx(expected / 0.8)
+    assert reliability_of(p, is_new, 0.6) == pytest.approx(0.6 / 0.8)
     assert reliability_of(p, is_new, 0.95) == 1.0  # probabilities are not made bolder
     assert reliability_of(p[2:], is_new, 0.5) == 1.0  # nothing is predicted as new
 
 
 def test_expected_accuracy_by_hand():
-    assert expected_accuracy(0.9, 0.9, 0.8, trained=False) == pytest.approx(0.8)
-    assert expected_accuracy(0.9, 0.9, 0.8, trained=True) == pytest.approx(0.85)
-    assert expected_accuracy(1.0, 0.5, 1.0, trained=False) == 1.0
-    assert expected_accuracy(0.0, 0.5, 0.5, trained=False) == 0.05
-    # 0.97 x 0.74 / 0.91 by agreement, and 1 - 0.03 x 0.26 / 0.09 by disagreement
-    assert expected_accuracy(0.97, 0.91, 0.74, trained=False) == pytest.approx((0.78879 + 0.91333) / 2, abs=1e-4)
+    """New: agreement times consistency. Known: 20 guesses of 0.9 and 60 labels of 0.8 are 0.825, less a tenth."""
+    check = KnownCheck(60, 0.85, 0.8, 5, 2)
+    found = expected_accuracy(Discovery(None, 0.05, agreement=0.9, consistency=0.8, known_check=check))
+    assert found == pytest.approx((0.725, 0.72))
+    assert expected_accuracy(Discovery(None, 0.05, agreement=0.9, consistency=0.0)) == pytest.approx((0.8, 0.05))
+    assert expected_accuracy(Discovery(None, 0.05)) is None, "a method that says nothing about agreement"
 
 
 def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):

@@ -166,7 +166,7 @@ def test_what_a_new_decision_may_not_hold(session):
     with pytest.raises(DecisionError, match="not among the utterances of this model"):
         session.decide([Decision("move", {"texts": ["never said"], "to": name})], author="ana")
     parts = {f"part {i}": ["pay"] for i in range(MAX_PARTS + 1)}
-    with pytest.raises(DecisionError, match="at most 20 parts"):
+    with pytest.raises(DecisionError, match=f"at most {MAX_PARTS} parts"):
         session.decide([Decision("split", {"intent": name, "into": parts})], author="ana")
     check_new(Decision("move", {"texts": ["never said"], "to": name}), ())  # a model without its utterances
 

@@ -9,6 +9,7 @@ import pytest
 
 import newfound
 from commands import newfound as command
+from conftest import themed_corpus
 from newfound.errors import ConflictError, DecisionError
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision
@@ -131,6 +132,52 @@ def test_a_step_is_undone_whole_and_its_decisions_one_by_one(session):
     assert [entry.id for entry in session.undo(author="ana", id=3, step=True)] == [1, 3], "what is left of it"
     assert store.review().accepted == {names[3]}
     assert [entry.id for entry in store.undo(author="ana")] == [4]
+
+
+@pytest.fixture(scope="module")
+def two(tiny_encoder, tmp_path_factory):
+    """A model folder with two new intents of more than a hundred utterances each; not to be changed."""
+    corpus = themed_corpus(120)
+    folder = tmp_path_factory.mktemp("two") / "model"
+    method = KMeans(n_new=2, encoder=tiny_encoder, tune="heads", epochs=5, device="cpu")
+    method.fit(corpus.texts, corpus.labels).save(folder)
+    return folder
+
+
+def test_two_intents_become_eleven_and_two_again(two, tiny_encoder, tmp_path):
+    session = ReviewSession(shutil.copytree(two, tmp_path / "model"), encoder=tiny_encoder)
+    before = sizes(session)
+    session.resize(11, author="ana")
+    assert len(new_intents(session)) == 11
+    assert min(sizes(session)[name] for name in new_intents(session)) >= 2
+    session.resize(2, author="ana")
+    assert len(new_intents(session)) == 2
+    assert sum(sizes(session)[name] for name in new_intents(session)) == pytest.approx(
+        sum(size for name, size in before.items() if name not in ("pay", "meter", "leak")), abs=12
+    )
+    session.undo(author="ana")
+    session.undo(author="ana")
+    assert sizes(session) == before
+
+
+def test_as_many_as_the_utterances_allow_and_every_one_has_some(two, tiny_encoder, tmp_path):
+    session = ReviewSession(shutil.copytree(two, tmp_path / "model"), encoder=tiny_encoder)
+    most = session.view().resizer.preview().most
+    assert most >= 24, "two dozen of 240 utterances"
+    preview = session.view().resizer.preview(most)
+    assert min(part.size for change in preview.changes for part in change.after) > 0
+    with pytest.raises(DecisionError, match=f"choose a number from 2 to {most}"):
+        session.resize(most + 1, author="ana")
+
+
+def test_utterances_that_repeat_allow_no_more_intents(tiny_encoder, themed, tmp_path):
+    """Ninety utterances, of which nine differ, can be two intents, and not ten."""
+    texts, labels = list(themed.texts[:90]), list(themed.labels[:90])
+    repeated = [text for text in themed.texts[90:99] for _ in range(10)]
+    method = KMeans(n_new=1, encoder=tiny_encoder, tune="heads", epochs=2, device="cpu")
+    method.fit(texts + repeated, labels + [None] * 90).save(tmp_path / "m")
+    preview = ReviewSession(tmp_path / "m", encoder=tiny_encoder).view().resizer.preview()
+    assert (preview.present, preview.fewest, preview.most) == (1, 1, 2)
 
 
 def test_command_and_python_do_the_same(many, tmp_path, tiny_folder):

@@ -108,6 +108,26 @@ def test_by_keyboard_on_the_page(resizing_page):
     assert all(entry["undone_by"] for entry in decisions(page))
 
 
+def test_a_number_is_typed_on_the_page(resizing_page):
+    """Any number that is possible can be asked for, also beyond the end of the slider."""
+    page = resizing_page
+    page.wait_for_selector("#resize-number:not([disabled])")
+    most = page.evaluate("document.querySelector('#resize-number').max")
+    page.fill("#resize-number", "10")
+    page.press("#resize-number", "Enter")
+    page.wait_for_selector(".chosen:has-text('10 new intents, 5 more than now')")
+    page.wait_for_selector("button:has-text('Apply'):enabled")
+    assert page.input_value("#resize") == "10"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.fill("#resize-number", "999")
+    page.press("#resize-number", "Enter")
+    page.wait_for_selector(f".chosen:has-text('{most} new intents')")
+    page.wait_for_selector("#finer[disabled]")
+    page.fill("#resize-number", "")
+    page.press("#resize-number", "Enter")
+    page.wait_for_selector(".chosen:has-text('5 new intents now')")
+
+
 def test_a_preview_that_is_out_of_date_is_refused_on_the_page(resizing_page):
     page = resizing_page
     page.wait_for_selector("#coarser:not([disabled])")

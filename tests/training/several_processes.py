@@ -32,8 +32,8 @@ METHODS = {
     "fine-tuning": (
         Consensus,
         {
-            **{**SHORT, "trunk_views": 0, "tune": "layers", "logs": "mixed", "rounds": 1, **EVERY_ROW},
-            **{"round_epochs": 2, "finetune_lr": 1e-3, "finetune_steps": 2},
+            **{**SHORT, "trunk_views": 0, "tune": "layers", "logs": "mixed", **EVERY_ROW},
+            **{"finetune_lr": 1e-3, "finetune_steps": 4},
         },
     ),
     "frozen": (Consensus, {**SHORT, "trunk_views": 0, "tune": "heads", "n_new": "auto", **EVERY_ROW}),

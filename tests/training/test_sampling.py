@@ -8,7 +8,7 @@ from newfound.training.seeding import class_balanced_batches
 
 
 def draw(y, others, **settings):
-    defaults = {"classes": 3, "per_class": 2, "n_others": 4, "max_steps": 100, "seed": 0}
+    defaults = {"classes": 3, "per_class": 2, "n_others": 4, "steps": 4, "seed": 0}
     return class_balanced_batches(torch.tensor(y), torch.tensor(others), **{**defaults, **settings})
 
 
@@ -34,8 +34,8 @@ def test_steps_rows_and_seeds():
     y = [0] * 10 + [1] * 10 + [2] * 4 + [-1] * 20
     logs = list(range(24, 44))
     batches = draw(y, logs)
-    assert len(batches) == 4  # 24 labelled rows, six a batch
-    assert len(draw(y, logs, max_steps=2)) == 2
+    assert len(batches) == 4
+    assert len(draw(y, logs, steps=2)) == 2
     for batch in batches.tolist():
         assert len(set(batch)) == len(batch), "without replacement where there are enough"
     assert (draw(y, logs) == batches).all()

@@ -27,7 +27,7 @@ interface Intent {
   path: string | null;
   status: Status;
   size: number;
-  certainty: number;
+  certainty: number | null; // null without utterances
   number: number;
   comments: number;
   share: number; // of the logs
@@ -117,7 +117,7 @@ interface IntentPage extends UtterancePage {
   status: Status;
   size: number;
   labelled: number;
-  certainty: number;
+  certainty: number | null; // null without utterances
   keywords: string[];
   exemplars: string[];
   border: string[];

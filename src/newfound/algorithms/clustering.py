@@ -34,32 +34,32 @@ def lloyd(
     """Lloyd's algorithm: assign rows to centres and move the centres to their rows, until no label changes.
 
     `assign` returns the label of each row and how far or near its centre is, `move` new centres for these two and the
-    centres so far. The last labels, distances and centres are returned.
+    centres so far. The last centres are returned, after the labels and distances that `assign` returns for them.
     """
-    labels = None
+    labels, closeness = assign(centres)
     for _ in range(rounds):
-        nearest, closeness = assign(centres)
-        if labels is not None and torch.equal(nearest, labels):
-            break
-        labels = nearest
         centres = move(labels, closeness, centres)
-    assert labels is not None
+        before = labels
+        labels, closeness = assign(centres)
+        if torch.equal(labels, before):
+            break
     return labels, closeness, centres
 
 
 def kmeans(x: Tensor, k: int, *, restarts: int = 10, seed: int = 0, iterations: int = 100) -> Clustering:
     """Lloyd's algorithm from `restarts` k-means++ starts [R]; the one with the lowest inertia is returned.
 
-    A restart ends when no label changes. x is [n, d], with n >= k >= 1.
+    A restart ends when no label changes. x is [n, d], with n >= 1 and k >= 1. If k > n, at most n
+    clusters have rows, and the centres of the others repeat rows.
     """
-    x = x.float()
+    x, n = x.float(), len(x)
     generator = torch.Generator(x.device).manual_seed(seed)
-    starts = _plus_plus(x, k, restarts, generator)  # [R, k, d]
-    _, _, centres = lloyd(starts, partial(_assign, x), partial(_means, x), rounds=iterations)
-    labels, distance = _assign(x, centres)  # [R, n] each
-    inertia = distance.sum(1)
+    starts = _plus_plus(x, min(k, n), restarts, generator)  # [R, k, d]
+    labels, distance, centres = lloyd(starts, partial(_assign, x), partial(_means, x), rounds=iterations)
+    inertia = distance.sum(1)  # [R]
     best = int(inertia.argmin())
-    return Clustering(labels[best], centres[best], float(inertia[best]))
+    repeated = x[torch.arange(max(0, k - n), device=x.device) % n]
+    return Clustering(labels[best], torch.cat([centres[best], repeated]), float(inertia[best]))
 
 
 def _plus_plus(x: Tensor, k: int, restarts: int, generator: torch.Generator) -> Tensor:
@@ -104,7 +104,7 @@ def _means(x: Tensor, labels: Tensor, distance: Tensor, centres: Tensor) -> Tens
     for label, far in zip(torch.split(labels, at_once), torch.split(distance, at_once), strict=True):
         total, count = _sums(x, label, k)
         empty = count == 0  # [r, k]
-        farthest = far.topk(min(k, len(x)), dim=-1).indices.gather(1, (empty.cumsum(1) - 1).clamp(min=0))
+        farthest = far.topk(k, dim=-1).indices.gather(1, (empty.cumsum(1) - 1).clamp(min=0))
         moved.append(torch.where(empty[..., None], x[farthest], total / count.clamp(min=1)[..., None]))
     return torch.cat(moved)
 
@@ -128,13 +128,15 @@ def spherical_lloyd(
 ) -> tuple[Tensor, float]:
     """Lloyd's algorithm on the sphere from given centres [k, d]; return labels [n] and the mean distance 1 - cosine.
 
-    x [n, d] and the centres have unit length; an empty cluster keeps its centre. Rows keep their label in `fixed` [n]
-    unless it is -1.
+    The distance is that of each row to the centre of its label. x [n, d] and the centres have unit length; an empty
+    cluster keeps its centre. Rows keep their label in `fixed` [n] unless it is -1.
     """
 
     def assign(centres: Tensor) -> tuple[Tensor, Tensor]:
-        similarity, nearest = (x @ centres.T).max(1)
-        return nearest if fixed is None else torch.where(fixed >= 0, fixed, nearest), similarity
+        similarity = x @ centres.T  # [n, k]
+        nearest = similarity.max(1).indices
+        labels = nearest if fixed is None else torch.where(fixed >= 0, fixed, nearest)
+        return labels, similarity.gather(1, labels[:, None]).squeeze(1)
 
     def move(labels: Tensor, _: Tensor, centres: Tensor) -> Tensor:
         means, filled = class_means(x, labels, len(centres))

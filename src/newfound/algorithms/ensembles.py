@@ -1,4 +1,4 @@
-"""Ensembles of clusterings: views of the same vectors, clusterings of each, the consensus of all, and how right it is.
+"""Ensembles of clusterings: views of the same vectors, clusterings of each, and the consensus of all.
 
 Vectors x are [n, d] of unit length. k-means finds another solution from every start: it merges two intents here and
 splits one there. What most solutions have in common is better than the best of them.
@@ -22,19 +22,13 @@ from torch import Tensor
 
 from newfound.algorithms.assignment import class_means, one_hot_or_zero
 from newfound.algorithms.clustering import balance, kmeans, spherical_lloyd
-from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.algorithms.neighbours import ROWS_AT_ONCE, nearest
 
 NEIGHBOUR_TEMPERATURE = 0.1  # of the softmax over neighbours
 MIN_ARI_GAIN = 0.05  # how much more consistent (adjusted Rand index) labellings must be to be preferred
 N_CANDIDATES = 4  # for each centre of a new intent; the best of them is taken
-MIN_CONSISTENCY_OF_FREE = 0.75  # adjusted Rand index of free clusterings that take part in the joint ensemble
 WORD_DIMENSIONS = 100
 WORD_WEIGHT = 0.5  # of the words beside the vector
-TRIAL_RUNS = 2  # of each view
-MAX_TRIAL_ROWS = 5_000
-MIN_ACCURACY = 0.05
-MIN_KNOWN_INTENTS, MIN_LABELS_PER_INTENT = 8, 15  # to learn from how often clusterings are right
 
 Sizes = Literal["estimated", "equal"]
 Seeds = Callable[..., int]  # a seed for each purpose
@@ -106,17 +100,13 @@ def label_freely(x: Tensor, k: int, *, seed: int) -> Labelling:
     return Labelling(first.labels, balanced, refined if is_better else first.labels)
 
 
-def label_around(x: Tensor, y: Tensor, n_known: int, k: int, *, seed: int) -> Labelling:
-    """k-means whose first centres start at the labelled rows, which keep their labels; balanced, then refined.
+def cluster_around(x: Tensor, y: Tensor, n_known: int, k: int, *, seed: int) -> Tensor:
+    """k-means whose first centres start at the labelled rows, which keep their labels; return clusters [n].
 
     The centres of new intents start far from all others (k-means++).
     """
-    is_labelled = y >= 0
-    centres = _further_centres(x[~is_labelled], class_means(x, y, n_known)[0], k - n_known, seed)
-    clusters, _ = spherical_lloyd(x, centres, fixed=y)
-    balanced = torch.where(is_labelled, y, balance(x, class_means(x, clusters, len(centres))[0], rounds=10))
-    refined, _ = spherical_lloyd(x, class_means(x, balanced, len(centres))[0], fixed=y)
-    return Labelling(clusters, balanced, refined)
+    centres = _further_centres(x[y < 0], class_means(x, y, n_known)[0], k - n_known, seed)
+    return spherical_lloyd(x, centres, fixed=y)[0]
 
 
 def _further_centres(x: Tensor, centres: Tensor, count: int, seed: int) -> Tensor:
@@ -153,24 +143,6 @@ def cluster_ensemble(
     return select_labellings(label_views(both, runs, seeds, partial(label_freely, k=k)), sizes)
 
 
-def joint_ensemble(
-    x: Tensor, y: Tensor, n_known: int, k: int, runs: int, seeds: Seeds, *, neighbours: int = 10
-) -> list[Tensor]:
-    """Return clusterings [n] of all rows, half of them around the labels.
-
-    The other half starts freely if free clusterings agree with each other; otherwise, for instance in a long tail,
-    where they cut large intents, all start at the labels.
-    """
-    both = views(x, neighbours=neighbours)
-    free = label_views(both, runs, seeds, partial(label_freely, k=k))
-    around = label_views(both, runs, partial(seeds, "around"), partial(label_around, y=y, n_known=n_known, k=k))
-    refined = [labelling.refined for labelling in free]
-    if not is_more_consistent(refined, [labelling.kmeans for labelling in free]):
-        return [labelling.kmeans for labelling in around]
-    chosen = [labelling.refined for labelling in around]
-    return [*refined, *chosen] if consistency(refined) >= MIN_CONSISTENCY_OF_FREE else chosen
-
-
 def is_more_consistent(others: Sequence[Tensor], labellings: Sequence[Tensor], margin: float = MIN_ARI_GAIN) -> bool:
     """Whether other clusterings agree clearly more with each other (adjusted Rand index) than the given ones do."""
     return len(labellings) > 1 and len(others) > 1 and consistency(others) - consistency(labellings) >= margin
@@ -189,7 +161,8 @@ def consensus_clustering(labellings: Sequence[Tensor], k: int, *, seed: int) -> 
     """The consensus [n] of clusterings [n] each: utterances are close if many clusterings put them together.
 
     A spectral embedding of the co-association matrix, which itself, [n, n], is never made: its eigenvectors come from
-    the clusters' overlaps [sum of k, sum of k].
+    the clusters' overlaps [sum of k, sum of k]. Where the clusterings tell fewer than k groups apart, there are fewer
+    clusters; they are numbered without gaps.
     """
     members = [F.one_hot(labels).float() for labels in labellings]
     # Columns of unit length, so that a large cluster says no more than a small one.
@@ -197,22 +170,25 @@ def consensus_clustering(labellings: Sequence[Tensor], k: int, *, seed: int) -> 
     member /= len(labellings) ** 0.5
     value, vector = torch.linalg.eigh(member.T @ member)
     embedding = member @ vector[:, -k:] / value[-k:].clamp(min=1e-8).sqrt()
-    return kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+    labels = kmeans(F.normalize(embedding, dim=-1), k, restarts=10, seed=seed).labels
+    without_gaps: Tensor = torch.unique(labels, return_inverse=True)[1]
+    return without_gaps
 
 
 def name_by_labels(clusters: Tensor, y: Tensor, n_known: int) -> Tensor:
     """Renumber clusters [n]: each known intent takes the cluster that holds most of its labelled rows.
 
-    The matching is one to one and optimal (Hungarian). All other clusters are new intents, numbered from n_known on;
-    rows with a label keep it.
+    The matching is one to one and optimal (Hungarian). A cluster is matched only with an intent whose labels it holds;
+    all others are new intents, numbered from n_known on. Rows with a label keep it, and an intent without a cluster has
+    no other rows. There are then more new intents than clusters beyond n_known.
     """
     k = int(clusters.max()) + 1 if len(clusters) else 0
-    is_labelled = y >= 0
-    overlap = one_hot_or_zero(clusters, k).T @ one_hot_or_zero(y, n_known)  # [k, n_known]
-    matched = dict(zip(*(ids.tolist() for ids in linear_sum_assignment(-overlap.cpu().numpy())), strict=True))
+    overlap = (one_hot_or_zero(clusters, k).T @ one_hot_or_zero(y, n_known)).cpu().numpy()  # [k, n_known]
+    pairs = zip(*linear_sum_assignment(-overlap), strict=True)
+    matched = {int(cluster): int(intent) for cluster, intent in pairs if overlap[cluster, intent] > 0}
     free = iter(range(n_known, n_known + k))
     numbers = [matched[c] if c in matched else next(free) for c in range(k)]
-    return torch.where(is_labelled, y, torch.tensor(numbers, device=clusters.device)[clusters])
+    return torch.where(y >= 0, y, torch.tensor(numbers, device=clusters.device)[clusters])
 
 
 def extend(labels: Tensor, x: Tensor, others: Tensor) -> Tensor:
@@ -246,61 +222,3 @@ def share_agreeing(labellings: Sequence[Tensor], labels: Tensor) -> Tensor:
         counts.index_put_((clusters, labels), torch.ones(len(labels), device=labels.device), accumulate=True)
         shares += (counts.argmax(1)[clusters] == labels).float()
     return shares / max(1, len(labellings))
-
-
-class Trial(NamedTuple):
-    """Known intents that were clustered as if they had no labels: how far clusterings agreed, and were right."""
-
-    agreement: float  # mean share of the clusterings that agree with their consensus
-    accuracy: float  # share of the rows whose cluster matches their label
-
-
-def try_on_known(x: Tensor, y: Tensor, n_new: int, seeds: Seeds, *, neighbours: int = 10) -> Trial | None:
-    """Cluster as many known intents as there are new ones; None if too few rows have a label in y [n] (CPU).
-
-    Clusterings agree more than they are right, and this shows by how much.
-    """
-    n_known = int(y.max()) + 1 if len(y) else 0
-    if n_known < MIN_KNOWN_INTENTS or int((y >= 0).sum()) < MIN_LABELS_PER_INTENT * n_known:
-        return None
-    generator = torch.Generator().manual_seed(seeds("trial"))
-    chosen = torch.randperm(n_known, generator=generator)[:n_new]
-    rows = torch.isin(y, chosen).nonzero().squeeze(1)
-    rows = rows[torch.randperm(len(rows), generator=generator)[:MAX_TRIAL_ROWS]]
-    points, gold = x[rows.to(x.device)], torch.unique(y[rows], return_inverse=True)[1]
-    k = int(gold.max()) + 1
-    ensemble = cluster_ensemble(points, k, TRIAL_RUNS, seeds, neighbours=neighbours)
-    labels = consensus_clustering(ensemble, k, seed=seeds("trial", "known"))
-    right = accuracy(gold.numpy(), map_clusters(gold.numpy(), labels.cpu().numpy())) / 100
-    return Trial(float(share_agreeing(ensemble, labels).mean()), right)
-
-
-def estimate_label_accuracy(
-    agreement: float, consistency: float, trial: Trial | None, *, mixed: bool, trained: bool
-) -> float:
-    """Return the share of the labels of new intents that are probably right, estimated without gold labels.
-
-    Without a trial, the share of clusterings that agree with the consensus is multiplied by how consistent they are
-    with each other: over 26 clusterings of 13 corpora this was off by 0.06 on average, and the share alone by 0.19,
-    always too high (benchmarks/everyday/agreement.py). In mixed logs, known intents that are not recognised fall among
-    the new ones, which a trial does not show: the lower of both estimates is returned.
-    """
-    by_consistency = max(MIN_ACCURACY, agreement * consistency)
-    if trial is None:
-        return by_consistency
-    estimate = expected_accuracy(agreement, trial.agreement, trial.accuracy, trained=trained)
-    return min(estimate, by_consistency) if mixed else estimate
-
-
-def expected_accuracy(on_logs: float, on_known: float, right_on_known: float, *, trained: bool) -> float:
-    """Estimate the share of labels that are right from how far clusterings agree with their consensus on the logs.
-
-    Known intents, clustered without their labels, show how accuracy relates to agreement, and errors to disagreement;
-    both readings are averaged. An encoder that was trained on the known intents needs about half of that correction
-    (benchmarks/messy/reliability.py).
-    """
-    by_agreement = min(1.0, on_logs * right_on_known / max(on_known, 1e-9))
-    by_disagreement = max(0.0, 1 - (1 - on_logs) * (1 - right_on_known) / max(1 - on_known, 1e-3))
-    corrected = (by_agreement + by_disagreement) / 2
-    estimate = (corrected + on_logs) / 2 if trained else corrected
-    return min(max(estimate, MIN_ACCURACY), 1.0)

@@ -1,26 +1,30 @@
-"""How many new intents are there? Vectors come from a frozen encoder, [n, d]; three strategies give a number:
+"""How many new intents are there?
 
-    tree         one Ward tree over all utterances; its cuts are scored by the labels and by how well they separate,
-                 and the clusters without labels are counted (`newfound.algorithms.tree_cuts`)
-    resolution   for logs of new intents only: how many clusters a Ward tree has in the logs and in the known
-                 utterances, over a range of cuts from the one that finds the true number of known intents down to one
-                 twice as fine
-    mean         for mixed logs: the geometric mean of "tree" and of "resolution" for the utterances that are not
-                 recognised as known intents, beside the labelled utterances alone and beside the recognised ones too;
-                 the three are wrong on different corpora, so that their mean is nearer than any of them
+`count_intents` counts the intents among vectors without looking at any label. One Ward tree over vectors that are
+averaged with their nearest neighbours gives clusterings of every size; two scores say which of them fit:
 
-For `resolution`: the heights of a Ward tree grow with the number of utterances per intent. The trees of known
-utterances and of logs therefore see the same share of their data, as if intents were of one size in both, unless the
-spread within clusters, which hardly depends on size, says that they are not. It may also say so because the logs are
-from a domain with wider intents; a larger number is believed only where it makes the clusters clearly more compact
-(silhouette).
+    separation   the silhouette of the clusters, times a power of the share of nearest neighbours that stay together
+                 (the silhouette alone favours clusters of repeated phrasings)
+    surprise     how much more often nearest neighbours share a cluster than two random rows do: the Kullback-Leibler
+                 divergence between the two shares; about half as many neighbours are looked at as an intent has rows
+
+The count is the geometric mean of both, and of all cuts with nearly the best score: the single best cut moves too much
+from draw to draw. Only clusters of a few rows count as intents.
+
+`estimate_n_new` uses labels where there are any. In mixed logs, rows of known intents are recognised first, and the
+others counted. The known intents are counted as well, as if they had no labels; since their number is known, this shows
+whether the corpus is divided more finely or more coarsely than the scores suggest, and half of the difference is made
+up for. Counted after a fine-tuning on the known intents, the number is nearer to the truth than on the vectors of the
+pretrained encoder (docs/estimate.md).
+
+Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,226 +32,195 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from newfound.algorithms.ensembles import Seeds
 from newfound.algorithms.metrics import silhouette_of_sums
-from newfound.algorithms.recognition import recognise_known
-from newfound.algorithms.tree_cuts import count_new
+from newfound.algorithms.neighbours import nearest
+from newfound.algorithms.recognition import recognise_known, typical_labels
 
-Vectors = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int64]
-Strategy = Literal["auto", "mean", "tree", "resolution"]
 Logs = Literal["novel", "mixed"]
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
 
-MAX_ROWS_IN_TREE = 3_000  # it needs memory and time quadratic in the rows
-MAX_SHARE_OF_A_DRAW = 0.8  # of the rows: draws must differ for their spread to say something
-DRAWS, REHEARSALS = 5, 6
-SHARE_HIDDEN = 0.4  # of the known intents, in a rehearsal
-MAX_CLUSTERS_PER_INTENT, N_CUTS = 2.0, 7  # cuts go from one cluster per known intent to this many
-MIN_RATIO_IF_LARGER, MIN_RATIO_IF_SMALLER = 1.6, 1.4  # of the numbers by spread and by heights, if sizes differ
-MIN_SILHOUETTE_GAIN = 0.035
-DEVIATIONS_FOR_NINETY_PERCENT = 1.645  # around the mean of a normal distribution
-MIN_KNOWN_INTENTS, MIN_LABELS_PER_INTENT = 2, 8  # for "resolution": fewer do not show how finely a corpus is divided
-TREE_ERROR, MEAN_ERROR = 0.4, 0.35  # root mean square of the logarithm of estimate over truth (benchmarks/everyday)
-MAX_ROWS_IN_MEAN, DRAWS_IN_MEAN = 2_000, 2
+MAX_ROWS_IN_TREE = 2_500  # it needs memory and time quadratic in the rows
+MAX_CLUSTERS, N_CUTS = 400, 48
+MIN_MEAN_CLUSTER_SIZE = 3  # rows of a cluster at the finest cut
+MIN_SIZE, MIN_SHARE_OF_ROWS = 5, 0.05  # rows of a cluster that counts as an intent; of few rows this share suffices
+NEIGHBOURS = 10
+MAX_NEIGHBOURS = 200  # for the surprise
+TOGETHER_POWER = 1.0
+TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights of cuts, in shares of the best score
+NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
+SHARE_CORRECTED = 0.5  # of the error on the known intents
+MIN_ROWS_TO_COUNT = 12
+MIN_SHARE_OF_NEW = 0.03  # of mixed logs: fewer rows that are not recognised are no new intent
+RUNS_OF_RECOGNITION = 4
+# The error of the logarithm of the number that 9 of 10 cases stay below (benchmarks/estimates): without labels, with
+# labels, and with fewer than eight labels for the typical known intent. Few known intents add to it.
+ERROR_WITHOUT_LABELS, ERROR_WITH_LABELS, ERROR_WITH_FEW_LABELS = 0.55, 0.45, 0.65
+ERROR_OF_ONE_KNOWN_INTENT = 1.0  # divided by the square root of their number
+FEW_LABELS = 8
+MAX_USEFUL_RATIO = 6.0  # of the ends of an interval: a wider one says nothing
+
+
+class Count(NamedTuple):
+    """How many intents there are, as a logarithm; numbers of clusters, and how well each fits."""
+
+    log_number: float
+    clusters: list[int]
+    scores: list[float]
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number of new intents, and between which two it should lie in nine of ten cases.
 
-    The interval joins how much the estimate moves between random draws of the data with how far the strategy is off:
-    for "tree" where it was measured, otherwise when some of the known intents are hidden and counted. `curve` holds,
-    for "tree", numbers of clusters and how well each fits; otherwise numbers of clusters in the known utterances and in
-    the logs, at the same cuts.
+    Attributes:
+        n_new: The estimated number of new intents.
+        low: The lower end of the interval.
+        high: The upper end of the interval.
+        logs: What the logs were taken for.
+        curve: Numbers of clusters of the rows that were counted, and how well each fits.
+        n_known: The number of known intents.
     """
 
     n_new: int
     low: int
     high: int
-    strategy: Strategy
     logs: Logs
-    curve: dict[str, list[int]] | dict[str, list[float]]
+    curve: dict[str, list[float]]
     n_known: int = 0
 
+    @property
+    def is_vague(self) -> bool:
+        """Whether the interval is too wide to say anything."""
+        return self.high > MAX_USEFUL_RATIO * max(1, self.low)
+
     def as_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON values."""
         return asdict(self)
 
 
-def estimate_n_new(
-    known: Vectors, labels: Ids, logs: Vectors, *, strategy: Strategy = "auto", logs_hold: Logs = "mixed", seed: int = 0
-) -> Estimate:
-    """Estimate the number of intents in `logs` [m, d] that `known` [n, d], with its `labels` [n], does not have.
-
-    "auto" is "tree" with few labels, and otherwise "mean" in mixed logs and "resolution" in logs of new intents only;
-    without two known intents all of them are "tree".
-    """
-    n_known = len(np.unique(labels))
-    if n_known == 0:
-        logs_hold = "novel"
-    if strategy == "auto":
-        few = len(labels) < MIN_LABELS_PER_INTENT * n_known
-        strategy = "tree" if few else "mean" if logs_hold == "mixed" else "resolution"
-    if strategy in ("mean", "resolution") and n_known < MIN_KNOWN_INTENTS:
-        strategy = "tree"
-    most = len(np.unique(logs, axis=0))
-    if most < 2 and (logs_hold == "novel" or not len(logs)):
-        return Estimate(most, most, most, strategy, logs_hold, {}, n_known)
-    if strategy in ("tree", "mean"):
-        x = F.normalize(torch.from_numpy(np.concatenate([known, logs])), dim=-1)
-        ids = np.unique(labels, return_inverse=True)[1]
-        y = torch.from_numpy(np.concatenate([ids, np.full(len(logs), -1)]))
-        tree = _by_tree(x, y, n_known, logs_hold, most, seed)
-        return tree if strategy == "tree" else _with_resolution(tree, x, y, known, logs, most, seed)
-    rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS + REHEARSALS)]
-    drawn = np.log([_one_draw(known, labels, logs, rng) for rng in rngs[:DRAWS]])
-    off = [_rehearse(known, labels, rng) for rng in rngs[DRAWS:]]
-    width = math.sqrt(float(np.var(drawn)) + float(np.mean(np.square(off))))
-    low, n_new, high = _interval(float(np.median(drawn)), width, 1, most)
-    return Estimate(n_new, low, high, strategy, logs_hold, _curve(known, logs, rngs[0]), n_known)
-
-
-def _by_tree(x: Tensor, y: Tensor, n_known: int, logs_hold: Logs, most: int, seed: int) -> Estimate:
-    count = count_new(x, y, seed=seed)
-    curve = {"clusters": count.clusters, "score": count.scores}
+def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed") -> Estimate:
+    """Estimate how many intents the rows without a label have beside the known ones."""
+    seed = seeds("rows of the tree")
+    n_known, logs = int(y.max()) + 1 if len(y) else 0, y < 0
+    logs_hold = logs_hold if n_known else "novel"
+    most = len(torch.unique(x[logs], dim=0))
+    if most < 2 and (logs_hold == "novel" or not most):
+        return Estimate(most, most, most, logs_hold, {}, n_known)
+    recognised = _recognise(x, y, n_known, seeds) if logs_hold == "mixed" and n_known > 1 else y
+    rest = recognised < 0
+    if recognised is not y and int(rest.sum()) < max(MIN_SIZE, MIN_SHARE_OF_NEW * int(logs.sum())):
+        return Estimate(0, 0, 0, logs_hold, {}, n_known)
+    count = count_intents(x[rest], seed=seed)
+    middle, error = count.log_number, ERROR_WITHOUT_LABELS
+    if n_known > 1:
+        of_known = count_intents(x[~rest], seed=seed).log_number
+        middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
+        error = ERROR_WITH_FEW_LABELS if typical_labels(y, n_known) < FEW_LABELS else ERROR_WITH_LABELS
+        error = math.hypot(error, ERROR_OF_ONE_KNOWN_INTENT / math.sqrt(n_known))
+    elif n_known == 1:
+        middle = math.log(max(1.0, math.exp(middle) - 1))  # one of the counted intents is the known one
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
-    if count.n_new == 0 and fewest == 0:
-        return Estimate(0, 0, 0, "tree", logs_hold, curve, n_known)
-    middle = math.log(max(count.n_new, 0.5))
-    low, n_new, high = _interval(middle, math.hypot(count.spread, TREE_ERROR), fewest, most)
-    return Estimate(n_new, low, high, "tree", logs_hold, curve, n_known)
+    low, n_new, high = (min(max(fewest, round(math.exp(middle + side * error))), most) for side in (-1, 0, 1))
+    curve = {"clusters": [float(k) for k in count.clusters], "score": count.scores}
+    return Estimate(n_new, low, high, logs_hold, curve, n_known)
 
 
-def _with_resolution(
-    tree: Estimate, x: Tensor, y: Tensor, known: Vectors, logs: Vectors, most: int, seed: int
-) -> Estimate:
-    """Return the mean of three estimates; none where the tree, which tells best that nothing is new, finds none."""
-    recognised = recognise_known(x, y, tree.n_known, seed=seed).numpy()
-    rest, is_known = logs[recognised < 0], recognised >= 0
-    if not tree.n_new or len(rest) < 2:
-        return tree
-    ids = y[y >= 0].numpy()
-    references = [(known, ids), (np.concatenate([known, logs[is_known]]), np.concatenate([ids, recognised[is_known]]))]
-    rngs = [np.random.default_rng([seed, i]) for i in range(DRAWS_IN_MEAN)]
-    drawn = np.log([[_one_draw(*each, rest, rng, MAX_ROWS_IN_MEAN) for rng in rngs] for each in references])
-    middle = float(np.mean([math.log(tree.n_new), *drawn.mean(1)]))
-    spread = math.sqrt(float(drawn.var(1).mean()) / len(rngs))
-    fewest = 0 if tree.logs == "mixed" else 1
-    low, n_new, high = _interval(middle, math.hypot(spread, MEAN_ERROR), fewest, most)
-    return Estimate(n_new, low, high, "mean", tree.logs, tree.curve, tree.n_known)
+def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds) -> Tensor:
+    """Return y in which rows of known intents have them; new intents are taken to be at least as many as known ones."""
+    in_logs = math.exp(count_intents(x[y < 0], seed=seeds("rows of the tree")).log_number)
+    n_new = max(n_known, round(in_logs) - n_known)
+    return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds)
 
 
-def _interval(middle: float, deviation: float, fewest: int, most: int) -> tuple[int, int, int]:
-    """Low, middle and high of a logarithm and its standard deviation."""
-    width = DEVIATIONS_FOR_NINETY_PERCENT * deviation
-    low, n_new, high = (min(max(fewest, round(math.exp(middle + side * width))), most) for side in (-1, 0, 1))
-    return low, n_new, high
+def count_intents(x: Tensor, *, seed: int = 0) -> Count:
+    """Count the intents among rows, without labels; of very many rows, a random part is looked at."""
+    if len(x) > MAX_ROWS_IN_TREE:
+        chosen = np.random.default_rng(seed).permutation(len(x))[:MAX_ROWS_IN_TREE]
+        x = x[torch.from_numpy(chosen).to(x.device)]
+    if len(x) < MIN_ROWS_TO_COUNT:
+        return Count(math.log(max(1.0, len(x) / MIN_SIZE)), [], [])
+    x = x.float()
+    near = nearest(x, min(MAX_NEIGHBOURS, max(NEIGHBOURS, len(x) // 4)))[1]  # [n, near]
+    averaged = F.normalize(x + x[near[:, :NEIGHBOURS]].sum(1), dim=-1)
+    distance = (1 - averaged @ averaged.T).clamp(min=0).fill_diagonal_(0).cpu()  # [n, n]
+    cuts = ward_cuts(distance)
+    same = torch.stack([_together(torch.from_numpy(cut), near.cpu()) for cut in cuts]).double().numpy()  # [cuts, near]
+    separation = smooth(silhouettes(distance, cuts)).clip(1e-3) * smooth(same[:, NEIGHBOURS - 1]) ** TOGETHER_POWER
+    counts = np.log([_count_large(cut) for cut in cuts])
+    by_separation = float(weights(separation, TEMPERATURE_OF_SEPARATION) @ counts)
+    by_surprise = _by_surprise(cuts, same, counts)
+    clusters = [int(cut.max()) + 1 for cut in cuts]
+    return Count((by_separation + by_surprise) / 2, clusters, [round(float(s), 4) for s in separation])
 
 
-def _one_draw(
-    known: Vectors, labels: Ids, logs: Vectors, rng: np.random.Generator, max_rows: int = MAX_ROWS_IN_TREE
-) -> float:
-    n_known = len(np.unique(labels))
-    factors = np.geomspace(1.0, MAX_CLUSTERS_PER_INTENT, N_CUTS)
-    known_order, logs_order = rng.permutation(len(known)), rng.permutation(len(logs))
-
-    def trees(known_rows: float, log_rows: float) -> tuple[WardTree, int, WardTree]:
-        rows = known_order[: max(2, round(known_rows))]
-        tree = WardTree(logs[logs_order[: max(2, round(log_rows))]])
-        return WardTree(known[rows]), len(np.unique(labels[rows])), tree
-
-    share = min(MAX_SHARE_OF_A_DRAW, max_rows / max(len(known), len(logs)))
-    known_tree, seen, log_tree = trees(share * len(known), share * len(logs))
-    n_new = n_known * _mean_ratio(known_tree, seen, log_tree, factors)
-    by_spread = n_known * _spread_ratio(known_tree, seen, log_tree)
-    if not _sizes_differ(log_tree, n_new, by_spread):
-        return n_new
-    size = min(known_tree.rows / n_known, log_tree.rows / by_spread)  # utterances per intent, alike in both
-    known_tree, seen, log_tree = trees(size * n_known, size * by_spread)
-    return n_known * _mean_ratio(known_tree, seen, log_tree, factors)
+def _by_surprise(cuts: list[Ids], same: Floats, counts: Floats) -> float:
+    """Return the logarithm of the number of intents at the cuts where neighbours share clusters most surprisingly."""
+    rows = len(cuts[0])
+    p = np.array([_share_of_pairs(cut) for cut in cuts])[:, None].clip(1e-12, 1 - 1e-9)
+    q = same.clip(1e-9, 1 - 1e-9)
+    surprise = np.apply_along_axis(smooth, 0, q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p))).clip(1e-9)
+    weight = np.stack([weights(surprise[:, j], TEMPERATURE_OF_SURPRISE) for j in range(surprise.shape[1])], axis=1)
+    clusters = np.log([int(cut.max()) + 1 for cut in cuts]) @ weight  # [near] logarithm, by number of neighbours
+    neighbours = np.arange(1, surprise.shape[1] + 1)
+    found = []
+    for share in NEIGHBOURS_PER_ROW:
+        fits = np.flatnonzero(neighbours <= share * rows / np.exp(clusters))
+        found.append(float(weight[:, max(int(fits[-1]) if len(fits) else 0, 2)] @ counts))
+    return float(np.mean(found))
 
 
-def _sizes_differ(logs: WardTree, by_height: float, by_spread: float) -> bool:
-    """Whether the logs' intents are not of the known ones' size: larger (by_spread is low) or smaller (high)."""
-    if by_spread < by_height:
-        return by_height / by_spread > MIN_RATIO_IF_LARGER
-    gain = logs.silhouette(by_spread) - logs.silhouette(by_height)
-    return by_spread / by_height > MIN_RATIO_IF_SMALLER and gain > MIN_SILHOUETTE_GAIN
+def _together(cut: Tensor, near: Tensor) -> Tensor:
+    """Return the share of the first 1, 2, ... nearest neighbours of all rows that are in the row's own cluster."""
+    share = (cut[near] == cut[:, None]).float().mean(0)
+    return share.cumsum(0) / torch.arange(1, len(share) + 1)
 
 
-def _rehearse(known: Vectors, labels: Ids, rng: np.random.Generator) -> float:
-    """How far the logarithm of an estimate is off when some known intents are hidden and estimated from the rest."""
-    intents = rng.permutation(np.unique(labels))
-    n_hidden = round(SHARE_HIDDEN * len(intents))
-    if n_hidden < 1 or len(intents) - n_hidden < 2:
-        return math.log(2)  # nothing to rehearse with: the estimate may be off by a factor of two
-    hidden = np.isin(labels, intents[:n_hidden])
-    if hidden.sum() < 2:
-        return math.log(2)
-    estimate = _one_draw(known[~hidden], labels[~hidden], known[hidden], rng)
-    return math.log(estimate / n_hidden)
+def _share_of_pairs(cut: Ids) -> float:
+    """Return the share of all pairs of rows that are in one cluster."""
+    size = np.bincount(cut).astype(np.float64)
+    return float((size * (size - 1)).sum() / (len(cut) * (len(cut) - 1)))
 
 
-class WardTree:
-    """Ward's hierarchical clustering of vectors [n, d]: which clusters there are at any height of the cut."""
-
-    def __init__(self, x: Vectors) -> None:
-        from scipy.cluster.hierarchy import linkage
-
-        self.x = x
-        self.rows = len(x)
-        self.merges = linkage(x, "ward")  # [n - 1, 4], by ascending height
-        self.heights: npt.NDArray[np.float64] = self.merges[:, 2]
-
-    def count(self, cut: float) -> int:
-        return 1 + int(np.sum(self.heights > cut))
-
-    def cut_for(self, clusters: int) -> float:
-        """A height between the merges that leave this many clusters and one fewer."""
-        done = max(self.rows - clusters, 0)  # merges below the cut
-        below = self.heights[done - 1] if done else 0.0
-        above = self.heights[done] if done < len(self.heights) else below
-        return float(below + above) / 2
-
-    def spread(self) -> npt.NDArray[np.float64]:
-        """[n] variance within clusters after each number of merges; a merge adds half its squared height."""
-        merges = np.arange(self.rows)
-        return np.concatenate([[0.0], np.cumsum(self.heights**2 / 2)]) / np.maximum(1, merges)
-
-    def silhouette(self, clusters: float) -> float:
-        """Mean silhouette of the clusters at a cut, by cosine distance."""
-        from scipy.cluster.hierarchy import fcluster
-
-        wanted = min(max(2, round(clusters)), self.rows - 1)
-        label = torch.from_numpy(fcluster(self.merges, wanted, "maxclust").astype(np.int64)) - 1
-        unit = F.normalize(torch.from_numpy(self.x), dim=-1)
-        member = F.one_hot(label).float()  # [n, k]
-        distance = (1 - unit @ unit.T).clamp(min=0).fill_diagonal_(0)
-        return float(silhouette_of_sums(distance @ member, member.sum(0), label))
+def _count_large(cut: Ids) -> int:
+    """Return how many clusters are large enough for an intent, at least one."""
+    smallest = min(MIN_SIZE, max(1, round(MIN_SHARE_OF_ROWS * len(cut))))
+    return max(1, int((np.bincount(cut) >= smallest).sum()))
 
 
-def _mean_ratio(known: WardTree, intents: int, logs: WardTree, factors: npt.NDArray[np.float64]) -> float:
-    """Clusters in the logs over clusters in the known utterances, geometric mean over cuts."""
-    cuts = [known.cut_for(min(round(intents * factor), known.rows - 1)) for factor in factors]
-    return math.exp(np.mean([math.log(logs.count(cut) / known.count(cut)) for cut in cuts]))
+def weights(score: Floats, temperature: float) -> Floats:
+    """Return weights that sum to 1; nearly the best scores have nearly the greatest weight."""
+    weight = np.exp((score / score.max() - 1) / temperature)
+    share: Floats = weight / weight.sum()
+    return share
 
 
-def _spread_ratio(known: WardTree, intents: int, logs: WardTree) -> float:
-    """The same ratio, at which the variance within clusters is alike; from half to all of the known number."""
-    known_spread, log_spread = known.spread(), logs.spread()
-    ratios = []
-    for factor in np.geomspace(0.5, 1.0, N_CUTS):
-        clusters = max(1, round(intents * factor))
-        merges = int(np.searchsorted(log_spread, known_spread[known.rows - clusters], side="right")) - 1
-        ratios.append(math.log((logs.rows - merges) / clusters))
-    return math.exp(np.mean(ratios))
+def smooth(values: Floats) -> Floats:
+    """Return each value averaged with its neighbours."""
+    return np.convolve(np.pad(values, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
 
 
-def _curve(known: Vectors, logs: Vectors, rng: np.random.Generator) -> dict[str, list[int]]:
-    share = min(1.0, MAX_ROWS_IN_TREE / max(len(known), len(logs)))
-    known_tree, log_tree = (
-        WardTree(x[rng.permutation(len(x))[: max(2, round(share * len(x)))]]) for x in (known, logs)
-    )
-    clusters = np.unique(np.geomspace(2, max(2, known_tree.rows // 3), 60).round().astype(int))
-    return {
-        "clusters in known": clusters.tolist(),
-        "clusters in logs": [log_tree.count(known_tree.cut_for(int(k))) for k in clusters],
-    }
+def ward_cuts(distance: Tensor) -> list[Ids]:
+    """Return clusterings [n] of a Ward tree over cosine distances [n, n], coarsest first."""
+    from scipy.cluster.hierarchy import cut_tree, linkage
+    from scipy.spatial.distance import squareform
+
+    tree = linkage(squareform((2 * distance).sqrt().double().numpy(), checks=False), "ward")
+    finest = max(3, min(MAX_CLUSTERS, len(distance) // MIN_MEAN_CLUSTER_SIZE))
+    levels = np.unique(np.geomspace(2, finest, N_CUTS).round().astype(int))
+    return list(cut_tree(tree, n_clusters=levels).T.astype(np.int64))
+
+
+def silhouettes(distance: Tensor, cuts: list[Ids]) -> Floats:
+    """Return the mean silhouette of each of some nested clusterings; 0 for rows that are alone in their cluster."""
+    finest = torch.from_numpy(cuts[-1])
+    to_finest = distance @ F.one_hot(finest).float()  # [n, finest]: summed distances
+    values = []
+    for cut in cuts:
+        label = torch.from_numpy(cut)
+        k = int(label.max()) + 1
+        parent = torch.zeros(to_finest.shape[1], dtype=torch.int64).index_put_((finest,), label)
+        summed = torch.zeros(len(label), k).index_add_(1, parent, to_finest)
+        values.append(float(silhouette_of_sums(summed, torch.bincount(label, minlength=k).float(), label)))
+    return np.array(values)

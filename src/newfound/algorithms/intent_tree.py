@@ -4,11 +4,12 @@ Both directions follow Ward's criterion. Merging two groups raises the summed sq
 mean of their group; the two groups whose merger raises it least are merged first. Splitting a group in two by k-means
 lowers it; the group in which it falls most is split first. So one merger leads from every number to the next lower one.
 
-Vectors x are [n, d] of unit length.
+Vectors x are [n, d] of unit length. Those of an intent that is to be split differ from each other.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from torch import Tensor
 
 from newfound.algorithms.clustering import lloyd
 
-MIN_SIZE_TO_SPLIT = 8  # utterances
-MIN_SIZE_OF_PART = 2
+MIN_SIZE_OF_PART = 4  # utterances
+MIN_SIZE_TO_SPLIT = 2 * MIN_SIZE_OF_PART
+MIN_SIZE_OF_HALF = 2  # of a single intent that a person is asked about
 POWER_ITERATIONS = 10
 MAX_ROUNDS = 30  # of Lloyd's algorithm
 Rows = tuple[int, ...]
@@ -46,7 +48,8 @@ class IntentTree:
     """A tree over intents; it can be cut into any number of groups between `fewest` and `most`.
 
     `intents` are the row numbers of each intent's utterances. Those whose number is in `whole` may be merged but not
-    split. Each direction of the tree is computed when it is first used.
+    split, and no intent is split into more than `most_parts`. Mergers are computed when they are first used, and splits
+    as far as they are asked for.
     """
 
     def __init__(
@@ -56,12 +59,14 @@ class IntentTree:
         *,
         whole: Collection[int] = (),
         most: int = 1_000,
-        most_parts: int = 20,
+        most_parts: int = 200,
     ) -> None:
         self._x = x
         self._leaves = [Group((number,), tuple(rows)) for number, rows in enumerate(intents)]
         self._whole = whole
         self._limit, self._most_parts = most, most_parts
+        self._splits: list[Split] = []
+        self._parts = Counter[int]()  # of each intent, less one
 
     @property
     def fewest(self) -> int:
@@ -69,7 +74,18 @@ class IntentTree:
 
     @property
     def most(self) -> int:
-        return len(self._leaves) + len(self.splits)
+        """The number of groups that is always possible, which needs no split to be computed.
+
+        A group of `MIN_SIZE_TO_SPLIT` utterances can be split whatever they are, so that there is a part for every
+        `MIN_SIZE_TO_SPLIT - 1` of them.
+        """
+        parts = (math.ceil(len(leaf.rows) / (MIN_SIZE_TO_SPLIT - 1)) for leaf in self._divisible)
+        whole = len(self._leaves) - len(self._divisible)
+        return max(len(self._leaves), min(self._limit, whole + sum(min(n, self._most_parts) for n in parts)))
+
+    @property
+    def _divisible(self) -> list[Group]:
+        return [leaf for leaf in self._leaves if leaf.rows and leaf.intents[0] not in self._whole]
 
     def groups(self, n: int) -> list[Group]:
         """Return n groups: the intents as they are, with some merged or some split."""
@@ -78,7 +94,7 @@ class IntentTree:
         groups = list(self._leaves)
         for merged in self._merges[: len(self._leaves) - n] if n < len(self._leaves) else ():
             groups = [group for group in groups if not set(group.intents) <= set(merged.intents)] + [merged]
-        for split in self.splits[: n - len(self._leaves)] if n > len(self._leaves) else ():
+        for split in self.splits(n - len(self._leaves)):
             at = groups.index(split.group)
             groups[at : at + 1] = split.parts
         return groups
@@ -106,32 +122,32 @@ class IntentTree:
             merged.append(groups[first])
         return merged
 
-    @cached_property
-    def splits(self) -> list[Split]:
-        """The splits, in their order."""
-        candidates = [self._split(leaf) for leaf in self._leaves if leaf.intents[0] not in self._whole]
-        waiting = [split for split in candidates if split is not None]
-        splits: list[Split] = []
-        parts = Counter[int]()  # of each intent, less one
-        while waiting and len(self._leaves) + len(splits) < self._limit:
-            best = max(waiting, key=lambda split: split.gain)
-            waiting.remove(best)
+    def splits(self, count: int) -> list[Split]:
+        """Return the first splits, in their order."""
+        while len(self._splits) < count:
+            best = max(self._next, key=lambda split: split.gain)
+            self._next.remove(best)
             (intent,) = best.group.intents
-            if parts[intent] + 2 > self._most_parts:
-                continue
-            parts[intent] += 1
-            splits.append(best)
-            waiting += [split for part in best.parts if (split := self._split(part)) is not None]
-        return splits
+            if self._parts[intent] + 2 <= self._most_parts:
+                self._parts[intent] += 1
+                self._splits.append(best)
+                self._next.extend(self._splits_of(best.parts))
+        return self._splits[: max(0, count)]
 
-    def _split(self, group: Group) -> Split | None:
-        label = two_halves(self._x[list(group.rows)])
-        if label is None:
-            return None
-        halves = [tuple(row for row, half in zip(group.rows, label.tolist(), strict=True) if half == h) for h in (0, 1)]
-        first, second = (self._x[list(rows)].double().mean(0) for rows in halves)
-        gain = _ward(float(((first - second) ** 2).sum()), len(halves[0]), len(halves[1]))
-        return Split(group, (Group(group.intents, halves[0]), Group(group.intents, halves[1])), gain)
+    @cached_property
+    def _next(self) -> list[Split]:
+        """The splits that are possible after those that were computed."""
+        return self._splits_of(self._divisible)
+
+    def _splits_of(self, groups: Sequence[Group]) -> list[Split]:
+        return [self._split(group) for group in groups if len(group.rows) >= MIN_SIZE_TO_SPLIT]
+
+    def _split(self, group: Group) -> Split:
+        label = split_in_two(self._x[list(group.rows)])
+        parts = [tuple(row for row, part in zip(group.rows, label.tolist(), strict=True) if part == p) for p in (0, 1)]
+        first, second = (self._x[list(rows)].double().mean(0) for rows in parts)
+        gain = _ward(float(((first - second) ** 2).sum()), len(parts[0]), len(parts[1]))
+        return Split(group, (Group(group.intents, parts[0]), Group(group.intents, parts[1])), gain)
 
 
 def _ward(squared_distance: Any, n: Any, m: Any) -> Any:
@@ -140,25 +156,43 @@ def _ward(squared_distance: Any, n: Any, m: Any) -> Any:
 
 
 def two_halves(x: Tensor) -> Tensor | None:
-    """Divide utterances [n, d] in two by k-means; None if they are too few, or if one half would be tiny.
+    """Divide utterances [n, d] in two by k-means; None if they are too few, or if one half would be tiny."""
+    if len(x) < MIN_SIZE_TO_SPLIT:
+        return None
+    half, _ = _two_means(x)
+    return None if int(half.bincount(minlength=2).min()) < MIN_SIZE_OF_HALF else half
+
+
+def split_in_two(x: Tensor) -> Tensor:
+    """Divide utterances [n, d] that differ from each other in two parts by k-means; neither is tiny.
+
+    Where one would be, the border moves until enough utterances are on that side.
+    """
+    half, along = _two_means(x)
+    size = min(max(int((half == 0).sum()), MIN_SIZE_OF_PART), len(x) - MIN_SIZE_OF_PART)
+    part = torch.ones_like(half)
+    part[along.argsort(stable=True)[:size]] = 0
+    return part
+
+
+def _two_means(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the half of each row by k-means, and where it lies on the line from the first centre to the second.
 
     It starts from the two sides of the first principal axis, so that nothing is drawn at random and one run is enough.
     """
-    if len(x) < MIN_SIZE_TO_SPLIT:
-        return None
     x = x.double()
 
     def assign(centres: Tensor) -> tuple[Tensor, Tensor]:
-        second, first = centres
-        along = x @ (first - second)
-        return (along > (first @ first - second @ second) / 2).long(), along
+        first, second = centres
+        along = x @ (second - first)
+        return (along > (second @ second - first @ first) / 2).long(), along
 
     def means(half: Tensor) -> Tensor:
         return torch.stack([x[half == 0].mean(0), x[half == 1].mean(0)])
 
     start = means(_side_of_axis(x - x.mean(0)).long())
-    half, _, _ = lloyd(start, assign, lambda half, *_: means(half), rounds=MAX_ROUNDS)
-    return None if int(half.bincount(minlength=2).min()) < MIN_SIZE_OF_PART else half
+    half, along, _ = lloyd(start, assign, lambda half, *_: means(half), rounds=MAX_ROUNDS)
+    return half, along
 
 
 def _side_of_axis(centred: Tensor) -> Tensor:

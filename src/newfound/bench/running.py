@@ -20,7 +20,7 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ExperimentError, NewfoundError
 from newfound.methods.base import Discoverer
-from newfound.methods.context import Recording, Snapshot, resolve_tune
+from newfound.methods.context import Recording, Snapshot
 from newfound.methods.registry import method_entry, method_named
 from newfound.model.classifier import versions
 from newfound.training.devices import pick_device
@@ -280,7 +280,9 @@ def map_points(snapshot: Snapshot, task: DiscoveryTask, intents: int = 12, per_i
 
 def resolve_cell(cell: Cell, device: str) -> Cell:
     """Return the cell with `tune="auto"` replaced by its meaning on the device, so that the file name says what ran."""
-    return replace(cell, tune=resolve_tune(cell.tune, pick_device(device)))
+    if cell.tune != "auto":
+        return cell
+    return replace(cell, tune="last" if pick_device(device).type == "cuda" else "heads")
 
 
 def measure(

@@ -228,9 +228,6 @@ def estimate(
     known: KnownArgument,
     files: InputFileOptions,
     logs: LogsArgument = None,
-    strategy: Annotated[
-        str, typer.Option(help="mean (in mixed logs), tree, resolution (for logs of new intents only), or auto.")
-    ] = "auto",
     holds: Annotated[
         str, typer.Option("--logs-contain", help="mixed: the logs hold known intents too; novel: new intents only.")
     ] = defaults.LOGS_HOLD,
@@ -242,14 +239,12 @@ def estimate(
     max_logs: MaxLogsOption = defaults.MAX_LOGS,
 ) -> None:
     """Estimate how many new intents the logs contain, with an interval. Nothing is trained."""
-    chosen = one_of(strategy, "--strategy", "auto", "mean", "tree", "resolution")
     from newfound.workflows import EstimateRequest
     from newfound.workflows.estimation import estimate as run_workflow
 
     request = EstimateRequest(
         known,
         logs,
-        strategy=chosen,
         logs_hold=one_of(holds, "--logs-contain", *get_args(LogsHold)),
         encoder=encoder,
         seed=seed,
@@ -259,10 +254,10 @@ def estimate(
         **files.request_fields(),
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
-    print(
-        f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases "
-        f"(strategy {result.strategy})."
-    )
+    if result.is_vague:
+        print(f"About {result.n_new} new intents, but the data hardly say how many there are.")
+    else:
+        print(f"About {result.n_new} new intents; {result.low} to {result.high} in nine of ten cases.")
     if out is not None:
         from newfound.report.figures import draw_estimate
 

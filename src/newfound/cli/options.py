@@ -99,7 +99,8 @@ EncoderOption = Annotated[
     str, typer.Option("--encoder", help=f"{', '.join(RELEASES)}, a folder, or owner/name on the Hugging Face hub.")
 ]
 TuneOption = Annotated[
-    str, typer.Option("--tune", help="What trains: heads, last, last:K, layers, all; auto leaves it to the effort.")
+    str,
+    typer.Option("--tune", help="What trains: heads, last, last:K, upper, layers, all; auto leaves it to the effort."),
 ]
 EffortOption = Annotated[
     str,

@@ -80,8 +80,8 @@ def print_known_check(check: KnownCheck | None, folder: Path) -> None:
 
 
 def certainty(intent: Intent) -> str:
-    """Return the certainty of an intent in percent; empty if it is not known."""
-    return "" if intent.certainty is None else f"{100 * intent.certainty:.0f} %"
+    """Return the certainty of an intent in percent; a dash if it is not known."""
+    return "–" if intent.certainty is None else f"{100 * intent.certainty:.0f} %"
 
 
 def volume(intent: Intent) -> str:

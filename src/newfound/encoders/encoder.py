@@ -6,6 +6,7 @@ which is quicker (`newfound.encoders.light`). The setting `tune` says what train
     heads    nothing of the encoder; features are pooled vectors
     last     the last layer (the paper's setting); features are the hidden states below it
     last:K   the last K layers
+    upper    the upper half of the layers
     layers   all layers but not the word embeddings; features are token ids
     all      everything; features are token ids
 """

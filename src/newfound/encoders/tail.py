@@ -34,13 +34,17 @@ class Tune:
                 return cls(0)
             case ["last"]:
                 return cls(1)
+            case ["upper"]:
+                return cls(max(1, depth // 2))
             case ["last", count] if count.isdecimal() and 1 <= int(count) <= depth:
                 return cls(int(count))
             case ["layers"]:
                 return cls(depth, everything=True, embeddings=False)
             case ["all"]:
                 return cls(depth, everything=True)
-        raise SettingsError(f"tune={text!r} is not one of heads, last, last:K (K from 1 to {depth}), layers, all")
+        raise SettingsError(
+            f"tune={text!r} is not one of heads, last, last:K (K from 1 to {depth}), upper, layers, all"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,9 @@ def border_cases(scores: Tensor, column: int, texts: Sequence[str], count: int =
 
 
 def expected_error_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
-    """Return the expected share of the logs whose intent is wrong, by the probabilities of a model."""
-    return round(1 - certainty_of(utterances), 4)
+    """Return the expected share of the logs whose intent is wrong, by the probabilities of a model; 0 without logs."""
+    certainty = certainty_of(utterances)
+    return 0.0 if certainty is None else round(1 - certainty, 4)
 
 
 def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:

@@ -21,13 +21,12 @@ from newfound.defaults import LogsHold, NoIntent
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune
 from newfound.encoders.languages import language_warning, likely_languages
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import CorpusEncoder, FitContext, Recording, encoder_for, resolve_tune
+from newfound.methods.context import CorpusEncoder, Discovery, FitContext, Recording, encoder_for
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
 from newfound.model.arrays import Names, text_classifier_tags
 from newfound.model.classifier import IntentModel
-from newfound.model.network import IntentNetwork
 from newfound.model.types import Intent
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.devices import pick_device
@@ -48,7 +47,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         n_new: How many new intents to look for, or "auto" to estimate it.
         encoder: A short name (such as minilm), a folder, owner/name on the hub, or a loaded `Encoder`.
-        tune: How much of the encoder trains: heads, last, last:K or all; "auto" is last on a GPU, else heads.
+        tune: How much of the encoder trains: heads, last, last:K, upper (half of the layers), layers or all; "auto" is
+            last on a GPU, else heads, unless the method says otherwise.
         trunk_views: Stored runs of the frozen layers with dropout, from which training draws; 0 is one run without
             dropout; "auto" is 16 on a GPU and 4 on a CPU.
         trunk_dropout: Run the frozen layers with fresh dropout in every step, as the released code does (slower).
@@ -137,6 +137,11 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return cls(**{**cls.preset_settings(name, corpus), **settings})
 
+    @classmethod
+    def auto_tune(cls, corpus: Corpus, device: torch.device) -> str:
+        """Return how much of the encoder trains by default: the last layer on a GPU, if there is something to learn."""
+        return "last" if len(corpus.intents) > 1 and device.type == "cuda" else "heads"
+
     def fit(
         self,
         texts: Sequence[str],
@@ -174,11 +179,11 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         context = self._context(corpus, validation, device, run, recording or Recording())
         context = replace(context, annotator=annotator, labeller=labeller)
         encoded = time.perf_counter()
-        network, temperature = self._discover(context)
+        discovery = self._discover(context)
         self.history_, self.snapshots_ = context.history, context.snapshots
-        self.n_new_ = context.n_new
-        self.parameters_ = count_parameters(context.encoder, network)
-        self.model_ = build_model(corpus, context, network, temperature)
+        self.n_new_ = len(discovery.network.classifier.weight) - context.n_known
+        self.parameters_ = count_parameters(context.encoder, discovery.network)
+        self.model_ = build_model(corpus, replace(context, n_new=self.n_new_), discovery)
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         if self.estimate_ is not None:
@@ -209,8 +214,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         return text_classifier_tags(super().__sklearn_tags__())
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
-        """The method itself: a trained network, and the temperature of its softmax."""
+    def _discover(self, context: FitContext) -> Discovery:
+        """The method itself."""
         raise NotImplementedError
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -248,7 +253,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, recording: Recording
     ) -> FitContext:
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
-        tune = encoder.tune(resolve_tune(self.tune, device, can_train=len(corpus.intents) > 1))
+        tune = encoder.tune(self.auto_tune(corpus, device) if self.tune == "auto" else self.tune)
         warning = language_warning(encoder, corpus.labelled().texts, corpus.unlabelled().texts)
         if warning is not None:
             run.reporter.warn(warning)
@@ -283,17 +288,21 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self.n_new
         settings: dict[str, Any] = {"logs_hold": self._logs_hold(), "no_intent": self._no_intent(), "seed": self.seed}
         key = repr(["n_new", corpus.fingerprint(), run.identity["encoder"], encoder.max_length, settings])
-        estimate = self.estimate_ = run.get_or_make(key, lambda: estimate_for(corpus, encoder, **settings))
-        interval = f"between {estimate.low} and {estimate.high}"
-        run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
-        if len(corpus.labelled()) < 5 * len(corpus.intents) or len(corpus.unlabelled()) < 30:
-            run.reporter.note("with so few utterances the estimate is unreliable; better give the number (n_new)")
-        elif not corpus.intents:
+        estimate = run.get_or_make(key, lambda: estimate_for(corpus, encoder, **settings))
+        return self._report_estimate(estimate, run)
+
+    def _report_estimate(self, estimate: Estimate, run: Run) -> int:
+        """Keep the estimate, say how sure it is, and return how many new intents to look for."""
+        self.estimate_ = estimate
+        if estimate.is_vague:
             run.reporter.note(
-                "without known intents this number is a rough guess: look at the intents, and give it (n_new) if they "
-                "are too fine or too coarse"
+                f"estimated number of new intents: {estimate.n_new}, but the data hardly say how many there are; look "
+                "at the intents, and make them coarser or finer, or give the number (n_new)"
             )
-        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - len(corpus.intents))
+        else:
+            interval = f"between {estimate.low} and {estimate.high} in nine of ten cases"
+            run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
+        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - estimate.n_known)
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

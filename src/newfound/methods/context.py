@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Features, Pooling, Tune, load_encoder
 from newfound.encoders.ragged import Batch, RaggedBatches
 from newfound.encoders.tail import whole_corpus
-from newfound.model.network import IntentNetwork, embed
+from newfound.model.network import CosineClassifier, IntentNetwork, embed
+from newfound.model.types import KnownCheck
 from newfound.paths import feature_cache_dir
 from newfound.questions.annotators import Annotator, Labeller
 from newfound.training.run import Run
@@ -54,6 +55,7 @@ class EncodedCorpus:
     batches: Sequence[Batch]
     lengths: Tensor  # [n]
     y: Tensor  # [n] known id or -1
+    by_person: Tensor  # [n] whether a person labelled the row; other labels come from an earlier model
     texts: Sequence[str] = ()
 
 
@@ -63,16 +65,6 @@ def encoder_for(encoder: str | Encoder, *, pooling: Pooling | None, max_length: 
         return encoder.variant(pooling=pooling, max_length=max_length)
     cache = FeatureCache(feature_cache_dir())
     return load_encoder(encoder, pooling=pooling, max_length=max_length, cache=cache)
-
-
-def resolve_tune(tune: str, device: torch.device, *, can_train: bool = True) -> str:
-    """Return how much of an encoder trains; "auto" is the last layer on a GPU, and the heads on a CPU.
-
-    Without known intents to train on (`can_train`), "auto" is the heads.
-    """
-    if tune != "auto":
-        return tune
-    return "last" if can_train and device.type == "cuda" else "heads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +88,8 @@ class CorpusEncoder:
         key = repr([texts, *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
         features, batches, lengths = self.run.get_or_make(key, lambda: self._features(part, views))
         y = torch.tensor([-1 if label is None else self.ids.get(label, -1) for label in part.labels])
-        return EncodedCorpus(features, batches, lengths, y, part.texts)
+        by_person = torch.tensor([origin.labelled for origin in part.origins], dtype=torch.bool)
+        return EncodedCorpus(features, batches, lengths, y, by_person, part.texts)
 
     def _features(self, part: Corpus, views: int) -> tuple[Features, list[Batch], Tensor]:
         features = self.encoder.features(part.texts, self.tune, trunk_dropout=self.trunk_dropout)
@@ -128,7 +121,6 @@ class FitContext:
     labeller: Labeller | None = None  # gives short labels to doubtful utterances
     history: dict[str, History] = field(default_factory=dict)  # losses by stage and epoch
     snapshots: dict[int, Snapshot] = field(default_factory=dict)  # what `recording` asked to keep
-    estimates: dict[str, float] = field(default_factory=dict)  # of the method about its result: `label_accuracy`, ...
     choices: dict[str, str] = field(default_factory=dict)  # by what the data show, and why; kept in the provenance
     languages: Tensor | None = None  # [n] likely language of each row, -1 for not told; None if all are in one
 
@@ -162,6 +154,14 @@ class FitContext:
         tail = self.encoder.tail(self.tune, trunk_dropout=self.trunk_dropout)
         network = build(tail, self.encoder.width, self.n_known + self.n_new, dense=dense, dropout=dropout)
         return network.to(self.device)
+
+    def with_number(self, network: IntentNetwork, n_new: int) -> FitContext:
+        """Return the context with another number of new intents; the network gets fresh columns for them."""
+        if n_new == self.n_new:
+            return self
+        seed_torch(self.seed, "columns")
+        network.classifier = CosineClassifier(self.encoder.width, self.n_known + n_new).to(self.device)
+        return replace(self, n_new=n_new)
 
     def embed(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d]."""
@@ -220,3 +220,28 @@ class FitContext:
     def snapshot(self, epoch: int, vectors: Callable[[], Tensor], prototypes: Tensor) -> None:
         if epoch in self.recording.snapshots:
             self.snapshots[epoch] = Snapshot(vectors().float().cpu().numpy(), prototypes.float().cpu().numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What a method returns.
+
+    Attributes:
+        network: The trained network over known and new intents.
+        temperature: The temperature of the softmax that it was trained with.
+        no_intent: Which rows of the logs belong to no intent, [n] (CPU); None if the method gives every row one.
+        share_of_no_intent: The share of the logs that a person wants to have no intent; None leaves it to the data.
+        agreement: The mean share of the clusterings that agree with the labels of new intents; None if unknown.
+        consistency: The mean adjusted Rand index of two of the clusterings.
+        known_check: How well held-out labels of known intents are found again; None if none were held out.
+        choices: What the method chose by the data, and why; kept in the provenance.
+    """
+
+    network: IntentNetwork
+    temperature: float
+    no_intent: Tensor | None = None
+    share_of_no_intent: float | None = None
+    agreement: float | None = None
+    consistency: float = 1.0
+    known_check: KnownCheck | None = None
+    choices: Mapping[str, str] = field(default_factory=dict)

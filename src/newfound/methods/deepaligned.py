@@ -20,7 +20,7 @@ from newfound.algorithms.clustering import align_clusters, kmeans
 from newfound.algorithms.metrics import silhouette_on_device
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import MAX_VALIDATION_ROWS, FitContext
+from newfound.methods.context import MAX_VALIDATION_ROWS, Discovery, FitContext
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
@@ -82,7 +82,7 @@ class DeepAligned(Discoverer):
         }
     }
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         linear = self.head == "linear"
         build = partial(ClusteredNetwork, rows=len(context.y), clusters=context.n_new, linear=linear)
@@ -101,7 +101,7 @@ class DeepAligned(Discoverer):
         joint = replace(sgd, epochs=self.joint_epochs)
         columns = context.n_known + context.n_new
         train_on_labels(context, network, y, joint, stage="joint training", columns=columns, temperature=temperature)
-        return network, temperature
+        return Discovery(network, temperature)
 
     def _cluster(self, context: FitContext, network: ClusteredNetwork, when: str | int) -> Tensor:
         """Cluster the unlabelled rows, aligned with the clustering before; returns their unit vectors."""

@@ -19,7 +19,7 @@ from newfound.algorithms.clustering import align_clusters, kmeans
 from newfound.algorithms.metrics import match_clusters
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import FitContext
+from newfound.methods.context import Discovery, FitContext
 from newfound.methods.deepaligned import ClusteredNetwork
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain
@@ -44,7 +44,7 @@ class DeepAlignedMix(Discoverer):
     temperature: Positive | None = None
     dropout: DropoutRate = 0.1
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         columns = context.n_known + context.n_new
         build = partial(ClusteredNetwork, rows=len(context.y), clusters=columns)
@@ -72,7 +72,7 @@ class DeepAlignedMix(Discoverer):
         rows = torch.arange(len(context.y))
         context.fit("discovery", network, self._schedule(), rows, step, after_epoch=cluster_again)
         _name_columns(context, network)
-        return network, temperature
+        return Discovery(network, temperature)
 
     def _cluster(self, context: FitContext, network: ClusteredNetwork, reference: Tensor, when: str | int) -> None:
         """Cluster all rows; clusters take the numbers of the reference centres that they match."""

@@ -25,7 +25,7 @@ from newfound.algorithms.losses import (
 from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import FitContext
+from newfound.methods.context import Discovery, FitContext
 from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
 from newfound.methods.supervised import (
     check_sizes,
@@ -159,7 +159,7 @@ class DPL(Discoverer):
         super().check_settings(corpus)
         check_sizes(self.sizes, self.start)
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         build = partial(PrototypeNetwork, projection=self.projection)
         network = context.network(build, dense=self.dense, dropout=self.dropout)
@@ -202,7 +202,7 @@ class DPL(Discoverer):
             score=None if self.select == "last" else lambda: context.silhouette(network, self.select),
             waits_for_host=self.prototype_norm == "sample",
         )
-        return network, temperature
+        return Discovery(network, temperature)
 
     def _start(self, context: FitContext, network: PrototypeNetwork) -> Tensor | None:
         """Line 1: prototypes at random, at zero, or at the means of clusters and of known intents.

@@ -20,7 +20,7 @@ from newfound.algorithms.losses import cross_entropies
 from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import FitContext
+from newfound.methods.context import Discovery, FitContext
 from newfound.methods.settings import Count, DropoutRate, NonNegativeInt, NotNegative, Positive
 from newfound.methods.supervised import check_sizes, default_temperature, pretrain, start_at_clusters
 from newfound.model.network import IntentNetwork
@@ -102,7 +102,7 @@ class E2E(Discoverer):
         super().check_settings(corpus)
         check_sizes(self.sizes, self.start)
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         build = partial(MultiHeadNetwork, n_new=context.n_new, heads=self.heads, over=self.overcluster)
         network = context.network(build, dense=self.dense, dropout=self.dropout)
@@ -142,7 +142,7 @@ class E2E(Discoverer):
             after_epoch=after_epoch,
             score=None if self.select == "last" else lambda: context.silhouette(network, self.select),
         )
-        return network, temperature
+        return Discovery(network, temperature)
 
     def _swapped_loss(
         self,

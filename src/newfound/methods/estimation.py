@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from newfound.algorithms.estimation import Estimate, Strategy, estimate_n_new
+from newfound.algorithms.estimation import Estimate, estimate_n_new
 from newfound.algorithms.languages import assign_languages, without_languages, without_translations
 from newfound.algorithms.no_intent import among_their_like, neighbourhoods, rows_of_no_intent, spread
 from newfound.data.corpus import Corpus
@@ -19,6 +21,7 @@ from newfound.encoders.languages import likely_languages
 from newfound.errors import DataError
 from newfound.small_talk import is_small_talk
 from newfound.text import is_wordless
+from newfound.training.seeding import derive
 
 MIN_UTTERANCES_LEFT = 2  # so that there is something to tell apart
 
@@ -75,7 +78,6 @@ def estimate_for(
     corpus: Corpus,
     encoder: Encoder,
     *,
-    strategy: Strategy = "auto",
     logs_hold: LogsHold = LOGS_HOLD,
     no_intent: NoIntent = NO_INTENT,
     seed: int = 0,
@@ -84,20 +86,32 @@ def estimate_for(
 
     With `logs_hold="mixed"` the unlabelled texts may be of known intents too, or (`no_intent`) of none.
     """
-    x = encoder.features(corpus.texts, encoder.tune("heads")).data.flat
+    x = F.normalize(encoder.features(corpus.texts, encoder.tune("heads")).data.flat.float(), dim=-1)
     ids = {intent: i for i, intent in enumerate(corpus.intents)}
-    y = np.array([-1 if label is None else ids[label] for label in corpus.labels])
+    y = torch.tensor([-1 if label is None else ids[label] for label in corpus.labels])
     likely = likely_languages(encoder, corpus.texts)
-    aside = np.zeros(len(y), dtype=np.bool_)
+    aside = torch.zeros(len(y), dtype=torch.bool)
     if logs_hold == "mixed":
-        unit, comparable = F.normalize(x.float(), dim=-1), likely is None
-        aside = put_aside(corpus.texts, unit, y >= 0, no_intent, comparable=comparable, seed=seed)
-    if likely is not None:
-        language = assign_languages(x, likely)
-        x = without_languages(F.normalize(x, dim=-1), language)
-        if not corpus.intents:
-            rows = without_translations(x, language)
-            x, y, aside = x[rows], y[rows.numpy()], aside[rows.numpy()]
-    vectors = x.numpy()
-    known, logs = vectors[y >= 0], vectors[(y < 0) & ~aside]
-    return estimate_n_new(known, y[y >= 0], logs, strategy=strategy, logs_hold=logs_hold, seed=seed)
+        rows = put_aside(
+            corpus.texts, x, (y >= 0).numpy(), no_intent, comparable=likely is None, seed=derive(seed, "density")
+        )
+        aside = torch.from_numpy(rows)
+    return estimate_from_vectors(x, y, aside, likely, logs_hold, seed=seed)
+
+
+def estimate_from_vectors(
+    x: Tensor, y: Tensor, aside: Tensor, languages: Tensor | None, logs_hold: LogsHold, *, seed: int
+) -> Estimate:
+    """Estimate the number of new intents among vectors [n, d] of unit length without a label in y [n] (CPU).
+
+    Rows that are put aside [n] do not count. If `languages` [n] says that there are several, requests that mean the
+    same in two of them count once where nothing is labelled.
+    """
+    kept = ~aside
+    if languages is not None:
+        language = assign_languages(x, languages)
+        x = without_languages(x, language)
+        if not bool((y >= 0).any()):
+            kept &= torch.zeros_like(kept).index_fill(0, without_translations(x, language), True)
+    seeds = partial(derive, seed, "number")
+    return estimate_n_new(x[kept], y.to(x.device)[kept], seeds, logs_hold=logs_hold)

@@ -1,10 +1,12 @@
-"""Gentle fine-tuning of the encoder: supervised contrast on labelled rows, instance contrast on the logs.
+"""Gentle fine-tuning of the encoder: supervised contrast on labelled rows, a weak instance contrast on the logs.
 
-A few epochs at a low rate pull utterances of one intent together without spoiling what the encoder knew of all the
-others; training the last layer for a hundred epochs does spoil it (benchmarks/results).
+A few dozen steps at a low rate pull utterances of one intent together without spoiling what the encoder knew of all the
+others. More steps, or an instance contrast of full weight, do spoil it on small corpora (docs/notebook/fine-tuning.md).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -18,38 +20,48 @@ from newfound.training.schedule import AdamWSchedule
 from newfound.training.seeding import class_balanced_batches, derive
 from newfound.training.trainer import Losses
 
-CLASSES, ROWS_PER_CLASS, LOGS = 32, 8, 256  # in a batch; each row of the logs is seen twice, through dropout
 TAU, TAU_INS = 0.1, 0.05  # temperatures of the supervised and of the instance contrast
-MAX_STEPS_PER_EPOCH = 400  # more labelled data than 100,000 rows are sampled
+STEPS_PER_EPOCH = 10  # of the progress bar
 
 
-def epochs_for_steps(y: Tensor, steps: int) -> int:
-    """Return how many epochs take at least that many steps; with few labels an epoch is only a few."""
-    return -(-steps // steps_of_epoch(y))
+@dataclass(frozen=True, slots=True)
+class FineTuning:
+    """How an encoder is fine-tuned.
+
+    Attributes:
+        steps: The number of steps.
+        lr: The highest learning rate of the encoder (AdamW).
+        classes: The number of intents in a step.
+        rows_per_class: The number of labelled rows of each of them.
+        logs: The number of rows of the logs in a step; each is seen twice, through dropout.
+        instance_weight: The weight of the instance contrast on the logs, beside 1 for the supervised contrast.
+    """
+
+    steps: int = 60
+    lr: float = 5e-5
+    classes: int = 16
+    rows_per_class: int = 4
+    logs: int = 64
+    instance_weight: float = 0.1
+
+    @classmethod
+    def of_all_layers(cls) -> FineTuning:
+        """Return the settings for training all layers: lower layers need a lower rate, and bear larger steps."""
+        return cls(steps=40, lr=2e-5, classes=32, rows_per_class=8, logs=256)
 
 
-def steps_of_epoch(y: Tensor) -> int:
-    """Return how many steps it takes to draw as many labelled rows as there are, at most `MAX_STEPS_PER_EPOCH`."""
-    labelled = y[y >= 0]
-    batch = ROWS_PER_CLASS * min(CLASSES, len(set(labelled.tolist())))
-    return min(MAX_STEPS_PER_EPOCH, max(1, -(-len(labelled) // max(1, batch))))
-
-
-def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, schedule: AdamWSchedule, *, stage: str) -> None:
+def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, settings: FineTuning, *, stage: str) -> None:
     """Train the encoder of a network in place; its classifier stays as it is.
 
-    y [n] (CPU, -1 for none) are known intents, and in later rounds pseudo-labels. With fewer than two classes the
-    instance contrast is left alone: there is nothing to tell apart.
+    y [n] (CPU, -1 for none) are known intents, and in later rounds pseudo-labels. With fewer than two classes nothing
+    is trained: there is nothing to tell apart, and instance contrast alone makes vectors worse.
     """
     y = context.settle(y)
     if len(set(y[y >= 0].tolist())) < 2:
-        y = torch.full_like(y, -1)
+        return
     target = y.to(context.device)
     logs = context.unlabelled_rows
-    n_logs = min(LOGS, len(logs))
-    if n_logs < 2 and not bool((y >= 0).any()):
-        return  # a single utterance has nothing to be compared with
-    _note_sampling(context, y)
+    n_logs = min(settings.logs, len(logs))
     n_labelled = 0
 
     def batches(epoch: int) -> Tensor:
@@ -57,10 +69,10 @@ def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, schedule: 
         drawn = class_balanced_batches(
             y,
             logs,
-            classes=CLASSES,
-            per_class=ROWS_PER_CLASS,
+            classes=settings.classes,
+            per_class=settings.rows_per_class,
             n_others=n_logs,
-            max_steps=MAX_STEPS_PER_EPOCH,
+            steps=min(STEPS_PER_EPOCH, settings.steps),
             seed=derive(context.seed, stage, "rows", epoch),
         )
         n_labelled = drawn.shape[1] - n_logs
@@ -69,28 +81,18 @@ def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, schedule: 
     def step(batch: Batch) -> Losses:
         z = F.normalize(network(context.features, batch).float(), dim=-1)  # [B, d]
         labelled, first, second = torch.split(z, [n_labelled, n_logs, n_logs])
-        losses: Losses = {}
-        if n_labelled:
-            losses["supervised"] = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], TAU)
-        if n_logs > 1:
-            same = target[batch.rows[n_labelled : n_labelled + n_logs]]
-            losses["instance"] = instance_contrastive(first, second, TAU_INS, same=same)
-        return {"loss": torch.stack(list(losses.values())).sum(), **losses}
+        supervised = supervised_contrastive(labelled, target[batch.rows[:n_labelled]], TAU)
+        if n_logs < 2:
+            return {"loss": supervised}
+        same = target[batch.rows[n_labelled : n_labelled + n_logs]]
+        instance = instance_contrastive(first, second, TAU_INS, same=same)
+        return {
+            "loss": supervised + settings.instance_weight * instance,
+            "supervised": supervised,
+            "instance": instance,
+        }
 
+    epochs = -(-settings.steps // STEPS_PER_EPOCH)
     network.classifier.requires_grad_(False)
-    context.fit(stage, network, schedule, batches, step)
+    context.fit(stage, network, AdamWSchedule(epochs=epochs, lr=settings.lr), batches, step)
     network.classifier.requires_grad_(True)
-
-
-def _note_sampling(context: FitContext, y: Tensor) -> None:
-    """Say so if an epoch looks at a part of the data only."""
-    labelled, logs = int((y >= 0).sum()), len(context.unlabelled_rows)
-    if not labelled:
-        return  # then an epoch is as long as the logs
-    steps = steps_of_epoch(y)
-    seen = min(labelled, steps * CLASSES * ROWS_PER_CLASS), min(logs, steps * LOGS)
-    if seen[0] < labelled or seen[1] < logs // 2:
-        context.run.reporter.note(
-            f"an epoch of the fine-tuning draws {seen[0]:,} of {labelled:,} labelled and {seen[1]:,} of {logs:,} "
-            "unlabelled utterances"
-        )

@@ -17,8 +17,9 @@ from newfound.encoders.languages import UNKNOWN
 from newfound.intents.description import IntentDescriber
 from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
-from newfound.methods.context import FitContext
-from newfound.model.arrays import TRUST_IN_LABELS, best_of, reliability_of, temperature_of, with_reliability
+from newfound.methods.context import Discovery, FitContext
+from newfound.methods.expected import expected_accuracy
+from newfound.model.arrays import best_of, reliability_of, temperature_of, with_reliability
 from newfound.model.classifier import IntentModel, stamp_provenance
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import AssignedUtterance, Calibration, Intent, Status, Utterance
@@ -28,39 +29,43 @@ MAX_QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 MIN_INTENTS = 2  # of a classifier
 MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
 SIMILARITY_TOLERANCE = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
+MAX_SHARE_LOST = 0.015  # of the rows of the logs that have an intent, below the limits
+ROWS_OF_THE_PRIOR = 5  # that the mean of all intents counts for, beside the rows of an intent
 MIN_COSINE_OF_ONE_INTENT = 0.99  # of two columns that stand for one intent
 
 
-def build_model(corpus: Corpus, context: FitContext, network: IntentNetwork, temperature: float) -> IntentModel:
-    """Return the model of a trained network, without surplus columns; its softmax was trained with the temperature."""
+def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> IntentModel:
+    """Return the model of what a method discovered, without surplus columns."""
+    network = discovery.network
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, network, x)
-    limits = _Limits.of(context, network, x, corpus)
+    limits = _Limits.of(context, discovery, x, corpus)
+    has_intent = ~limits.outside & (context.y < 0)  # rows of the logs
     with torch.inference_mode():
-        temperature = _temperature(context, network, x[(~limits.outside & (context.y < 0)).to(x.device)], temperature)
-        taught = (network.classifier(x) / temperature).softmax(1)
-        is_new = torch.arange(taught.shape[1], device=taught.device) >= context.n_known
-        reliability = _reliability(context, taught, is_new)
-        corrected = with_reliability(taught.float().cpu().numpy(), is_new.cpu().numpy(), reliability)
+        calibration = _calibrate(context, discovery, x, has_intent)
+        uncorrected = (network.classifier(x) / calibration.temperature).softmax(1).float().cpu().numpy()
+        is_new = np.arange(uncorrected.shape[1]) >= context.n_known
+        corrected = with_reliability(uncorrected, is_new, calibration.reliability)
     probabilities = torch.from_numpy(corrected).masked_fill(limits.outside[:, None], 0.0)
     identity, sizes = context.run.identity, (len(context.known_rows), len(context.unlabelled_rows))
+    check = discovery.known_check
     provenance = {
         **{key: identity[key] for key in ("method", "settings")},
         "data": {"fingerprint": identity["data"], "labelled": sizes[0], "unlabelled": sizes[1]},
         "device": str(context.device),
         "precision": context.encoder.precision,
-        **({"no_intent": limits.provenance(context)} if limits.outside.any() else {}),
-        **({"choices": context.choices} if context.choices else {}),
+        **({"no_intent": {"utterances": int(limits.outside.sum())}} if limits.outside.any() else {}),
+        **({"choices": dict(discovery.choices)} if discovery.choices else {}),
+        **({} if check is None else {"known_check": check.as_dict()}),
     }
     utterances = _utterances(corpus, context.y, probabilities)
-    embed = IntentModel(context.encoder, context.tune, network, (), Calibration(temperature), {}).transform
+    embed = IntentModel(context.encoder, context.tune, network, (), calibration, {}).transform
     described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
     intents = [
         replace(intent, min_similarity=least, takes_wordless=wordless)
         for intent, least, wordless in zip(described, limits.min_similarity, limits.takes_wordless, strict=True)
     ]
-    calibration = Calibration(temperature, reliability, tuple(_typical(context, network, x)))
     stamped = stamp_provenance(provenance)
     return IntentModel(context.encoder, context.tune, network, tuple(intents), calibration, stamped, utterances)
 
@@ -75,41 +80,49 @@ class _Limits:
 
     @classmethod
     @torch.inference_mode()
-    def of(cls, context: FitContext, network: IntentNetwork, x: Tensor, corpus: Corpus) -> _Limits:
-        """As many rows of the logs lie below the limits as the method has put aside.
+    def of(cls, context: FitContext, discovery: Discovery, x: Tensor, corpus: Corpus) -> _Limits:
+        """At most as many rows of the logs lie below the limits as the method has put aside, and few of the others.
 
-        Known intents differ in how close their labelled utterances lie; new ones are measured alike.
+        Intents differ in how close their utterances lie to them. Only rows of the logs are compared: an encoder or a
+        classifier that was trained on labelled rows puts these closer than anything else.
         """
-        value, best = (v.cpu() for v in network.classifier(x).max(1))
-        columns, logs = len(network.classifier.weight), context.y < 0
-        share = context.estimates.get("no_intent")
-        if share is None:
+        classifier, no_intent = discovery.network.classifier, discovery.no_intent
+        value, best = (v.cpu() for v in classifier(x).max(1))
+        columns, logs = len(classifier.weight), context.y < 0
+        if no_intent is None:
             return cls([-1.0] * columns, [True] * columns, torch.zeros(len(x), dtype=torch.bool))
         wordless = torch.tensor([is_wordless(text) for text in corpus.texts], dtype=torch.bool)
-        takes_wordless = _takes_wordless(context, wordless, round(share * int(logs.sum())), columns)
+        takes_wordless = _takes_wordless(context, wordless, int(no_intent.sum()), columns)
         refused = wordless & logs & ~takes_wordless[best]
-        usual = torch.zeros(columns)
-        if context.n_known:
-            y = context.y[~logs]
-            own = network.classifier(x[context.known_rows.to(x.device)]).cpu().gather(1, y[:, None]).squeeze(1)
-            total = torch.zeros(columns).index_add_(0, y, own)
-            count = torch.bincount(y, minlength=columns)
-            usual[: context.n_known] = (total / count.clamp(min=1))[: context.n_known] - own.mean()
+        kept = logs & ~no_intent & ~refused
+        usual = _mean_by_column(value[kept], best[kept], columns)
         margin = value - usual[best]
-        among = logs & ~refused
-        wanted = round(share * int(logs.sum())) - int(refused.sum())
-        least = [-1.0] * columns
-        if 0 < wanted < int(among.sum()):
-            limit = float(margin[among].sort().values[wanted - 1 : wanted + 1].mean())
-            least = [round(max(-1.0, limit + float(u) - SIMILARITY_TOLERANCE), 6) for u in usual]
-        outside = logs & (refused | (value < torch.tensor(least)[best]))
-        return cls(least, takes_wordless.tolist(), outside)
+        least = torch.full((columns,), -1.0)
+        wanted = int((no_intent & ~refused).sum())
+        if discovery.share_of_no_intent is not None:
+            wanted = max(0, round(discovery.share_of_no_intent * int(logs.sum())) - int(refused.sum()))
+        if wanted and int(kept.sum()):
+            below = margin[logs & ~refused].sort().values
+            lost = margin[kept].sort().values
+            limit = float(below[min(wanted, len(below) - 1)])
+            if discovery.share_of_no_intent is None:
+                limit = min(limit, float(lost[int(MAX_SHARE_LOST * len(lost))]))
+            least = (usual + limit - SIMILARITY_TOLERANCE).clamp(min=-1.0)
+            least[_columns_without_rows(best[logs & ~refused & (value >= least[best])], columns)] = -1.0
+        outside = logs & (refused | (value < least[best]))
+        return cls([round(v, 6) for v in least.tolist()], takes_wordless.tolist(), outside)
 
-    def provenance(self, context: FitContext) -> dict[str, float]:
-        """Return how many utterances belong to no intent, and how sure the recognition of known intents is."""
-        count = int(self.outside.sum())
-        precision = context.estimates.get("known_precision")
-        return {"utterances": count} | ({} if precision is None else {"known_precision": round(precision, 4)})
+
+def _columns_without_rows(column: Tensor, columns: int) -> Tensor:
+    """Return which columns [columns] no row is in: an intent that would lose all its rows keeps them."""
+    return torch.bincount(column, minlength=columns) == 0
+
+
+def _mean_by_column(values: Tensor, column: Tensor, columns: int) -> Tensor:
+    """Return the mean [columns] of values [n] by column [n]; one with few values is near the mean of all."""
+    prior = values.mean() if len(values) else torch.tensor(0.0)
+    total = torch.zeros(columns).index_add_(0, column, values.float()) + ROWS_OF_THE_PRIOR * prior
+    return total / (torch.bincount(column, minlength=columns) + ROWS_OF_THE_PRIOR)
 
 
 def _takes_wordless(context: FitContext, wordless: Tensor, put_aside: int, columns: int) -> Tensor:
@@ -126,37 +139,31 @@ def _takes_wordless(context: FitContext, wordless: Tensor, put_aside: int, colum
     return takes
 
 
-def _reliability(context: FitContext, probabilities: Tensor, is_new: Tensor) -> float:
-    """The share of the probability of new intents that is to stay with them; all of it without an estimate."""
-    if "label_accuracy" not in context.estimates:
-        return 1.0
-    logs = probabilities[context.unlabelled_rows.to(probabilities.device)]
-    trust = 1.0 if "no_intent" in context.estimates else TRUST_IN_LABELS  # in mixed logs nothing else is known
-    return round(reliability_of(logs, is_new, context.estimates["label_accuracy"], trust=trust), 4)
-
-
-def _temperature(context: FitContext, network: IntentNetwork, x: Tensor, temperature: float) -> float:
-    """The temperature of the softmax; with it, rows x [m, d] of the logs in known intents are as sure as right."""
-    if "known_accuracy" not in context.estimates:
-        return temperature
-    cosines = network.classifier(x).float()
+def _calibrate(context: FitContext, discovery: Discovery, x: Tensor, has_intent: Tensor) -> Calibration:
+    """How cosines become probabilities: on rows of the logs that have an intent, as sure as they are probably right."""
+    typical = tuple(_typical(context, discovery.network, x, has_intent))
+    cosines = discovery.network.classifier(x[has_intent.to(x.device)]).float()
+    expected = expected_accuracy(discovery)
+    if expected is None or not len(cosines):
+        return Calibration(discovery.temperature, 1.0, typical)
+    is_new = torch.arange(cosines.shape[1], device=cosines.device) >= context.n_known
     is_known = cosines.argmax(1) < context.n_known
-    return temperature_of(cosines[is_known], context.estimates["known_accuracy"], temperature)
+    temperature = temperature_of(cosines[is_known], expected.known, discovery.temperature)
+    reliability = reliability_of((cosines / temperature).softmax(1), is_new, expected.new)
+    return Calibration(temperature, round(reliability, 4), typical)
 
 
 def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> None:
     """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
     empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
     keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
-    if len(keep) < max(context.n_known + 1, MIN_INTENTS):  # all utterances look known: keep what was asked for
-        if empty:
-            why = (
-                "the logs look like the known intents. Give each known intent more examples, or look for fewer new ones"
-            )
-            if context.estimates.get("no_intent") == 1:
-                why = "all utterances of the logs belong to no intent. Give logs that hold words, or put none aside"
-            context.run.reporter.warn(f"{len(empty)} of {context.n_new} new intents have no utterance: {why}")
+    if len(keep) < MIN_INTENTS:
         return
+    if context.n_new and len(keep) == context.n_known:
+        context.run.reporter.warn(
+            "no utterance of the logs was put into a new intent: they look like the known intents. Give each known "
+            "intent more examples if there should be new ones"
+        )
     for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
         if columns:
             context.run.reporter.note(f"{len(columns)} of {context.n_new} new intents {why} and were dropped")
@@ -177,9 +184,13 @@ def surplus_columns(classifier: CosineClassifier, x: Tensor, n_known: int) -> tu
 
 
 @torch.inference_mode()
-def _typical(context: FitContext, network: IntentNetwork, x: Tensor) -> list[float]:
-    """Quantiles of how close labelled utterances lie to the nearest intent; all utterances, where few are labelled."""
-    rows = context.known_rows if len(context.known_rows) >= MIN_TYPICAL_ROWS else torch.arange(len(x))
+def _typical(context: FitContext, network: IntentNetwork, x: Tensor, has_intent: Tensor) -> list[float]:
+    """Quantiles of how close labelled utterances lie to the nearest intent.
+
+    Where few are labelled, or the encoder was trained on them, it is all utterances of the logs that have an intent.
+    """
+    is_fair = len(context.known_rows) >= MIN_TYPICAL_ROWS and not context.tune.layers
+    rows = context.known_rows if is_fair or not bool(has_intent.any()) else has_intent.nonzero().squeeze(1)
     closest = network.classifier(x[rows.to(x.device)].float()).amax(1).double().cpu()
     return [round(float(q), 6) for q in torch.quantile(closest[:MAX_QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from newfound.methods.base import Discoverer
-from newfound.methods.context import FitContext
+from newfound.methods.context import Discovery, FitContext
 from newfound.methods.settings import Count, NonNegativeInt, Positive
 from newfound.methods.supervised import cluster, default_temperature, pretrain, start_classifier, train_on_labels
-from newfound.model.network import IntentNetwork
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,7 +30,7 @@ class KMeans(Discoverer):
 
     NEEDS_KNOWN: ClassVar[bool] = False
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> Discovery:
         network = context.network()
         temperature = self.temperature or default_temperature(context)
         pretrain(context, network, self._pretraining(), temperature=temperature)
@@ -42,4 +41,4 @@ class KMeans(Discoverer):
         start_classifier(network, x, y)
         stage, columns = "joint training", context.n_known + context.n_new
         train_on_labels(context, network, y, self._schedule(), stage=stage, columns=columns, temperature=temperature)
-        return network, temperature
+        return Discovery(network, temperature)

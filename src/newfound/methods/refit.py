@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
+
+import torch
 
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError
 from newfound.methods.base import Discoverer
-from newfound.methods.context import FitContext
+from newfound.methods.checking import KnownTrial
+from newfound.methods.consensus import Consensus
+from newfound.methods.context import Discovery, FitContext
+from newfound.methods.finetuning import FineTuning, fine_tune
 from newfound.methods.settings import NonNegativeInt, check_types
-from newfound.methods.supervised import default_temperature, start_classifier, train_on_labels
-from newfound.model.network import IntentNetwork
+from newfound.methods.supervised import FROZEN_TEMPERATURE, start_classifier, train_head
 from newfound.training.run import Run
 
 
@@ -32,12 +37,22 @@ class Refit(Discoverer):
     def _n_new(self, encoder: Encoder, corpus: Corpus, run: Run) -> int:
         return 0
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
-        network = context.network()
-        temperature = default_temperature(context)
-        start_classifier(network, context.embed(network), context.y)
-        y, columns = context.y, context.n_known
-        train_on_labels(
-            context, network, y, self._schedule(), stage="training", columns=columns, temperature=temperature
-        )
-        return network, temperature
+    @classmethod
+    def auto_tune(cls, corpus: Corpus, device: torch.device) -> str:
+        """Return how much of the encoder trains by default: as in a discovery."""
+        return Consensus.auto_tune(corpus, device)
+
+    def _discover(self, context: FitContext) -> Discovery:
+        network, trial = context.network(), KnownTrial.draw(context)
+        whole, context = context, trial.hide_labels(context)
+        frozen = context.unit_vectors(network)
+        if context.tune.layers:
+            fine_tune(context, network, context.y, FineTuning(), stage="fine-tuning")
+        x = context.unit_vectors(network)
+        start_classifier(network, x, context.y)
+        train = partial(train_head, network=network, x=x, schedule=self._schedule(), temperature=FROZEN_TEMPERATURE)
+        train(context, y=context.y)
+        check = trial.compare(context, network, frozen, x)
+        if trial.rows.numel():
+            train(whole, y=whole.y)
+        return Discovery(network, FROZEN_TEMPERATURE, known_check=check)

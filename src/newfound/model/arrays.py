@@ -31,7 +31,6 @@ MIN_LEAD_OF_BEST = 1e-6  # by how much the most probable intent stays the most p
 SMALLEST_NORM = 1e-12  # as in torch's `normalize`
 MAX_TEMPERATURE = 0.5  # at which hardly any row is sure
 BISECTION_STEPS = 20
-TRUST_IN_LABELS = 0.75  # weight of the estimated accuracy of labels beside the classifier's own probabilities
 
 
 class Columns:
@@ -252,22 +251,17 @@ def with_reliability(probabilities: Array, is_new: npt.NDArray[np.bool_], reliab
     return changed
 
 
-def reliability_of(
-    probabilities: Tensor, is_new: Tensor, label_accuracy: float, *, trust: float = TRUST_IN_LABELS
-) -> float:
+def reliability_of(probabilities: Tensor, is_new: Tensor, accuracy: float) -> float:
     """Return the share of the probability of new intents that is to stay with them, so that its mean is right.
 
-    What a classifier says of itself (`probabilities`, [n, intents], as it was taught) and the estimated accuracy of the
-    labels of new intents are two opinions on how often it is right; a mean of both, in which the second has the weight
-    `trust`, is better than either (benchmarks/messy/calibration.py).
+    A classifier that was taught clusters is sure of them (`probabilities`, [n, intents]); the accuracy is the share of
+    the rows in new intents that are estimated to be right.
     """
     best, predicted = probabilities.max(1)
     confidences = best[is_new[predicted]]
     if not len(confidences):
         return 1.0
-    confidence = float(confidences.mean())
-    expected = trust * label_accuracy + (1 - trust) * confidence
-    return min(1.0, expected / confidence)
+    return min(1.0, accuracy / float(confidences.mean()))
 
 
 def temperature_of(cosines: Tensor, accuracy: float, temperature: float) -> float:

@@ -59,7 +59,8 @@ class Intent:
         accepted: Whether a person has accepted it as an intent. A known intent with this mark was found in logs and
             accepted in an earlier round.
         labelled: The number of its utterances that a person labelled.
-        certainty: The mean probability of its utterances from the logs; 1 if it has none; None in older models.
+        certainty: The mean probability of its utterances from the logs; 1 if a person labelled them all; None if it has
+            no utterances, and in older models.
         overlaps: The intents it overlaps with, the largest overlap first.
         position: Its position on the map of the logs, between 0 and 1; None if there is no map.
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
@@ -93,6 +94,8 @@ class Intent:
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", intent_id(self.name))
+        if not self.size:  # older versions wrote that such an intent is certain
+            object.__setattr__(self, "certainty", None)
 
     @property
     def status(self) -> Status:
@@ -286,11 +289,15 @@ class Prediction:
     above_threshold: bool | None = None
 
 
-def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float:
-    """Return the mean probability of utterances from the logs, weighted by their count; 1 if there are none.
+def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float | None:
+    """Return the mean probability of utterances from the logs, weighted by their count; None without any utterance.
 
-    Utterances that a person labelled do not count. What is missing to 1 is the expected error that reports show.
+    Utterances that a person labelled do not count; if all are, it is 1. What is missing to 1 is the expected error that
+    reports show.
     """
-    logs = [u for u in utterances if not u.labelled]
+    every = list(utterances)
+    logs = [u for u in every if not u.labelled]
     total = sum(u.count for u in logs)
-    return round(sum(u.count * u.probability for u in logs) / total, 4) if total else 1.0
+    if not total:
+        return 1.0 if every else None
+    return round(sum(u.count * u.probability for u in logs) / total, 4)

@@ -57,8 +57,7 @@ def figure(path: Path, *, width: float = COLUMN_WIDTH_INCHES, height: float = 2.
 def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
     """Write `estimate.json` and, where the estimate has a curve, `estimate.png`; return what was written.
 
-    The figure shows the number of clusters in the logs over that in the known utterances, at every cut of both trees;
-    for the strategy "tree", how well each number of clusters fits.
+    The figure shows how well each number of clusters fits the utterances that were counted.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "estimate.json"]
@@ -67,18 +66,9 @@ def draw_estimate(estimate: Estimate, folder: Path) -> list[Path]:
         return written
     label = f"new intents: {estimate.n_new} ({estimate.low}–{estimate.high})"
     with figure(folder / "estimate.png") as axes:
-        if "score" in estimate.curve:
-            axes.plot(estimate.curve["clusters"], estimate.curve["score"], color=BLUE)
-            axes.axvspan(estimate.n_known + estimate.low, estimate.n_known + estimate.high, color=ORANGE, alpha=0.25)
-            axes.axvline(estimate.n_known + estimate.n_new, color=ORANGE, label=label)
-            names = {"xlabel": "clusters of all utterances", "ylabel": "fit to labels and separation"}
-            axes.set(xscale="log", **names)
-        else:
-            axes.plot(estimate.curve["clusters in known"], estimate.curve["clusters in logs"], color=BLUE)
-            axes.axvline(estimate.n_known, color=GREY, linestyle=":", label=f"known intents: {estimate.n_known}")
-            axes.axhspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25, linewidth=0)
-            axes.axhline(estimate.n_new, color=ORANGE, label=label)
-            names = {"xlabel": "clusters in the known utterances", "ylabel": "clusters in the logs"}
-            axes.set(xscale="log", yscale="log", **names)
+        axes.plot(estimate.curve["clusters"], estimate.curve["score"], color=BLUE)
+        axes.axvspan(estimate.low, estimate.high, color=ORANGE, alpha=0.25)
+        axes.axvline(estimate.n_new, color=ORANGE, label=label)
+        axes.set(xscale="log", xlabel="clusters of the utterances that are not known", ylabel="separation")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return [*written, folder / "estimate.png"]

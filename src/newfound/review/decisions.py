@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_COMMENT_LENGTH = 2_000  # characters
 MAX_COMMENTS = 200  # on one intent
-MAX_PARTS = 20  # of one split
+MAX_PARTS = 200  # of one split
 MAX_DESCRIBING_TEXTS = 200  # of one part
 MAX_SHOWN_LENGTH = 60  # characters of an utterance or a comment in words
 # What two decisions can be in conflict about: that an intent exists under its name, whether it is accepted, the intents

@@ -14,6 +14,9 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import torch
+import torch.nn.functional as F
+
 from newfound.algorithms.intent_tree import Group, IntentTree
 from newfound.errors import DecisionError
 from newfound.intents.naming import name_intents
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from newfound.review.queries import ReviewView
 
 MIN_NEW_INTENTS = 2
-MAX_RATIO_TO_PRESENT = 3  # of the largest number that is offered, to the present number
+MAX_OFFERED = 1_000  # new intents; it limits the time that one request takes
+MAX_RATIO_TO_PRESENT = 3  # of the largest number that is offered to the present number, where more are present already
+VECTOR_STEPS = 10_000  # of a unit vector's components, between 0 and 1: what differs less is the same
 MAX_EXAMPLES = 2  # utterances that are shown of an intent
 MAX_RATIO_IF_SURE = 1.5  # of the upper to the lower end of the interval around the estimated number
 
@@ -56,10 +61,15 @@ class Resizer:
     @cached_property
     def _tree(self) -> IntentTree:
         view = self._view
-        rows = [view.describer.rows(number) for number in self._undecided]
+        rows = [self._distinct(view.describer.rows(number)) for number in self._undecided]
         moved_alone = [i for i in range(len(rows)) if self._name_of(i) in view.reviewed.review.created]
-        most = len(rows) + (MAX_RATIO_TO_PRESENT - 1) * self._present
+        most = max(MAX_OFFERED, MAX_RATIO_TO_PRESENT * self._present) - self._untouched
         return IntentTree(view.session.vectors, rows, whole=moved_alone, most=most, most_parts=MAX_PARTS)
+
+    def _distinct(self, rows: Sequence[int]) -> list[int]:
+        """Return the rows without those that the vectors of others do not tell apart, such as repeated utterances."""
+        vectors = (VECTOR_STEPS * self._view.session.vectors[list(rows)]).round().short().numpy()
+        return list({vector.tobytes(): row for vector, row in zip(vectors, rows, strict=True)}.values())
 
     def preview(self, n_new: int | None = None) -> Resizing:
         """Return what would be merged or split to have `n_new` new intents, accepted ones included.
@@ -118,13 +128,18 @@ class Resizer:
 
     def _split(self, intent: int, parts: Sequence[Group]) -> Decision:
         parts = sorted(parts, key=lambda part: -len(part.rows))
-        into = {self._names[part]: self._central(part.rows, MAX_DESCRIBING_UTTERANCES) for part in parts}
+        x = self._view.session.vectors
+        means = F.normalize(torch.stack([x[list(part.rows)].mean(0) for part in parts]), dim=-1)  # [parts, d]
+        nearest = {i for part in parts for i in (x[list(part.rows)] @ means.T).argmax(1).tolist()}
+        # A part whose mean is the nearest one to no utterance would be empty; a single utterance is nearest to itself.
+        counts = [MAX_DESCRIBING_UTTERANCES if i in nearest else 1 for i in range(len(parts))]
+        into = {self._names[part]: self._central(part.rows, n) for part, n in zip(parts, counts, strict=True)}
         return Decision("split", {"intent": self._name_of(intent), "into": into})
 
     def _name_parts(self, splits: int) -> None:
         """Name the parts of the first splits, in their order; a part may have the name of what it is a part of."""
         utterances = self._view.describer.utterances
-        for split in self._tree.splits[:splits] if splits > 0 else ():
+        for split in self._tree.splits(splits):
             if split.parts[0] in self._names:
                 continue
             whole = self._names.get(split.group) or self._name_of(split.group.intents[0])

@@ -214,8 +214,8 @@ def described_without_network(review: Review, intents: Sequence[Intent]) -> tupl
     if names is None or review.checked or review.created:
         return None
     is_changed = review.accepted or names != [intent.name for intent in intents]
-    if is_changed and any(intent.certainty is None for intent in intents):  # the description of an older version
-        return None
+    if is_changed and any(intent.certainty is None and intent.size for intent in intents):
+        return None  # the description of an older version
     new_name = {intent.name: names[column] for column, intent in enumerate(intents)}
     return tuple(
         replace(

@@ -155,8 +155,8 @@ class ShownIntent:
     Attributes:
         size: The number of its utterances, each counted as often as it occurred.
         labelled: The number of its utterances that a person labelled.
-        certainty: The mean probability of its utterances from the logs.
-        expected_error: The expected share of these utterances that is wrong.
+        certainty: The mean probability of its utterances from the logs; None if it has no utterances.
+        expected_error: The expected share of these utterances that is wrong; None likewise.
         keywords: The words that distinguish it from other intents, best first.
         border: The utterances that are closest to belonging to another intent.
         overlaps: The intents it overlaps with, the largest overlap first.

@@ -34,21 +34,17 @@ def epoch_batches(rows: Tensor, batch_size: int, seed: int, stage: str, epoch: i
 
 
 def class_balanced_batches(
-    y: Tensor, others: Tensor, *, classes: int, per_class: int, n_others: int, max_steps: int, seed: int
+    y: Tensor, others: Tensor, *, classes: int, per_class: int, n_others: int, steps: int, seed: int
 ) -> Tensor:
     """Return batches [steps, classes x per_class + n_others] of row numbers: labelled rows first, then others.
 
-    An epoch has as many steps as it takes to draw as many rows with a label in y (-1 for none) as there are, or as
-    many `others` as there are if no row has a label, and at most `max_steps`. Every step draws some classes, and some
-    rows of each of them; a class with too few rows gives some of them twice.
+    Every step draws some classes of the rows with a label in y (-1 for none), and some rows of each of them; a class
+    with too few rows gives some of them twice.
     """
     rng = np.random.default_rng(seed)
     labels = y.numpy()
     rows_of = [np.flatnonzero(labels == label) for label in np.unique(labels[labels >= 0])]
-    classes = min(classes, len(rows_of))
     pool = others.numpy()
-    in_all, in_a_step = (int((labels >= 0).sum()), classes * per_class) if classes else (len(pool), max(1, n_others))
-    steps = min(max_steps, max(1, -(-in_all // in_a_step)))
     batches = []
     for _ in range(steps):
         chosen = rng.permutation(len(rows_of))[:classes]

@@ -18,7 +18,6 @@ from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     TrainingOptions,
     fit,
-    has_few_labels,
     language_model,
     name_intents,
     prepare,
@@ -124,7 +123,7 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         conflicts_file = None if out is None else out.with_name(out.name + ".conflicts.csv")
         known, logs = read_inputs(request.known, request.logs, request, runtime, conflicts_file=conflicts_file)
         check_n_new(request.n_new, logs, runtime)
-        method = _method(request, runtime, few_labels=has_few_labels(known))
+        method = _method(request, runtime, known + logs)
         from newfound.training.run import Run
 
         run = Run(
@@ -157,9 +156,9 @@ def _check_method(request: DiscoverRequest) -> None:
         raise SettingsError(f"the method {request.method} gives every utterance an intent; use consensus instead")
 
 
-def _method(request: DiscoverRequest, runtime: Runtime, *, few_labels: bool) -> Discoverer:
+def _method(request: DiscoverRequest, runtime: Runtime, corpus: Corpus) -> Discoverer:
     entry = method_entry(request.method)
-    settings = {**settings_of_effort(entry.load(), request, runtime, few_labels=few_labels), **request.settings}
+    settings = {**settings_of_effort(entry.load(), request, runtime, corpus), **request.settings}
     if entry.takes_mixed_logs and request.logs_hold is not None:
         settings["logs"] = request.logs_hold
     if entry.takes_mixed_logs:

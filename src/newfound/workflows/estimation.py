@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from newfound import defaults
-from newfound.algorithms.estimation import Estimate, Strategy
+from newfound.algorithms.estimation import Estimate
 from newfound.defaults import LogsHold
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import language_warning
@@ -24,15 +24,12 @@ class EstimateRequest(InputOptions):
         known: Labelled utterances of the known intents: a file, a corpus, or texts and labels. None if no intent is
             known: then all intents are discovered in the logs.
         logs: Unlabelled utterances: a file, a corpus, or texts. If None, the utterances of `known` without a label.
-        strategy: mean, tree or resolution (`newfound.algorithms.estimation` explains them); "auto" is mean in
-            mixed logs and resolution in logs of new intents only, beside enough labels, and tree otherwise.
         logs_hold: "mixed" if the logs hold known intents too, "novel" if not.
         encoder: A short name, a folder, owner/name on the hub, or a loaded encoder.
     """
 
     known: KnownSource | None = None
     logs: LogSource | None = None
-    strategy: Strategy = "auto"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     encoder: str | Encoder = defaults.ENCODER
 
@@ -52,4 +49,4 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     if warning is not None:
         runtime.reporter.warn(warning)
     corpus = known + logs
-    return estimate_for(corpus, encoder, strategy=request.strategy, logs_hold=request.logs_hold, seed=request.seed)
+    return estimate_for(corpus, encoder, logs_hold=request.logs_hold, seed=request.seed)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from newfound import defaults
@@ -29,26 +27,22 @@ if TYPE_CHECKING:
     from newfound.training.run import Run
 
 EFFORTS = ("auto", "quick", "standard", "best")
-TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|layers|all")
+TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|upper|layers|all")
 SIMILAR_INTENTS_PER_PROMPT = 3  # whose names and examples a language model is shown
 
-# Times of BANKING77 (9,003 utterances) with MiniLM.
+# Times with MiniLM on two cores: 375 labels and 3,500 logs (docs/notebook/speed.md).
 DEFAULT_EFFORT_NOTES = {
-    "quick": (
-        "Effort quick, since there is no GPU here: the encoder stays as it is, which takes about half a minute for "
-        "10,000 utterances. Effort standard fine-tunes it, which takes ten times as long or more; it found new intents "
-        "better on two of three benchmarks, and not on the third (docs/benchmarks.md)."
+    "heads": (
+        "The encoder stays as it is, which takes about half a minute for 10,000 utterances: there are too few labels "
+        "to fine-tune it on (fewer than two known intents, or fewer than 3 labels for the typical one), or too many "
+        "texts to keep in memory."
     ),
-    "standard": (
-        "Effort standard, since there is a GPU: the encoder is fine-tuned, which takes about ten seconds for 10,000 "
-        "utterances on an H200."
+    "last": "The last layer of the encoder is trained, since there is a GPU.",
+    "upper": (
+        "The upper layers of the encoder are fine-tuned on your labels first, which takes about a minute on two cores "
+        "and seconds on a GPU. Effort quick leaves it out."
     ),
 }
-FEW_LABELS_NOTE = (
-    "Effort quick, since there are too few labels to fine-tune the encoder on: fewer than two known intents, or fewer "
-    "than 8 labels for the typical one."
-)
-MIN_LABELS_TO_FINE_TUNE = 8  # of the typical known intent; with 5 it lost on half of the corpora of benchmarks/everyday
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +51,7 @@ class TrainingOptions:
 
     Attributes:
         effort: quick, standard, best, or auto by device.
-        tune: What trains: heads, last, last:K, layers, all; auto leaves it to the effort.
+        tune: What trains: heads, last, last:K, upper, layers, all; auto leaves it to the effort.
         device: auto, cpu or cuda.
         seed: Same seed, same device: the same result.
         overwrite: Replace an earlier model at `out`.
@@ -84,7 +78,7 @@ def prepare(request: TrainingOptions, out: str | Path | None, reporter: Reporter
     if effort not in EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of {', '.join(EFFORTS)}")
     if not isinstance(tune, str) or not TUNE.fullmatch(tune):
-        raise SettingsError(f"tune={tune!r} is not one of heads, last, last:K, layers, all, auto")
+        raise SettingsError(f"tune={tune!r} is not one of heads, last, last:K, upper, layers, all, auto")
     if type(seed) is not int or seed < 0:
         raise SettingsError(f"seed={seed!r} must be a whole number from 0")
     if n_new != "auto" and (type(n_new) is not int or n_new < 1):
@@ -92,29 +86,23 @@ def prepare(request: TrainingOptions, out: str | Path | None, reporter: Reporter
     return out, Runtime.of(request, reporter)
 
 
-def has_few_labels(known: Corpus) -> bool:
-    """Return whether there are too few labels to fine-tune an encoder on."""
-    labels = Counter(known.labels)
-    return len(labels) < 2 or median(labels.values()) < MIN_LABELS_TO_FINE_TUNE
-
-
 def settings_of_effort(
-    method: type[Discoverer], request: TrainingOptions, runtime: Runtime, *, few_labels: bool = False
+    method: type[Discoverer], request: TrainingOptions, runtime: Runtime, corpus: Corpus
 ) -> dict[str, Any]:
     """Return the settings that an effort stands for; each method says what an effort means for it.
 
-    "auto" is the best that the machine does in good time, and quick with few labels (`has_few_labels`). A `tune` that
-    is not "auto" holds with every effort.
+    "auto" is what the method itself does by default with these labels. A `tune` that is not "auto" holds with every
+    effort.
     """
     effort, tune = request.effort, request.tune
     if effort != "auto" and effort not in method.EFFORTS:
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
-    if effort == "auto" and tune != "auto":
-        effort = "standard"
-    elif effort == "auto":
-        effort = "standard" if not few_labels and pick_device(runtime.device).type == "cuda" else "quick"
-        runtime.reporter.note(FEW_LABELS_NOTE if few_labels else DEFAULT_EFFORT_NOTES[effort])
-    settings = dict(method.EFFORTS[effort])
+    if effort == "auto" and tune == "auto":
+        is_exact = runtime.precision == defaults.PRECISION  # an encoder in int8 cannot train
+        tune = method.auto_tune(corpus, pick_device(runtime.device)) if is_exact else "heads"
+        runtime.reporter.note(DEFAULT_EFFORT_NOTES[tune])
+        return {"tune": tune}
+    settings = dict(method.EFFORTS["standard" if effort == "auto" else effort])
     return settings if tune == "auto" else {**settings, "tune": tune}
 
 

@@ -113,13 +113,14 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     from newfound.training.run import Run
 
     reviewed, history = runtime.open_model(request.model), History.of(request.model, "refit")
+    corpus, followed = recluster(reviewed) if request.recluster else (reviewed.corpus(), 0)
+    settings = settings_of_effort(Refit, request, runtime, corpus)
     method = Refit(
-        encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(),
+        encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(str(settings["tune"])),
         device=runtime.device,
         seed=request.seed,
-        **settings_of_effort(Refit, request, runtime),
+        **settings,
     )
-    corpus, followed = recluster(reviewed) if request.recluster else (reviewed.corpus(), 0)
     run = Run(reporter=runtime.reporter)
     fit(method, corpus, run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)

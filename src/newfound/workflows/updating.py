@@ -89,7 +89,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
         given = _names_given(reviewed, decided, runtime)
         earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
-        method = _method(request, replace(runtime, encoder=reviewed.encoder))
+        method = _method(request, replace(runtime, encoder=reviewed.encoder), earlier + fresh)
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
         model = name_intents(method.model_, llm, runtime).with_accepted(reviewed.discovered & decided)
@@ -106,10 +106,10 @@ def save_trained(model: IntentModel, out: Path, overwrite: bool, history: Histor
     write_history(out, history)
 
 
-def _method(request: UpdateRequest, runtime: Runtime) -> Consensus:
+def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consensus:
     from newfound.methods.consensus import Consensus
 
-    settings = settings_of_effort(Consensus, request, runtime)
+    settings = settings_of_effort(Consensus, request, runtime, corpus)
     return Consensus(
         encoder=runtime.encoder_to_fit(str(settings.get("tune", "auto"))),
         n_new=request.n_new,

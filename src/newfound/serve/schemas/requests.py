@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from newfound import defaults
-from newfound.algorithms.estimation import Strategy
 from newfound.defaults import Conflicts, LogsHold
 from newfound.exports.registry import ALIASES, EXPORTS
 from newfound.methods.registry import METHODS
@@ -276,7 +275,6 @@ class CheckBody(Body):
 class EstimateBody(KnownAndLogs):
     """The data in which to estimate the number of new intents."""
 
-    strategy: Strategy = "auto"
     logs_hold: LogsHold = defaults.LOGS_HOLD
     redact: bool = False
     seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)

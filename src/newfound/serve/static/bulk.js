@@ -83,7 +83,9 @@ function mergeSeveral(some, selection) {
 export function acceptAbove() {
   const above = (/** @type {string} */ typed) => {
     const limit = Number(typed.replace(/%/, "").replace(",", ".")) / 100;
-    return Number.isFinite(limit) ? intents().filter((i) => i.status === "new" && i.certainty >= limit) : [];
+    return Number.isFinite(limit)
+      ? intents().filter((i) => i.status === "new" && i.certainty !== null && i.certainty >= limit)
+      : [];
   };
   const line = (/** @type {Intent} */ i) => {
     const [example] = known.details.get(i.name)?.examples ?? [];

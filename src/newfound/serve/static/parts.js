@@ -54,14 +54,15 @@ export const dot = (name) => spot(colourOf(name));
 export const named = (name) => (name === null ? quiet(t("noIntent")) : [dot(name), " ", intentLink(name)]);
 
 /**
- * A bar and its number.
- * @param {number} share
+ * A bar and its number; a dash without a bar where it is not known.
+ * @param {number | null} share
  * @param {string} label
  */
 export function meter(share, label) {
-  const level = share < MIN_SHARES.mid ? "low" : share < MIN_SHARES.high ? "mid" : "high";
+  const length = share ?? 0;
+  const level = length < MIN_SHARES.mid ? "low" : length < MIN_SHARES.high ? "mid" : "high";
   const inner = el("span", { class: level });
-  inner.style.width = `${Math.round(100 * share)}%`;
+  inner.style.width = `${Math.round(100 * length)}%`;
   return el("span", { class: "meter", title: label }, [
     el("span", { class: "track", "aria-hidden": "true" }, inner),
     el("span", { class: "value" }, percent(share)),

@@ -1,4 +1,4 @@
-// Coarser and finer: a slider over the number of new intents, with a preview of what is merged or split.
+// Coarser and finer: a slider over the number of new intents, a field for it, and a preview of what is merged or split.
 import { api, problem } from "./api.js";
 import { once, recordAt, settle } from "./decisions.js";
 import { bullets, button, el, fill, quiet, row } from "./dom.js";
@@ -9,6 +9,9 @@ import { t } from "./strings.js";
 
 const MILLISECONDS_BEFORE_ASKING = 150; // while the slider moves
 const MAX_CHANGES_SHOWN = 8;
+// The slider ends where one step is still easy to make; greater numbers are typed, or reached step by step.
+const LEAST_END_OF_SLIDER = 30;
+const END_OF_SLIDER_TO_PRESENT = 3;
 /** @type {number | null} */
 let wanted = null; // the number that was chosen; it stays when the view is drawn again
 /** @type {Map<number | null, Resizing>} */
@@ -30,34 +33,35 @@ async function preview(n) {
 
 export function resizeCard() {
   const present = state().progress.new;
-  if (present < 2) return null;
-  const range = { min: 1, max: present, value: present, step: 1, disabled: true };
-  const slider = el("input", { id: "resize", type: "range", ...range, "aria-label": t("resize.number") });
+  if (present < 1) return null;
+  let [fewest, most, chosen] = [present, present, present];
+  const range = { min: 1, max: present, value: present, step: 1, disabled: true, "aria-label": t("resize.number") };
+  const slider = el("input", { id: "resize", type: "range", ...range });
+  const typed = el("input", { id: "resize-number", type: "number", ...range });
   const number = el("output", { for: "resize", class: "chosen" });
   const estimate = el("p", { class: "quiet" });
   const changes = el("div");
-  const step = (/** @type {number} */ by) => () => {
-    slider.value = String(Number(slider.value) + by);
-    moved();
-  };
+  const step = (/** @type {number} */ by) => () => choose(chosen + by);
   const coarser = button(t("resize.coarser"), step(-1), { id: "coarser", disabled: true, title: t("resize.fewer") });
   const finer = button(t("resize.finer"), step(1), { id: "finer", disabled: true, title: t("resize.more") });
   /** @type {number | undefined} */
   let timer;
 
   function label() {
-    const n = Number(slider.value);
+    const n = chosen;
     const difference = Math.abs(n - present);
     const key = n === present ? "resize.now" : n > present ? "resize.moreThanNow" : "resize.fewerThanNow";
     const words = t(key, { n, difference });
     number.textContent = words;
+    slider.value = typed.value = String(n);
     slider.setAttribute("aria-valuetext", words);
-    coarser.disabled = slider.disabled || n <= Number(slider.min);
-    finer.disabled = slider.disabled || n >= Number(slider.max);
+    coarser.disabled = n <= fewest;
+    finer.disabled = n >= most;
   }
-  function moved() {
-    const n = Number(slider.value);
-    wanted = n === present ? null : n;
+  /** @param {number} n */
+  function choose(n) {
+    chosen = Math.max(fewest, Math.min(most, Math.round(n) || present));
+    wanted = chosen === present ? null : chosen;
     label();
     clearTimeout(timer);
     for (const b of changes.querySelectorAll("button")) b.disabled = true; // they are about another number
@@ -75,26 +79,26 @@ export function resizeCard() {
     }
   }
   function leave() {
-    slider.value = String(present);
-    moved();
+    choose(present);
     slider.focus();
   }
   /** @param {Resizing} resizing */
-  function begin({ fewest, most, estimate: estimated }) {
-    slider.min = String(fewest);
-    slider.max = String(most);
-    slider.disabled = fewest === most;
-    if (wanted !== null) wanted = Math.max(fewest, Math.min(most, wanted));
-    slider.value = String(wanted ?? present);
-    fill(estimate, estimateLine(estimated));
-    moved();
+  function begin(resizing) {
+    ({ fewest, most } = resizing);
+    slider.min = typed.min = String(fewest);
+    slider.max = String(Math.min(most, Math.max(LEAST_END_OF_SLIDER, END_OF_SLIDER_TO_PRESENT * present)));
+    typed.max = String(most);
+    slider.disabled = typed.disabled = fewest === most;
+    fill(estimate, estimateLine(resizing.estimate));
+    choose(wanted ?? present);
   }
 
-  slider.addEventListener("input", moved);
+  slider.addEventListener("input", () => choose(Number(slider.value)));
+  typed.addEventListener("change", () => choose(Number(typed.value)));
   label();
   preview(null).then(begin, (error) => fill(estimate, problem(error)));
   return el("section", { class: "card resize", "aria-label": t("resize.title") }, [
-    el("div", { class: "scale" }, [coarser, slider, finer, number]),
+    el("div", { class: "scale" }, [coarser, slider, finer, typed, number]),
     estimate,
     changes,
   ]);

@@ -280,7 +280,7 @@ export const german = {
   },
   "resize.now": { one: "Jetzt {n} neuer Intent", other: "Jetzt {n} neue Intents" },
   "resize.number": "Anzahl neuer Intents",
-  "resize.remedy": "Zu fein oder zu grob? Der Regler zeigt, was zusammengeführt oder aufgeteilt würde.",
+  "resize.remedy": "Zu fein oder zu grob? Der Regler oder eine Zahl zeigt, was zusammengeführt oder aufgeteilt würde.",
   "resize.rest": "{count} weitere",
   "resize.split": { one: "{n} Intent in {into} aufgeteilt", other: "{n} Intents in {into} aufgeteilt" },
   "resize.splitUp": "Aufteilen:",

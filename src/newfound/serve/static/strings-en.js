@@ -247,7 +247,7 @@ export const english = /** @type {const} */ ({
   },
   "resize.now": { one: "{n} new intent now", other: "{n} new intents now" },
   "resize.number": "Number of new intents",
-  "resize.remedy": "Too fine or too coarse? Move the slider to see what would be merged or split.",
+  "resize.remedy": "Too fine or too coarse? Move the slider or type a number to see what would be merged or split.",
   "resize.rest": "{count} more",
   "resize.split": { one: "{n} intent is split into {into}", other: "{n} intents are split into {into}" },
   "resize.splitUp": "Split",

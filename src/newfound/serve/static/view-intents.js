@@ -33,7 +33,9 @@ export const showOnly = (shown) => Object.assign(chosen, { words: "", show: show
 /** @param {Intent} i */
 const details = (i) => known.details.get(i.name);
 /** @param {Intent} i */
-export const isDoubtful = (i) => i.certainty < limits().low_certainty;
+const certaintyOf = (i) => i.certainty ?? 0;
+/** @param {Intent} i */
+export const isDoubtful = (i) => certaintyOf(i) < limits().low_certainty;
 /** @param {Intent} i */
 const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isDoubtful(i));
 /** @param {Intent} i */
@@ -41,9 +43,9 @@ const rank = (i) => (i.status === "new" ? (isFlagged(i) ? 0 : 1) : 2);
 
 /** @type {Record<SortBy, (a: Intent, b: Intent) => number>} */
 const SORTS = {
-  attention: (a, b) => rank(a) - rank(b) || a.certainty - b.certainty,
+  attention: (a, b) => rank(a) - rank(b) || certaintyOf(a) - certaintyOf(b),
   size: (a, b) => b.size - a.size,
-  certainty: (a, b) => a.certainty - b.certainty,
+  certainty: (a, b) => certaintyOf(a) - certaintyOf(b),
   name: (a, b) => a.name.localeCompare(b.name),
   group: (a, b) => Number(!a.path) - Number(!b.path) || groupOf(a).localeCompare(groupOf(b)) || b.size - a.size,
 };
