@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from newfound.data.benchmarks import facts, out_of_scope, read_part
 
 NEW_SHARE = 0.4  # of the intents
 OUT_OF_SCOPE_ROWS = 250  # of CLINC150, added to corpora that have none of their own
+NO_WISH = frozenset(  # labels of MultiDoGO
+    ("contentonly", "confirmation", "rejection", "openinggreeting", "closinggreeting", "thankyou", "outofdomain")
+)
 Labels = int | str  # labelled rows of each known intent, or "half" of them
 
 
@@ -139,6 +143,23 @@ def shapes_with_out_of_scope() -> list[Shape]:
         Shape.of("clinc 20 uneven", clinc + outside[:OUT_OF_SCOPE_ROWS]),
         Shape.of("banking 20 uneven", banking + outside[OUT_OF_SCOPE_ROWS : 2 * OUT_OF_SCOPE_ROWS]),
     ]
+
+
+def customers_turns(name: str) -> Shape:
+    """Return what customers say in the conversations of a file: the wish of each turn, and None if it states none.
+
+    A text that occurs several times has the label that it has most often, and of several wishes the first.
+    """
+    path = Path(os.environ["NEWFOUND_DATA"]) / "more" / f"{name}.csv"
+    counts: dict[str, Counter[str | None]] = defaultdict(Counter)
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            labels = (row["labels"] if "labels" in row else row["label"]).split("|")
+            is_damaged = any(" " in label for label in labels)  # a few turns of MultiDoGO have tags of words there
+            if row["speaker"] == "customer" and row["text"].strip() and not is_damaged:
+                wishes = [label for label in labels if label and label not in NO_WISH]
+                counts[row["text"]][wishes[0] if wishes else None] += 1
+    return Shape.of(name, [(text, own.most_common(1)[0][0]) for text, own in counts.items()])
 
 
 def case_of(shape: Shape, labels: Labels, seed: int, *, new_share: float = NEW_SHARE) -> Case:

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from newfound.algorithms import no_intent
 from newfound.algorithms.no_intent import (
     MIN_LABELLED,
-    density,
-    excess_limit,
+    MIN_LOW_NEIGHBOURS,
+    among_their_like,
+    labelled_limit,
+    neighbourhoods,
     outlier_limit,
     rows_of_no_intent,
+    spread,
 )
 
 
@@ -25,48 +28,60 @@ def unit_rows(n: int, d: int = 5, seed: int = 0) -> torch.Tensor:
     return F.normalize(torch.randn(n, d, generator=torch.Generator().manual_seed(seed)), dim=-1)
 
 
-def test_excess_limit_by_hand():
-    """Below 0.9 lie nine tenths of the logs and a quarter of the 16 labelled rows; the noise is 2 sqrt(3/16 / 16).
+def test_labelled_limit_by_hand():
+    """One of 100 labelled rows and its standard error are 0.01 + 0.00995, which is below 3 %; two are 0.02 + 0.014.
 
-    That is 0.217. Without an intent are (0.9 - 0.25 - 0.217) / 0.75 = 0.578 of the logs. So 0.422 * 0.25 of the logs
-    would be put aside by mistake, each of which costs two: the gain is 0.9 - 3 * 0.106 - 0.217 = 0.37. Lower limits
-    gain nothing.
+    So the limit may lie at 0.35, where one labelled row is below, but not at 0.5. Below 0.35 lie 5 % of the logs, which
+    is more than the labelled rows say by 4 %, and two standard errors are 2 %.
     """
-    labelled = np.array([0.8] * 4 + [0.95] * 12)
-    assert excess_limit(np.array([0.1] * 9 + [0.9]), labelled) == 0.9
-    assert excess_limit(np.array([0.1, 0.9]), labelled) == -math.inf, "0.5 - 3 * 0.24 - 0.22 is below zero"
+    labelled = np.array([0.3, 0.4] + [0.8] * 98)
+    assert labelled_limit(np.array([0.1] * 5 + [0.35] * 10 + [0.5] * 5 + [0.9] * 80), labelled) == 0.35
+    assert labelled_limit(np.array([0.1] * 2 + [0.35] * 13 + [0.5] * 5 + [0.9] * 80), labelled) == -math.inf
 
 
 def test_outlier_limit_by_hand():
-    """The median is 0.6, and the median distance from it 0.1: 0.6 - 2.5 * 1.4826 * 0.1."""
-    assert outlier_limit(np.array([0.1, 0.5, 0.6, 0.7, 0.65])) == pytest.approx(0.22935)
+    """The median is 0.6, and the median distance from it 0.1: 0.6 - 2 * 1.4826 * 0.1."""
+    assert outlier_limit(np.array([0.1, 0.5, 0.6, 0.7, 0.65])) == pytest.approx(0.30348)
 
 
-def test_no_limit_lies_where_half_of_the_labelled_rows_would_be_lost():
-    """All of the logs lie below 0.9, and so does half of the labelled rows."""
-    assert excess_limit(np.array([0.1] * 9 + [0.9]), np.array([0.8, 0.85, 0.9, 0.95])) == -math.inf
+def test_untypical_rows_count_only_among_their_like():
+    low = np.array([True, True, True, True, False, False])
+    near = np.array([[1, 2, 4], [0, 4, 5], [4, 5, 3], [0, 1, 2], [0, 1, 2], [0, 1, 4]])
+    assert MIN_LOW_NEIGHBOURS == 2
+    assert among_their_like(low, near).tolist() == [True, False, False, True, False, False]
+
+
+def test_rows_follow_most_of_their_nearest_ones():
+    """Row 3 follows rows 0 to 2, row 4 follows row 3 and two of them, row 5 may not, and row 6 has two of five."""
+    chosen = np.array([True, True, True, False, False, False, False])
+    near = np.array([[3, 4, 5, 6, 1]] * 3 + [[0, 1, 2, 5, 6], [0, 1, 3, 5, 6], [0, 1, 2, 3, 4], [0, 1, 5, 5, 5]])
+    allowed = np.array([True, True, True, True, True, False, True])
+    assert spread(chosen, near, allowed).tolist() == [True, True, True, True, True, False, False]
+    assert chosen.sum() == 3, "the argument stays as it is"
 
 
 def test_density_equals_a_loop():
     x = unit_rows(30)
     for k in (1, 4, 40):
-        expected = []
+        values, near = neighbourhoods(x, neighbours=k)
         for i, row in enumerate(x):
-            others = sorted((float(row @ x[j]) for j in range(len(x)) if j != i), reverse=True)[:k]
-            expected.append(sum(others) / len(others))
-        np.testing.assert_allclose(density(x, neighbours=k), expected, atol=1e-6)
-    assert density(x[:1]).tolist() == [1.0]
-    assert density(x[:0]).tolist() == []
+            others = sorted(((float(row @ x[j]), j) for j in range(len(x)) if j != i), reverse=True)[:k]
+            assert values[i] == pytest.approx(sum(value for value, _ in others) / len(others), abs=1e-6)
+            assert near[i].tolist() == [j for _, j in others]
+    assert neighbourhoods(x[:1])[0].tolist() == [1.0]
+    assert neighbourhoods(x[:1])[1].shape == (1, 0)
+    assert neighbourhoods(x[:0])[0].tolist() == []
 
 
 def test_density_of_many_rows_looks_at_some_of_them(monkeypatch):
     x = unit_rows(300)
-    whole = density(x)
+    whole, _ = neighbourhoods(x)
     monkeypatch.setattr(no_intent, "MAX_ROWS_COMPARED", 150)
-    part = density(x, seed=3)
+    part, near = neighbourhoods(x, seed=3)
     assert (part <= whole + 1e-6).all()
     assert np.corrcoef(part, whole)[0, 1] > 0.5
-    assert (part == density(x, seed=3)).all()
+    assert (part == neighbourhoods(x, seed=3)[0]).all()
+    assert len(np.unique(near)) <= 150
 
 
 values = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=80)

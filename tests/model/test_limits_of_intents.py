@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,18 @@ def test_a_folder_keeps_the_limits(method, folder, tiny_encoder):
     assert loaded.utterances == method.model_.utterances
     texts = [u.text for u in loaded.utterances]
     assert newfound.load(folder, encoder=tiny_encoder).predict(texts) == method.model_.predict(texts)
+
+
+def test_small_talk_belongs_to_no_intent_that_does_not_take_it(method, tmp_path, tiny_encoder):
+    model = method.model_
+    texts = ["pay the bill", "thank you, bye", "hallo und danke"]
+    strict = replace(model, intents=tuple(replace(intent, takes_small_talk=False) for intent in model.intents))
+    assert strict.predict(texts) == [model.predict(texts)[0], None, None]
+    strict.save(tmp_path / "strict")
+    loaded = load(tmp_path / "strict", encoder=tiny_encoder)
+    assert not any(intent.takes_small_talk for intent in loaded.intents)
+    assert loaded.predict(texts) == strict.predict(texts)
+    assert model.with_limits(strict.intents).intents == strict.intents
 
 
 def test_a_folder_without_limits_predicts_as_before(tmp_path):

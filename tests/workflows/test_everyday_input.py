@@ -148,7 +148,7 @@ def test_logs_of_numbers_alone_cannot_be_learned_from(discover):
     for options in ((), ("--n-new", 2)):
         result = discover([], NUMBERS, *options)
         assert result.code == 2
-        assert "hold no word, such as '1'" in result.printed
+        assert "hold no word or only small talk, such as '1'" in result.printed
         assert "add --no-intent none to discover" in result.printed
     assert discover([], NUMBERS, "--n-new", 2, "--no-intent", "none").code == 0
 

@@ -13,12 +13,13 @@ from torch import Tensor
 
 from newfound.algorithms.estimation import Estimate, estimate_n_new
 from newfound.algorithms.languages import assign_languages, without_languages, without_translations
-from newfound.algorithms.no_intent import density, rows_of_no_intent
+from newfound.algorithms.no_intent import among_their_like, neighbourhoods, rows_of_no_intent, spread
 from newfound.data.corpus import Corpus
 from newfound.defaults import LOGS_HOLD, NO_INTENT, LogsHold, NoIntent
 from newfound.encoders.encoder import Encoder
 from newfound.encoders.languages import likely_languages
 from newfound.errors import DataError
+from newfound.small_talk import is_small_talk
 from newfound.text import is_wordless
 from newfound.training.seeding import derive
 
@@ -34,33 +35,43 @@ def put_aside(
     comparable: bool = True,
     seed: int = 0,
 ) -> npt.NDArray[np.bool_]:
-    """Return which utterances belong to no intent, [n]: those without words, and those that are like no others.
+    """Return which utterances belong to no intent, [n]: without words, small talk, untypical, and what lies among such.
 
-    x [n, d] has unit length; labelled utterances have an intent. In several languages, of which one may be labelled,
-    labelled utterances are not `comparable` with the logs, and "auto" puts only utterances without words aside. Where
-    nothing is left to find intents in, a `DataError` says so.
+    x [n, d] has unit length and is to come from the frozen encoder: after a fine-tuning, labelled utterances lie closer
+    to each other than to any others. Labelled utterances have an intent. In several languages, of which one may be
+    labelled, they are not `comparable` with the logs, and "auto" does not look for untypical utterances. Where nothing
+    is left to find intents in, a `DataError` says so.
     """
     if no_intent == "none":
         return np.zeros(len(texts), dtype=np.bool_)
-    wordless = np.array([is_wordless(text) for text in texts], dtype=np.bool_)
-    wordless &= not bool((wordless & is_labelled).any())  # then such texts have intents here
-    if no_intent == "auto" and not comparable:
-        return wordless
-    values = density(x, seed=seed)
-    values[wordless] = -1.0
+    values, near = neighbourhoods(x, seed=seed)
+    empty = _without_request(texts, is_labelled)
     if no_intent != "auto":
+        values[spread(empty, near, ~is_labelled)] = -1.0
         return rows_of_no_intent(values, is_labelled, no_intent)
-    aside = wordless.copy()
-    aside[~wordless] = rows_of_no_intent(values[~wordless], is_labelled[~wordless])
+    low = empty.copy()
+    if comparable:
+        low[~empty] = rows_of_no_intent(values[~empty], is_labelled[~empty])
+    aside = spread(empty | among_their_like(low, near), near, ~is_labelled)
     if not is_labelled.any() and (~aside).sum() < MIN_UTTERANCES_LEFT:
         example = texts[int(aside.argmax())]
         raise DataError(
-            f"nearly all of the {len(texts):,} utterances hold no word, such as {example!r}, and none is labelled; "
-            "there is nothing to tell apart",
+            f"nearly all of the {len(texts):,} utterances hold no word or only small talk, such as {example!r}, "
+            "and none is labelled; there is nothing to tell apart",
             "words",
             "put_none_aside",
         )
     return aside
+
+
+def _without_request(texts: Sequence[str], is_labelled: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return which utterances hold no word, or only small talk, [n]; none of a kind that has intents in the labels."""
+    found = np.zeros(len(texts), dtype=np.bool_)
+    for is_of_the_kind in (is_wordless, is_small_talk):
+        such = np.array([is_of_the_kind(text) for text in texts], dtype=np.bool_)
+        if not (such & is_labelled).any():
+            found |= such
+    return found
 
 
 def estimate_for(

@@ -228,6 +228,7 @@ INTENT_CHECKS: dict[str, Callable[[Any], bool]] = {
     ),
     "min_similarity": _is_number,
     "takes_wordless": _is_flag,
+    "takes_small_talk": _is_flag,
     "id": _is_name,
     "volume": _is_volume,
 }

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from newfound.data.corpus import Corpus
 from newfound.errors import DataError, SettingsError
 from newfound.model.types import Calibration, Intent, Prediction, RankedIntent, Status
+from newfound.small_talk import is_small_talk
 from newfound.text import is_blank, is_wordless
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Classifier(Columns):
         self.is_new = np.array([intent.status == "new" for intent in intents], dtype=np.bool_)
         self.min_similarity = np.array([intent.min_similarity for intent in intents], dtype=np.float32)
         self.takes_wordless = np.array([intent.takes_wordless for intent in intents], dtype=np.bool_)
+        self.takes_small_talk = np.array([intent.takes_small_talk for intent in intents], dtype=np.bool_)
 
     @property
     def statuses(self) -> dict[str, Status]:
@@ -96,9 +98,9 @@ class Classifier(Columns):
             return blank
         best = cosines.argmax(1)
         outside: npt.NDArray[np.bool_] = cosines.max(1) < self.min_similarity[best]
-        if not self.takes_wordless.all():
-            wordless = np.array([is_wordless(text) for text in texts], dtype=np.bool_)
-            outside |= wordless & ~self.takes_wordless[best]
+        for takes, is_such in ((self.takes_wordless, is_wordless), (self.takes_small_talk, is_small_talk)):
+            if not takes.all():
+                outside |= np.array([is_such(text) for text in texts], dtype=np.bool_) & ~takes[best]
         return blank | outside
 
     def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:

@@ -175,14 +175,13 @@ class IntentModel(FittedClassifier):
 
         The others are the intents of the model that this one was trained from; what they lack gets the mean limit.
         """
-        limits = {intent.name: (intent.min_similarity, intent.takes_wordless) for intent in others}
-        mean = sum(least for least, _ in limits.values()) / max(1, len(limits))
-        usual = (mean, all(wordless for _, wordless in limits.values()))
-        intents = []
-        for intent in self.intents:
-            least, wordless = limits.get(intent.name, usual)
-            intents.append(replace(intent, min_similarity=round(least, 6), takes_wordless=wordless))
-        return replace(self, intents=tuple(intents))
+        usual = {
+            "min_similarity": round(sum(intent.min_similarity for intent in others) / max(1, len(others)), 6),
+            "takes_wordless": all(intent.takes_wordless for intent in others),
+            "takes_small_talk": all(intent.takes_small_talk for intent in others),
+        }
+        limits = {intent.name: {field: getattr(intent, field) for field in usual} for intent in others}
+        return replace(self, intents=tuple(replace(own, **limits.get(own.name, usual)) for own in self.intents))
 
     def with_reliability(self, reliability: float) -> IntentModel:
         """Return the same model with another share of the probability of new intents that stays with them.

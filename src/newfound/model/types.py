@@ -66,6 +66,7 @@ class Intent:
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no
             intent.
         takes_wordless: Whether a text without words, such as a number, may belong to it.
+        takes_small_talk: Whether a text that is nothing but small talk, such as a greeting, may belong to it.
         volume: How often it occurred in each week; None if no times are known.
         id: Stays with the intent when it is renamed, and from round to round; by default it is made of the name.
         path: The names of the groups that it is in, such as `travel/flights`; None if it is in no group. It lies in
@@ -85,6 +86,7 @@ class Intent:
     position: tuple[float, float] | None = None
     min_similarity: float = -1.0
     takes_wordless: bool = True
+    takes_small_talk: bool = True
     volume: Volume | None = None
     id: str = ""
     path: str | None = None
