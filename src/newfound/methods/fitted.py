@@ -23,6 +23,7 @@ from newfound.model.arrays import best_of, reliability_of, temperature_of, with_
 from newfound.model.classifier import IntentModel, stamp_provenance
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import AssignedUtterance, Calibration, Intent, Status, Utterance
+from newfound.small_talk import is_small_talk
 from newfound.text import is_wordless
 
 MAX_QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
@@ -63,8 +64,10 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
     embed = IntentModel(context.encoder, context.tune, network, (), calibration, {}).transform
     described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
     intents = [
-        replace(intent, min_similarity=least, takes_wordless=wordless)
-        for intent, least, wordless in zip(described, limits.min_similarity, limits.takes_wordless, strict=True)
+        replace(intent, min_similarity=least, takes_wordless=wordless, takes_small_talk=small_talk)
+        for intent, least, wordless, small_talk in zip(
+            described, limits.min_similarity, limits.takes_wordless, limits.takes_small_talk, strict=True
+        )
     ]
     stamped = stamp_provenance(provenance)
     return IntentModel(context.encoder, context.tune, network, tuple(intents), calibration, stamped, utterances)
@@ -76,6 +79,7 @@ class _Limits:
 
     min_similarity: list[float]  # the limit of each column of the classifier
     takes_wordless: list[bool]  # whether each column takes texts without a word
+    takes_small_talk: list[bool]  # whether each column takes texts that are nothing but small talk
     outside: Tensor  # [n] (CPU) which rows of the logs belong to no intent
 
     @classmethod
@@ -90,10 +94,13 @@ class _Limits:
         value, best = (v.cpu() for v in classifier(x).max(1))
         columns, logs = len(classifier.weight), context.y < 0
         if no_intent is None:
-            return cls([-1.0] * columns, [True] * columns, torch.zeros(len(x), dtype=torch.bool))
-        wordless = torch.tensor([is_wordless(text) for text in corpus.texts], dtype=torch.bool)
-        takes_wordless = _takes_wordless(context, wordless, int(no_intent.sum()), columns)
-        refused = wordless & logs & ~takes_wordless[best]
+            everything = [True] * columns
+            return cls([-1.0] * columns, everything, everything, torch.zeros(len(x), dtype=torch.bool))
+        takes, refused = [], torch.zeros(len(x), dtype=torch.bool)
+        for is_such in (is_wordless, is_small_talk):
+            such = torch.tensor([is_such(text) for text in corpus.texts], dtype=torch.bool)
+            takes.append(_takes(context, such, int(no_intent.sum()), columns))
+            refused |= such & logs & ~takes[-1][best]
         kept = logs & ~no_intent & ~refused
         usual = _mean_by_column(value[kept], best[kept], columns)
         margin = value - usual[best]
@@ -110,7 +117,7 @@ class _Limits:
             least = (usual + limit - SIMILARITY_TOLERANCE).clamp(min=-1.0)
             least[_columns_without_rows(best[logs & ~refused & (value >= least[best])], columns)] = -1.0
         outside = logs & (refused | (value < least[best]))
-        return cls([round(v, 6) for v in least.tolist()], takes_wordless.tolist(), outside)
+        return cls([round(v, 6) for v in least.tolist()], takes[0].tolist(), takes[1].tolist(), outside)
 
 
 def _columns_without_rows(column: Tensor, columns: int) -> Tensor:
@@ -125,15 +132,15 @@ def _mean_by_column(values: Tensor, column: Tensor, columns: int) -> Tensor:
     return total / (torch.bincount(column, minlength=columns) + ROWS_OF_THE_PRIOR)
 
 
-def _takes_wordless(context: FitContext, wordless: Tensor, put_aside: int, columns: int) -> Tensor:
-    """Which intents texts without words may belong to, [columns].
+def _takes(context: FitContext, such: Tensor, put_aside: int, columns: int) -> Tensor:
+    """Which intents `such` texts [n] (without words, or small talk) may belong to, [columns].
 
     Known intents whose labelled utterances hold such a text take them, and beside those the new intents, which then may
     consist of them. If nothing of the kind is labelled, but more of the logs than were put aside, all intents do.
     """
-    of_labelled = context.y[wordless & (context.y >= 0)]
+    of_labelled = context.y[such & (context.y >= 0)]
     if not len(of_labelled):
-        return torch.full((columns,), int((wordless & (context.y < 0)).sum()) > put_aside)
+        return torch.full((columns,), int((such & (context.y < 0)).sum()) > put_aside)
     takes = torch.arange(columns) >= context.n_known
     takes[of_labelled] = True
     return takes
