@@ -13,7 +13,7 @@ from draw to draw. Only clusters of a few rows count as intents.
 
 `estimate_n_new` uses labels where there are any. In mixed logs, rows of known intents are recognised first, and the
 others counted. The known intents are counted as well, as if they had no labels; since their number is known, this shows
-whether the corpus is divided more finely or more coarsely than the scores suggest, and half of the difference is made
+whether the corpus is divided more finely or more coarsely than the scores suggest, and a part of the difference is made
 up for. Counted after a fine-tuning on the known intents, the number is nearer to the truth than on the vectors of the
 pretrained encoder (docs/estimate.md).
 
@@ -47,10 +47,10 @@ MIN_MEAN_CLUSTER_SIZE = 3  # rows of a cluster at the finest cut
 MIN_SIZE, MIN_SHARE_OF_ROWS = 5, 0.05  # rows of a cluster that counts as an intent; of few rows this share suffices
 NEIGHBOURS = 10
 MAX_NEIGHBOURS = 200  # for the surprise
-TOGETHER_POWER = 1.0
+TOGETHER_POWER = 1.5
 TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights of cuts, in shares of the best score
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
-SHARE_CORRECTED = 0.5  # of the error on the known intents
+SHARE_CORRECTED = 0.25  # of the error on the known intents, where these have enough labels
 MIN_ROWS_TO_COUNT = 12
 MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not recognised are no new intent
 RUNS_OF_RECOGNITION = 4
@@ -115,9 +115,11 @@ def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mix
     count = count_intents(x[rest], seed=seed)
     middle, error = count.log_number, ERROR_WITHOUT_LABELS
     if n_known > 1:
-        of_known = count_intents(x[~rest], seed=seed).log_number
-        middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
-        error = ERROR_WITH_FEW_LABELS if typical_labels(y, n_known) < FEW_LABELS else ERROR_WITH_LABELS
+        has_few_labels = typical_labels(y, n_known) < FEW_LABELS
+        if not has_few_labels:
+            of_known = count_intents(x[~rest], seed=seed).log_number
+            middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
+        error = ERROR_WITH_FEW_LABELS if has_few_labels else ERROR_WITH_LABELS
         error = math.hypot(error, ERROR_OF_ONE_KNOWN_INTENT / math.sqrt(n_known))
     elif n_known == 1:
         middle = math.log(max(1.0, math.exp(middle) - 1))  # one of the counted intents is the known one

@@ -87,7 +87,7 @@ class Consensus(Discoverer):
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
         finetunings: How often the encoder is fine-tuned, with other random numbers each time. Labels come from the
-            vectors of all of these encoders; the first one is kept.
+            vectors of all of these encoders and of the pretrained one; the first one is kept.
         finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
             layers train.
@@ -149,9 +149,7 @@ class Consensus(Discoverer):
         context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
-        x = joined = frozen
-        if context.tune.layers:
-            x, joined = self._fine_tune(context, network)  # step 2
+        x, joined = self._fine_tune(context, network, frozen)  # step 2
         context = self._with_number(context, network, joined, aside)  # step 3
         labels = self._label(context, joined, aside)  # steps 4 and 5
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
@@ -192,18 +190,23 @@ class Consensus(Discoverer):
         """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
         return (y < 0) & (context.y < 0) if context.n_new else aside
 
-    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> tuple[Tensor, Tensor]:
-        """Fine-tune the network; return its unit vectors [n, d], and those of all fine-tunings side by side.
+    def _fine_tune(self, context: FitContext, network: IntentNetwork, frozen: Tensor) -> tuple[Tensor, Tensor]:
+        """Fine-tune the network; return its unit vectors [n, d], and unit vectors [n, more] to find labels with.
 
-        The cosine of two rows of the latter is the mean over all fine-tunings, of which each moves a little elsewhere.
+        The latter have the vectors of the pretrained encoder, `frozen`, and of all fine-tunings side by side, so that
+        the cosine of two rows is a mean over them: fine-tuning tells known intents apart, and now and then brings new
+        ones together that the pretrained encoder keeps apart.
         """
-        settings, vectors = self._fine_tuning(context.tune), []
+        if not context.tune.layers:
+            return frozen, frozen
+        settings, tuned = self._fine_tuning(context.tune), []
         for number in range(self.finetunings):
             trained = context.network() if number else network
             stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
             fine_tune(context, trained, context.y, settings, stage=stage)
-            vectors.append(context.unit_vectors(trained))
-        return vectors[0], torch.cat(vectors, dim=1) / len(vectors) ** 0.5
+            tuned.append(context.unit_vectors(trained))
+        joined = torch.cat([frozen, torch.cat(tuned, dim=1) / len(tuned) ** 0.5], dim=1)
+        return tuned[0], joined / 2**0.5
 
     def _fine_tuning(self, tune: Tune) -> FineTuning:
         settings = FineTuning.of_all_layers() if tune.everything else FineTuning()
