@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
@@ -149,21 +150,26 @@ class Consensus(Discoverer):
         context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
-        x, joined = self._fine_tune(context, network, frozen)  # step 2
-        context = self._with_number(context, network, joined, aside)  # step 3
+        tuned = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
+        context = self._with_number(context, network, tuned, aside)  # step 3
+        # Fine-tuning tells known intents apart, and now and then brings new ones together that were apart before: the
+        # cosine of two rows is the mean of both.
+        joined = torch.cat([frozen, tuned], dim=1) / 2**0.5 if context.tune.layers else frozen
         labels = self._label(context, joined, aside)  # steps 4 and 5
+        x = F.normalize(tuned[:, : frozen.shape[1]], dim=-1)  # of the network, which is the first that was fine-tuned
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
         if trial.rows.numel():
             share = SHARE_OF_EPOCHS_TO_ADD_HELD_OUT
             self._fit_classifier(context, network, x, trial.with_labels(labels.y), share_of_epochs=share)
+        is_new = labels.y >= context.n_known
         return Discovery(
             network,
             self.temperature or FROZEN_TEMPERATURE,
             no_intent=None if self._no_intent() == "none" else self._rows_of_no_intent(context, labels.y, aside.cpu()),
             share_of_no_intent=self.no_intent if isinstance(self.no_intent, float) else None,
-            agreement=float(labels.agreement[labels.y >= context.n_known].mean()) if context.n_new else None,
+            agreement=float(labels.agreement[is_new].mean()) if bool(is_new.any()) else None,
             consistency=labels.consistency,
             known_check=check,
             choices=context.choices,
@@ -190,23 +196,16 @@ class Consensus(Discoverer):
         """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
         return (y < 0) & (context.y < 0) if context.n_new else aside
 
-    def _fine_tune(self, context: FitContext, network: IntentNetwork, frozen: Tensor) -> tuple[Tensor, Tensor]:
-        """Fine-tune the network; return its unit vectors [n, d], and unit vectors [n, more] to find labels with.
-
-        The latter have the vectors of the pretrained encoder, `frozen`, and of all fine-tunings side by side, so that
-        the cosine of two rows is a mean over them: fine-tuning tells known intents apart, and now and then brings new
-        ones together that the pretrained encoder keeps apart.
-        """
-        if not context.tune.layers:
-            return frozen, frozen
-        settings, tuned = self._fine_tuning(context.tune), []
+    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
+        """Fine-tune the network; return its unit vectors [n, d], or those of several fine-tunings side by side."""
+        settings, vectors = self._fine_tuning(context.tune), []
         for number in range(self.finetunings):
             trained = context.network() if number else network
             stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
             fine_tune(context, trained, context.y, settings, stage=stage)
-            tuned.append(context.unit_vectors(trained))
-        joined = torch.cat([frozen, torch.cat(tuned, dim=1) / len(tuned) ** 0.5], dim=1)
-        return tuned[0], joined / 2**0.5
+            vectors.append(context.unit_vectors(trained))
+        joined: Tensor = torch.cat(vectors, dim=1) / len(vectors) ** 0.5
+        return joined
 
     def _fine_tuning(self, tune: Tune) -> FineTuning:
         settings = FineTuning.of_all_layers() if tune.everything else FineTuning()

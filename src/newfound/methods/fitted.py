@@ -30,7 +30,7 @@ MAX_QUANTILE_ROWS = 1_000_000  # torch.quantile takes no more than some millions
 MIN_INTENTS = 2  # of a classifier
 MIN_TYPICAL_ROWS = 100  # labelled ones that say what is typical; if there are fewer, those of the logs say it too
 SIMILARITY_TOLERANCE = 2e-6  # rows at a limit, of which there may be many that are alike, are not below it by rounding
-MAX_SHARE_LOST = 0.01  # of the rows of the logs that have an intent, below the limits
+MAX_SHARE_LOST = 0.005  # of the rows of the logs that have an intent, below the limits
 ROWS_OF_THE_PRIOR = 5  # that the mean of all intents counts for, beside the rows of an intent
 MIN_COSINE_OF_ONE_INTENT = 0.99  # of two columns that stand for one intent
 
