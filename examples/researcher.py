@@ -24,9 +24,8 @@ from newfound.algorithms.metrics import Scores, both_protocols
 from newfound.data.demo_corpus import load_demo
 from newfound.data.task import DiscoveryTask, make_task
 from newfound.methods.base import Discoverer
-from newfound.methods.context import FitContext
+from newfound.methods.context import Discovery, FitContext
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
-from newfound.model.network import IntentNetwork
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,7 +40,7 @@ class Ward(Discoverer):
     linkage: Literal["ward", "complete", "average"] = "ward"
     epochs: int = 50
 
-    def _discover(self, context: FitContext) -> tuple[IntentNetwork, float]:
+    def _discover(self, context: FitContext) -> Discovery:
         network = context.network()
         temperature = default_temperature(context)
         pretrain(context, network, self._pretraining(), temperature=temperature)
@@ -62,7 +61,7 @@ class Ward(Discoverer):
             columns=context.n_known + context.n_new,
             temperature=temperature,
         )
-        return network, temperature
+        return Discovery(network, temperature)
 
 
 def score(method: Discoverer, task: DiscoveryTask) -> Scores:

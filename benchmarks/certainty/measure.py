@@ -5,9 +5,8 @@ python benchmarks/certainty/measure.py --table correlations | bands             
 
 A row is one new intent that was found. Its purity is the share of its utterances from the logs that have its most
 frequent gold label. The first table has Spearman's rank correlation of purity and each measure over the intents of a
-run, averaged over the runs; 1 means that the measure ranks the intents as their purity does. `agreement` is the share
-of the clusterings that agree on an utterance, `neighbours` the share of the nearest utterances that have the same
-intent. The second table has the purity of intents by their certainty.
+run, averaged over the runs; 1 means that the measure ranks the intents as their purity does. `neighbours` is the share
+of the nearest utterances that have the same intent. The second table has the purity of intents by their certainty.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
 from scipy.stats import spearmanr
-from torch import Tensor
 
 from newfound.bench.cells import with_condition
 from newfound.bench.studies import Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
@@ -33,30 +30,19 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.intents.description import IntentDescriber
 from newfound.methods.consensus import Consensus
-from newfound.methods.context import FitContext
 from newfound.model.types import AssignedUtterance
 
 RESULTS = Path(__file__).parent / "certainty.jsonl"
 OOD_RATIO = 0.4
 IMPURE = 0.7  # purity below which a person would split an intent
 BANDS = (0.0, 0.7, 0.8, 0.9, 0.95, 1.01)  # of certainty
-MEASURES = ("certainty", "agreement", "neighbours", "certainty x neighbours", "size")
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class WatchedConsensus(Consensus):
-    """Consensus that keeps how far the votes agree on each utterance."""
-
-    def _label(self, context: FitContext, x: Tensor, number: int, *, last: bool = False) -> tuple[Tensor, Tensor]:
-        y, self.agreed_ = super()._label(context, x, number, last=last)
-        return y, self.agreed_
+MEASURES = ("certainty", "neighbours", "certainty x neighbours", "size")
 
 
 def rows_of(task: DiscoveryTask, encoder: Encoder, mixed: float) -> Iterator[Row]:
     """Fit the default method and yield a row for each new intent."""
     corpus = task.observed_train
-    method = WatchedConsensus(encoder=encoder, tune="heads", device="cpu").fit(corpus.texts, corpus.labels)
-    model = method.model_
+    model = Consensus(encoder=encoder, tune="heads", device="cpu").fit(corpus.texts, corpus.labels).model_
     names = [intent.name for intent in model.intents]
     assigned = [
         AssignedUtterance(
@@ -80,7 +66,6 @@ def rows_of(task: DiscoveryTask, encoder: Encoder, mixed: float) -> Iterator[Row
             "size": len(rows),
             "purity": round(max(gold.values()) / len(rows), 4),
             "certainty": certainty,
-            "agreement": round(float(method.agreed_[rows].mean()), 4),
             "neighbours": round(neighbours, 4),
         }
 

@@ -29,10 +29,8 @@ from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
 from newfound.algorithms.metrics import calibration_error, map_clusters
 from newfound.bench.provenance import with_code_hash
 from newfound.bench.studies import Row, read_rows, study_encoder
-from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
-from newfound.methods.estimation import estimate_for
 from newfound.model.arrays import ids_of
 
 KEY = ("shape", "labels", "number", "seed", "effort")
@@ -41,9 +39,8 @@ KEY = ("shape", "labels", "number", "seed", "effort")
 def fitted(
     case: Case, encoder: Encoder, n_new: int | Literal["auto"], effort: str, seed: int, device: str
 ) -> Consensus:
-    """Return the fitted method; an effort such as `quick-joint` names the way of labelling, too."""
-    effort, _, way = effort.partition("-")
-    settings = dict(Consensus.EFFORTS[effort]) | ({"way": way} if way else {})
+    """Return the fitted method."""
+    settings = Consensus.EFFORTS[effort]
     method = Consensus(encoder=encoder, n_new=n_new, logs="mixed", device=device, seed=seed, **settings)
     return method.fit(case.texts, case.labels)
 
@@ -89,10 +86,9 @@ def run(case: Case, encoder: Encoder, labels: Labels, number: str, effort: str, 
     method = fitted(case, encoder, len(case.new) if number == "given" else "auto", effort, seed, device)
     row: Row = {"shape": case.shape, "labels": labels, "number": number, "seed": seed, "effort": effort}
     row |= {"true": len(case.new), "found": sum(not intent.known for intent in method.intents)}
-    if number == "auto":
-        estimate = estimate_for(Corpus.of(case.texts, case.labels), encoder, logs_hold="mixed", seed=seed)
-        row |= {"low": estimate.low, "high": estimate.high}
-    row |= {"way": method.model_.provenance.get("choices", {}).get("way")}
+    if method.estimate_ is not None:
+        row |= {"low": method.estimate_.low, "high": method.estimate_.high}
+    row |= {"strategy": method.model_.provenance.get("choices", {}).get("strategy")}
     probability = method.model_.predict_proba([case.texts[i] for i in case.logs])
     return row | scores(case, probability) | {"seconds": round(time.perf_counter() - started, 1)}
 

@@ -51,9 +51,6 @@ def run(case: Case, encoder: Encoder, setting: str, seed: int) -> Row:
     strict = scores(case, probability)
     names = ["all_acc", "ood_acc"] + (["known_precision", "known_recall"] if any(case.labels) else [])
     row: Row = {name: strict[name] for name in names}
-    estimate = model.provenance.get("no_intent", {}).get("known_precision")
-    if estimate is not None:
-        row["estimated_precision"] = round(100 * estimate, 2)
     return row | pile_scores(case, ids_of(probability), n_known=model.n_known)
 
 
@@ -128,14 +125,13 @@ def short_table(rows: list[Row]) -> str:
 
 def _table_with(rows: list[Row]) -> Iterator[str]:
     yield (
-        "| corpus | labels | known precision | estimated | known recall | F1 of no intent: newfound, BERTopic | "
+        "| corpus | labels | known precision | known recall | F1 of no intent: newfound, BERTopic | "
         "purity of all intents: newfound, BERTopic |"
     )
-    yield "|---" * 7 + "|"
+    yield "|---" * 6 + "|"
     for (shape, labels), group in group_rows([r for r in rows if r["out_of_scope"]], ["shape", "labels"]).items():
         cells = [
             _mean(group, "known_precision"),
-            _mean(group, "estimated_precision", ("auto",)),
             _mean(group, "known_recall"),
             *(_mean(group, name, ("auto", "bertopic"), ", ") for name in ("f1", "purity")),
         ]

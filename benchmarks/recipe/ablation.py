@@ -1,127 +1,121 @@
-"""What each part of the trained recipe adds, on fresh partitions: accuracy of the labels of the logs.
+"""What fine-tuning and the cluster ensemble add, on fresh partitions: accuracy of the labels of the logs.
 
-python benchmarks/recipe/ablation.py run --vectors FOLDER --out FILE    k-means and votes, frozen and tuned
-python benchmarks/recipe/ablation.py table FILE benchmarks/recipe/trained-minilm.jsonl
+python benchmarks/recipe/ablation.py [--partitions 1000,1001] [--device cuda]    adds to ablation.jsonl
+python benchmarks/recipe/ablation.py --table                                      prints the means
 
-The tuned vectors are those that `trained.py --vectors` wrote (seed 0); rounds and the choice of a seed come from its
-rows, on the same partitions. No test row is read.
+Vectors are those of the frozen encoder, of one that was fine-tuned (effort `standard`), and of three that were, side by
+side (effort `best`). No test row is read.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
+from newfound.algorithms.ensembles import cluster_ensemble, consensus_clustering
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.bench.cells import load_partition
-from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder
-from newfound.bench.tables import as_markdown
+from newfound.bench.cells import FRESH_PARTITIONS, load_partition
+from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
+from newfound.bench.tables import Line, as_markdown
+from newfound.data.task import DiscoveryTask
+from newfound.encoders.encoder import Encoder
+from newfound.methods.consensus import Consensus
+from newfound.methods.context import FitContext
+from newfound.model.network import IntentNetwork
 from newfound.training.seeding import derive
 
+RESULTS = Path(__file__).parent / "ablation.jsonl"
 KINDS = {"banking77/fresh": "BANKING77", "clinc150/fresh": "CLINC150", "clinc150/domains": "domains"}
-BENCHMARK = {
-    "banking77/fresh": "FRESH-BANKING77",
-    "clinc150/fresh": "FRESH-CLINC150",
-    "clinc150/domains": "FRESH-DOMAINS",
+RUNS = 6
+PARTS = {
+    ("frozen", "k-means"): "frozen vectors, one k-means",
+    ("frozen", "votes"): "+ cluster ensemble (`quick`)",
+    ("tuned", "k-means"): "fine-tuned, one k-means",
+    ("tuned", "votes"): "+ cluster ensemble (`standard`)",
+    ("tuned three times", "k-means"): "fine-tuned three times, one k-means",
+    ("tuned three times", "votes"): "+ cluster ensemble (`best`)",
 }
-CRITERION = "silhouette"  # the best of the criteria after two epochs, chosen with the gold labels in sight
 
 
-def labels_by(x: Tensor, k: int) -> dict[str, Tensor]:
-    """Return the labels of the logs by one k-means and by the votes."""
-    views = (x, diffuse(x, neighbours=10))
-    votes = [
-        label_freely(view, k, seed=derive(0, "vote", 0, i, run)) for i, view in enumerate(views) for run in range(6)
-    ]
-    return {
-        "k-means": kmeans(x, k, restarts=10, seed=derive(0, "k-means")).labels,
-        "votes": consensus_clustering(select_labellings(votes), k, seed=derive(0, "agree", 0)),
-    }
+@dataclass(kw_only=True, eq=False, repr=False)
+class WatchedConsensus(Consensus):
+    """Consensus that keeps the vectors [n, d] of the fine-tuned encoders."""
+
+    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
+        joined = super()._fine_tune(context, network)
+        first = F.normalize(joined[:, : context.encoder.width], dim=-1)
+        self.vectors_ = {"tuned": first, "tuned three times": joined}
+        return joined
+
+
+def vectors_of(task: DiscoveryTask, encoder: Encoder, device: str, seed: int) -> dict[str, Tensor]:
+    """Return unit vectors [n, d] of the training rows of a task."""
+    corpus, settings = task.observed_train, Consensus.EFFORTS["best"]
+    frozen = F.normalize(frozen_vectors(encoder, corpus.texts).float(), dim=-1)
+    method = WatchedConsensus(
+        encoder=encoder, n_new=len(task.new), logs="novel", device=device, seed=seed, epochs=0, **settings
+    ).fit(corpus.texts, corpus.labels)
+    return {"frozen": frozen} | {name: x.float().cpu() for name, x in method.vectors_.items()}
+
+
+def label(x: Tensor, k: int, how: str, seed: int) -> Tensor:
+    """Label rows [n] by one k-means or by the consensus of an ensemble."""
+    if how == "k-means":
+        return kmeans(x, k, restarts=10, seed=derive(seed, "k-means")).labels
+    ensemble = cluster_ensemble(x, k, RUNS, partial(derive, seed, "vote"))
+    return consensus_clustering(ensemble, k, seed=derive(seed, "agree"))
 
 
 def run(options: argparse.Namespace) -> None:
-    """Label the logs of every stored partition, with frozen and with tuned vectors."""
+    """Label the logs of every partition that the file does not have yet."""
     encoder = study_encoder()
-    for path in sorted(options.vectors.glob("*.npz")):
-        kind, name = _kind_and_name(path)
-        task = load_partition(BENCHMARK[kind], split=int(name.rpartition("/")[2]))
-        stored = np.load(path)
-        gold: npt.NDArray[np.int64] = stored["gold"]
-        logs = torch.from_numpy(stored["y"] < 0)
-        truth = gold[logs.numpy()]
-        k = len(np.unique(truth))
-        for vectors, x in (
-            ("frozen", frozen_vectors(encoder, task.train.texts)),
-            ("tuned", torch.from_numpy(stored["x"])),
-        ):
-            for labels, found in labels_by(F.normalize(x.float(), dim=-1)[logs], k).items():
-                right = round(accuracy(truth, map_clusters(truth, found.numpy())), 2)
-                append_row(options.out, {"task": name, "vectors": vectors, "labels": labels, "logs": right})
-                print(name, vectors, labels, right, flush=True)
+    finished = {(row["task"], row.get("seed", 0)) for row in read_rows(options.out)}
+    for partition, benchmark, seed in product(options.partitions, FRESH_PARTITIONS, options.seeds):
+        task = load_partition(benchmark, split=partition)
+        if (task.name, seed) in finished:
+            continue
+        vectors = vectors_of(task, encoder, options.device, seed)
+        gold = task.gold_ids(task.train)
+        logs = gold >= len(task.known)
+        for name, how in PARTS:
+            labels = label(vectors[name][torch.from_numpy(logs)], len(task.new), how, seed).numpy()
+            right = round(accuracy(gold[logs], map_clusters(gold[logs], labels)), 2)
+            append_row(options.out, {"task": task.name, "seed": seed, "vectors": name, "labels": how, "logs": right})
+            print(task.name, name, how, right, flush=True)
 
 
-def _kind_and_name(path: Path) -> tuple[str, str]:
-    kind = next(kind for kind in KINDS if path.stem.startswith(kind.replace("/", "-")))
-    return kind, f"{kind}/{path.stem.removeprefix(kind.replace('/', '-') + '-').replace('-', '/')}"
-
-
-def table(options: argparse.Namespace) -> None:
-    """Print the mean over partitions of each kind, part by part."""
-    own, trained = read_rows(options.file), read_rows(options.trained)
-    tasks = {row["task"] for row in own}
-    trained = [row for row in trained if row["task"] in tasks]
-
-    def is_part(vectors: str, labels: str) -> Callable[[Row], bool]:
-        return lambda row: row.get("vectors") == vectors and row["labels"] == labels
-
-    parts: list[tuple[str, list[Row]]] = [
-        ("frozen vectors, one k-means", list(filter(is_part("frozen", "k-means"), own))),
-        ("+ cluster ensemble (`quick`)", list(filter(is_part("frozen", "votes"), own))),
-        ("fine-tuned, one k-means", list(filter(is_part("tuned", "k-means"), own))),
-        ("fine-tuned, cluster ensemble (`standard`)", [r for r in trained if r["state"] == "2 epochs"]),
-        ("+ rounds (`best`)", [r for r in trained if r["state"] == "round 3"]),
-        ("`standard`, the seed chosen by silhouette", _chosen(trained)),
-    ]
-    lines = [(name, *(_mean(rows, kind) for kind in KINDS)) for name, rows in parts]
-    print(as_markdown(("labels", *KINDS.values()), lines))
-
-
-def _chosen(rows: list[Row]) -> list[Row]:
-    """Return the row of the seed that the criterion picks, for each partition."""
-    after = [row for row in rows if row["state"] == "2 epochs"]
-    return [
-        max((r for r in after if r["task"] == task), key=lambda r: r[CRITERION]) for task in {r["task"] for r in after}
-    ]
-
-
-def _mean(rows: list[Row], kind: str) -> str:
-    values = [row["logs"] for row in rows if row["task"].startswith(kind)]
-    return f"{np.mean(values):.1f} ({len(values)})" if values else "–"
+def table(rows: list[Row]) -> str:
+    """Return the means over the partitions of each kind, part by part, as a Markdown table."""
+    lines: list[Line] = []
+    for part, words in PARTS.items():
+        own = [row for row in rows if (row["vectors"], row["labels"]) == part]
+        by_kind = ([row["logs"] for row in own if row["task"].startswith(kind)] for kind in KINDS)
+        lines += [(words, *(f"{np.mean(v):.1f} ({len(v)})" if v else "–" for v in by_kind))] if own else []
+    return as_markdown(("labels", *KINDS.values()), lines)
 
 
 def main() -> None:
-    """Run or show the study."""
+    """Run the study, or print its table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
-    running = commands.add_parser("run")
-    running.add_argument("--vectors", type=Path, required=True)
-    running.add_argument("--out", type=Path, required=True)
-    running.set_defaults(run=run)
-    showing = commands.add_parser("table")
-    showing.add_argument("file", type=Path)
-    showing.add_argument("trained", type=Path)
-    showing.set_defaults(run=table)
+    parser.add_argument("--partitions", type=whole_numbers, default=[1000, 1001], help="seeds of the partitions")
+    parser.add_argument("--seeds", type=whole_numbers, default=[0])
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="the result file")
     options = parser.parse_args()
-    options.run(options)
+    if options.table:
+        print(table(read_rows(options.out)))
+    else:
+        run(options)
 
 
 if __name__ == "__main__":

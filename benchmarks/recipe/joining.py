@@ -1,10 +1,10 @@
 """Learned joining of pieces, taught by the known intents: does it add to the votes, and can a gate tell where?
 
-python benchmarks/recipe/joining.py FRESH-BANKING77:1000 ... --out FILE       frozen vectors
-python benchmarks/recipe/joining.py --vectors FOLDER --out FILE               vectors of `trained.py --vectors`
-python benchmarks/recipe/joining.py --show FILE                               means, and what the gate would do
+python benchmarks/recipe/joining.py FRESH-BANKING77:1000 ... --out FILE
+python benchmarks/recipe/joining.py --show FILE                            means, and what the gate would do
 
-Labels of the logs are scored against the gold labels, with and without the joinings; no test row is read.
+Labels of the logs, on frozen vectors, are scored against the gold labels, with and without the joinings; no test row is
+read.
 """
 
 from __future__ import annotations
@@ -232,7 +232,6 @@ def main() -> None:
     """Run or show the study."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("partitions", nargs="*")
-    parser.add_argument("--vectors", type=Path, help="a folder of files with x, y and gold")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--show", type=Path)
@@ -240,23 +239,15 @@ def main() -> None:
     if options.show is not None:
         show(read_rows(options.show))
         return
-    encoder = study_encoder() if options.partitions else None
-    sources: list[tuple[str, Tensor, Tensor, npt.NDArray[np.int64]]] = []
+    encoder = study_encoder()
     for partition in options.partitions:
         benchmark, _, split = partition.partition(":")
         task = load_partition(benchmark, split=int(split))
-        assert encoder is not None
         gold = task.gold_ids(task.train)
         y = torch.from_numpy(np.where(gold < len(task.known), gold, -1))
-        sources.append((f"frozen {partition}", frozen_vectors(encoder, task.train.texts), y, gold))
-    for path in sorted(options.vectors.glob("*.npz")) if options.vectors is not None else ():
-        stored = np.load(path)
-        sources.append(
-            (f"tuned {path.stem}", torch.from_numpy(stored["x"]), torch.from_numpy(stored["y"]), stored["gold"])
-        )
-    for name, x, y, gold in sources:
+        x = frozen_vectors(encoder, task.train.texts)
         for seed in whole_numbers(options.seeds):
-            row = {"data": name, "seed": seed, **measure(x, y, gold, seed)}
+            row = {"data": f"frozen {partition}", "seed": seed, **measure(x, y, gold, seed)}
             append_row(options.out, row)
             show([row])
 

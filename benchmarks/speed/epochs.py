@@ -36,7 +36,6 @@ from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
 from newfound.encoders.families import family_of
-from newfound.methods.context import resolve_tune
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import pick_device
 from newfound.training.seeding import derive, epoch_batches
@@ -48,7 +47,7 @@ def main() -> None:
     parser.add_argument("--method", default="dpl")
     parser.add_argument("--benchmark", default="GID-SD", help="GID-SD, GID-CD or GID-MD")
     parser.add_argument("--encoder", default="minilm")
-    parser.add_argument("--tune", default="auto")
+    parser.add_argument("--tune", default="last")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--epochs", type=int, default=5, help="epochs to time in each stage")
     parser.add_argument("--trunk-dropout", action="store_true", help="run the frozen layers in every step")
@@ -57,14 +56,13 @@ def main() -> None:
     # The plain loop runs the whole encoder of transformers.
     encoder = load_encoder(chosen.encoder, cache=FeatureCache(feature_cache_dir()), whole=True)
     settings = {"epochs": chosen.epochs, "trunk_dropout": chosen.trunk_dropout}
-    tune = resolve_tune(chosen.tune, pick_device(chosen.device))
     if chosen.cells is not None:
-        for cell in missing_cells(EXPERIMENTS["speed"].cells(chosen.encoder, tune), chosen.cells):
+        for cell in missing_cells(EXPERIMENTS["speed"].cells(chosen.encoder, chosen.tune), chosen.cells):
             result = with_plain_loop(run_cell(cell, encoder, chosen.device), task_of(cell), encoder, chosen.device)
             print(write_result(cell, result, chosen.cells))
         return
     task = load_benchmark(chosen.benchmark)
-    measured = measure(chosen.method, task, encoder, tune=tune, device=chosen.device, **settings)
+    measured = measure(chosen.method, task, encoder, tune=chosen.tune, device=chosen.device, **settings)
     result = with_plain_loop(measured, task, encoder, chosen.device)
     print(json.dumps(with_code_hash(result), indent=2))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.estimation import estimate_n_new
-from newfound.algorithms.recognition import absorb_into_known, recognise_known
+from newfound.algorithms.recognition import recognise_known
 from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
 from newfound.data.benchmarks import read_part
 from newfound.encoders.encoder import Encoder
+from newfound.training.seeding import derive
 
 FILE = "subsets.jsonl"
+RUNS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,8 @@ def draw(x: Tensor, labels: npt.NDArray[np.str_], shape: Shape, seed: int) -> tu
 def measure(x: Tensor, y: Tensor, gold: Ids, shape: Shape) -> dict[str, Any]:
     """The estimate, and the shares of known and new rows of the logs that are taken for known."""
     logs = (y < 0).numpy()
-    found = estimate_n_new(x[~logs].numpy(), y.numpy()[~logs], x[logs].numpy(), logs_hold="mixed")
-    ids = y.clone()
-    ids[y < 0] = recognise_known(x, y, shape.known)
-    ids = absorb_into_known(x, ids, shape.known, max(1, found.n_new))
+    found = estimate_n_new(x, y, partial(derive, 0, "number"))
+    ids = recognise_known(x, y, shape.known, max(1, found.n_new), RUNS, partial(derive, 0, "known"))
     taken, is_known = ids.numpy()[logs] >= 0, gold[logs] < shape.known
     return {
         "n_new": found.n_new,

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 import torch.nn.functional as F
 from sklearn.metrics import f1_score
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely, select_labellings
+from newfound.algorithms.ensembles import cluster_ensemble, consensus_clustering
 from newfound.algorithms.estimation import estimate_n_new
 from newfound.algorithms.metrics import accuracy, map_clusters
 from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
@@ -30,7 +32,7 @@ from newfound.data.benchmarks import read_part
 from newfound.training.seeding import derive
 
 FILE = "tails.jsonl"
-FACTOR = 12
+FACTOR, RUNS = 12, 6
 Ids = npt.NDArray[np.int64]
 
 
@@ -70,18 +72,16 @@ def draw(x: Tensor, labels: npt.NDArray[np.str_], shape: Shape, seed: int) -> tu
 def measure(known: Tensor, y: Ids, logs: Tensor, gold: Ids, seed: int) -> dict[str, Any]:
     """Return the estimate, and accuracy and macro-F1 of labels by k-means and by the consensus, for a given number."""
     k = len(np.unique(gold))
-    estimate = estimate_n_new(known.numpy(), y, logs.numpy(), logs_hold="novel")
-    views = (logs, diffuse(logs, neighbours=10))
-    labellings = [
-        label_freely(v, k, seed=derive(seed, "vote", i, run)) for i, v in enumerate(views) for run in range(6)
-    ]
+    labels = torch.cat([torch.from_numpy(y), torch.full((len(logs),), -1)])
+    estimate = estimate_n_new(torch.cat([known, logs]), labels, partial(derive, seed, "number"), logs_hold="novel")
+    ensemble = cluster_ensemble(logs, k, RUNS, partial(derive, seed, "vote"))
     found = {
         "k-means": kmeans(logs, k, restarts=10, seed=derive(seed, "k-means")).labels,
-        "consensus": consensus_clustering(select_labellings(labellings), k, seed=derive(seed, "agree")),
+        "consensus": consensus_clustering(ensemble, k, seed=derive(seed, "agree")),
     }
     row: dict[str, Any] = {"estimate": estimate.n_new, "low": estimate.low, "high": estimate.high}
-    for name, labels in found.items():
-        matched = map_clusters(gold, labels.numpy())
+    for name, clusters in found.items():
+        matched = map_clusters(gold, clusters.numpy())
         row[f"{name}, accuracy"] = round(accuracy(gold, matched), 1)
         row[f"{name}, F1"] = round(100 * float(f1_score(gold, matched, labels=np.unique(gold), average="macro")), 1)
     return row
