@@ -136,7 +136,8 @@ def _introduction(results: Results, encoder: str, tune: str) -> list[str]:
         "<!-- Written by benchmarks/reproduction/page.py from the result files. -->",
         f"{len(results)} runs on {'; '.join(hardware)}, by the project's commits {', '.join(commits)}. The encoder is "
         f"{encoder} where nothing else is said. Its last layer trains (tune {tune}), except for the consensus: `quick` "
-        "leaves the encoder frozen, and `standard` fine-tunes the upper half of the layers. Numbers are mean ± standard deviation over "
+        "leaves the encoder frozen, and `standard` fine-tunes all layers. "
+        "Numbers are mean ± standard deviation over "
         "three splits with three seeds each, by the protocol `strict`: a known intent must be predicted exactly, and "
         "an utterance of a new intent must land in a new one. What the paper printed was measured with BERT-base, by "
         "its more lenient protocol (`paper`) and with one chosen seed per split: compare the order, not the size. "

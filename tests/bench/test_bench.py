@@ -88,7 +88,7 @@ def test_rows_of_the_consensus_say_what_trains_and_the_others_take_it_from_the_c
     assert {(cell.method, cell.variant, cell.tune) for cell in cells} == {
         ("dpl", "default", "last:2"),
         ("consensus", "default", "heads"),
-        ("consensus", "default", "upper"),
+        ("consensus", "standard", "layers"),
     }
     assert [group.label for group in groups_of(cells)] == ["dpl", "consensus quick", "consensus standard"]
 

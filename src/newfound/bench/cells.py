@@ -47,7 +47,7 @@ KNOWN_PERCENTAGES = (0, 30, 60)  # utterances of known intents in the logs
 
 VARIANTS: dict[str, Variant] = {
     "default": Variant(),
-    "best": Variant({"finetunings": 3}),
+    "standard": Variant(),
     "paper": Variant(preset="paper", label="settings of the paper"),
     "released": Variant(preset="released", label="settings of the released code"),
     "start-random": Variant({"start": "random"}, label="random start"),

@@ -106,8 +106,8 @@ EffortOption = Annotated[
     str,
     typer.Option(
         "--effort",
-        help="quick (frozen encoder, seconds), standard (fine-tunes it, minutes on a CPU), best (and then in rounds); "
-        "auto is standard on a GPU, else quick.",
+        help="quick (frozen encoder, seconds), standard (fine-tunes it, about a minute on a CPU), best (three times); "
+        "auto is standard if there are enough labels.",
     ),
 ]
 ModelEncoderOption = Annotated[

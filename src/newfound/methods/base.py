@@ -138,7 +138,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return cls(**{**cls.preset_settings(name, corpus), **settings})
 
     @classmethod
-    def auto_tune(cls, corpus: Corpus, device: torch.device) -> str:
+    def auto_tune(cls, corpus: Corpus, device: torch.device, logs: LogsHold = "novel") -> str:
         """Return how much of the encoder trains by default: the last layer on a GPU, if there is something to learn."""
         return "last" if len(corpus.intents) > 1 and device.type == "cuda" else "heads"
 
@@ -253,7 +253,8 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, recording: Recording
     ) -> FitContext:
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
-        tune = encoder.tune(self.auto_tune(corpus, device) if self.tune == "auto" else self.tune)
+        auto = self.auto_tune(corpus, device, self._logs_hold())
+        tune = encoder.tune(auto if self.tune == "auto" else self.tune)
         warning = language_warning(encoder, corpus.labelled().texts, corpus.unlabelled().texts)
         if warning is not None:
             run.reporter.warn(warning)

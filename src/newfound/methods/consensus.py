@@ -89,10 +89,12 @@ class Consensus(Discoverer):
             mixed logs.
         finetunings: How often the encoder is fine-tuned, with other random numbers each time. Labels come from the
             vectors of all of these encoders and of the pretrained one; the first one is kept.
-        finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train.
+        finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train, or two epochs of
+            the labelled rows if all layers train and the logs are novel.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
             layers train.
-        instance_weight: Weight of the instance contrast on the logs, beside 1 for the contrast of known intents.
+        instance_weight: Weight of the instance contrast on the logs, beside 1 for the contrast of known intents; None
+            is 0.1, or 1 if all layers train and the logs are novel.
         temperature: Temperature of the cosine classifier's softmax in training; lower is sharper. None is 0.05.
         epochs: Epochs of the classifier's training.
         questions: How many questions about doubtful utterances an annotator is asked, if `fit` is given one.
@@ -107,7 +109,7 @@ class Consensus(Discoverer):
     finetunings: Count = 1
     finetune_steps: Count | None = None
     finetune_lr: Positive | None = None
-    instance_weight: NotNegative = 0.1
+    instance_weight: NotNegative | None = None
     temperature: Positive | None = None
     epochs: NonNegativeInt = 50
     questions: NonNegativeInt = 100
@@ -127,8 +129,13 @@ class Consensus(Discoverer):
             raise NothingToFineTuneOn(len(corpus.intents))
 
     @classmethod
-    def auto_tune(cls, corpus: Corpus, device: torch.device) -> str:
-        """Return how much of the encoder trains by default: the upper layers, where that helps and fits into memory."""
+    def auto_tune(cls, corpus: Corpus, device: torch.device, logs: LogsHold = LOGS_HOLD) -> str:
+        """Return how much of the encoder trains by default: the upper layers, where that helps and fits into memory.
+
+        On a GPU and in logs of new intents only, as in the paper, it is all layers.
+        """
+        if logs == "novel" and device.type == "cuda" and not has_few_labels(corpus):
+            return "layers"
         tokens = sum(2 + TOKENS_PER_WORD * len(text.split()) for text in corpus.texts)
         return "heads" if has_few_labels(corpus) or tokens > MAX_TOKENS_TO_FINE_TUNE else "upper"
 
@@ -152,9 +159,9 @@ class Consensus(Discoverer):
         aside = self._put_aside(context, frozen)  # step 1
         tuned = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
         context = self._with_number(context, network, tuned, aside)  # step 3
-        # Fine-tuning tells known intents apart, and now and then brings new ones together that were apart before: the
-        # cosine of two rows is the mean of both.
-        joined = torch.cat([frozen, tuned], dim=1) / 2**0.5 if context.tune.layers else frozen
+        # Fine-tuning on few labels tells known intents apart, and now and then brings new ones together that were apart
+        # before: in mixed logs, the cosine of two rows is the mean of both.
+        joined = torch.cat([frozen, tuned], dim=1) / 2**0.5 if self._may_hold_known(context) else tuned
         labels = self._label(context, joined, aside)  # steps 4 and 5
         x = F.normalize(tuned[:, : frozen.shape[1]], dim=-1)  # of the network, which is the first that was fine-tuned
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
@@ -198,7 +205,7 @@ class Consensus(Discoverer):
 
     def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
         """Fine-tune the network; return its unit vectors [n, d], or those of several fine-tunings side by side."""
-        settings, vectors = self._fine_tuning(context.tune), []
+        settings, vectors = self._fine_tuning(context), []
         for number in range(self.finetunings):
             trained = context.network() if number else network
             stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
@@ -207,13 +214,16 @@ class Consensus(Discoverer):
         joined: Tensor = torch.cat(vectors, dim=1) / len(vectors) ** 0.5
         return joined
 
-    def _fine_tuning(self, tune: Tune) -> FineTuning:
-        settings = FineTuning.of_all_layers() if tune.everything else FineTuning()
+    def _fine_tuning(self, context: FitContext) -> FineTuning:
+        settings = FineTuning()
+        if context.tune.everything:
+            novel = self.logs == "novel"
+            settings = FineTuning.of_the_paper(len(context.known_rows)) if novel else FineTuning.of_all_layers()
         return replace(
             settings,
             steps=self.finetune_steps or settings.steps,
             lr=self.finetune_lr or settings.lr,
-            instance_weight=self.instance_weight,
+            instance_weight=settings.instance_weight if self.instance_weight is None else self.instance_weight,
         )
 
     def _with_number(self, context: FitContext, network: IntentNetwork, x: Tensor, aside: Tensor) -> FitContext:

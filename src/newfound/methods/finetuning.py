@@ -6,7 +6,7 @@ others. More steps, or an instance contrast of full weight, do spoil it on small
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -48,6 +48,16 @@ class FineTuning:
     def of_all_layers(cls) -> FineTuning:
         """Return the settings for training all layers: lower layers need a lower rate, and bear larger steps."""
         return cls(steps=40, lr=2e-5, classes=32, rows_per_class=8, logs=256)
+
+    @classmethod
+    def of_the_paper(cls, labels: int) -> FineTuning:
+        """Return the settings for training all layers in the paper's setting, where all known rows have a label.
+
+        Two epochs with a full instance contrast gained 2 to 3 points on CLINC150 there; small mixed logs suffer.
+        """
+        whole = cls.of_all_layers()
+        per_step = whole.classes * whole.rows_per_class
+        return replace(whole, steps=max(whole.steps, -(-2 * labels // per_step)), instance_weight=1.0)
 
 
 def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, settings: FineTuning, *, stage: str) -> None:

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from newfound.data.corpus import Corpus
+from newfound.defaults import LOGS_HOLD, LogsHold
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError
 from newfound.methods.base import Discoverer
@@ -38,8 +39,8 @@ class Refit(Discoverer):
         return 0
 
     @classmethod
-    def auto_tune(cls, corpus: Corpus, device: torch.device) -> str:
-        """Return how much of the encoder trains by default: as in a discovery."""
+    def auto_tune(cls, corpus: Corpus, device: torch.device, logs: LogsHold = LOGS_HOLD) -> str:
+        """Return how much of the encoder trains by default: as in a discovery in mixed logs."""
         return Consensus.auto_tune(corpus, device)
 
     def _discover(self, context: FitContext) -> Discovery:

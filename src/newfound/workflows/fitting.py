@@ -38,6 +38,7 @@ DEFAULT_EFFORT_NOTES = {
         "texts to keep in memory."
     ),
     "last": "The last layer of the encoder is trained, since there is a GPU.",
+    "layers": "All layers of the encoder are fine-tuned on your labels first, since there is a GPU.",
     "upper": (
         "The upper layers of the encoder are fine-tuned on your labels first, which takes about a minute on two cores "
         "and seconds on a GPU. Effort quick leaves it out."
@@ -99,7 +100,8 @@ def settings_of_effort(
         raise SettingsError(f"effort={effort!r} is not one of auto, {', '.join(method.EFFORTS)}")
     if effort == "auto" and tune == "auto":
         is_exact = runtime.precision == defaults.PRECISION  # an encoder in int8 cannot train
-        tune = method.auto_tune(corpus, pick_device(runtime.device)) if is_exact else "heads"
+        logs = getattr(request, "logs_hold", None) or defaults.LOGS_HOLD
+        tune = method.auto_tune(corpus, pick_device(runtime.device), logs) if is_exact else "heads"
         runtime.reporter.note(DEFAULT_EFFORT_NOTES[tune])
         return {"tune": tune}
     settings = dict(method.EFFORTS["standard" if effort == "auto" else effort])
