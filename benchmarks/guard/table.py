@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 from statistics import fmean
@@ -19,11 +20,21 @@ HEADER = (
 )
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """Return the table, a list of the flags, and their number."""
+def summary(rows: Sequence[Row], *, short: bool = False) -> str:
+    """Return the table, a list of the flags (only how many of each kind, if it is to be short), and their number."""
     found = flags(rows)
-    listed = [*(f"- {line}" for line in found), ""] if found else []
-    return "\n".join([as_markdown(HEADER, lines(rows)), "", *listed, f"{len(found)} flags in {len(rows)} cells"])
+    kinds = Counter(line.split()[0] for line in found)
+    listed = [", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))]
+    if not short:
+        listed = [f"- {line}" for line in found]
+    return "\n".join(
+        [
+            as_markdown(HEADER, lines(rows)),
+            "",
+            *([*listed, ""] if found else []),
+            f"{len(found)} flags in {len(rows)} cells",
+        ]
+    )
 
 
 def lines(rows: Sequence[Row]) -> list[Line]:

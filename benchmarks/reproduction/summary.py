@@ -20,7 +20,7 @@ ROWS = (  # what the table says, and the method, what trains and the variant of 
     ("DeepAligned", "deepaligned", "last", "default"),
     ("E2E", "e2e", "last", "default"),
     ("DPL", "dpl", "last", "default"),
-    ("**consensus**, `quick` (CPU)", "consensus", "heads", "default"),
+    ("**consensus**, encoder frozen (`quick`)", "consensus", "heads", "default"),
     ("**consensus**, all layers fine-tuned (GPU)", "consensus", "layers", "standard"),
 )
 SCORES = ("ood_f1", "all_acc")

@@ -79,9 +79,9 @@ class Consensus(Discoverer):
         logs: What the logs hold: "mixed", utterances of known intents too; or "novel", new intents only (the paper's
             setting).
         sizes: Sizes of the new intents: "estimated" from how consistent the clusterings are, or taken to be "equal".
-        no_intent: Rows of the logs that belong to no intent: "auto" puts aside what is less typical than labelled
-            utterances lead one to expect, a share puts aside that share of the logs, and "none" nothing. Logs that hold
-            new intents only hold no such rows.
+        no_intent: Rows of the logs that belong to no intent: "auto" puts aside small talk, texts without words and what
+            is less typical than labelled utterances lead one to expect, a share puts aside that share of the logs, and
+            "none" nothing. Logs that hold new intents only hold no such rows.
         words: Whether clusterings of vectors with words (TF-IDF) beside them count too: "auto" where they are clearly
             more consistent than the others and the encoder is frozen; or "never".
         runs: Clusterings of each of the two views; twice as many vote in the consensus.

@@ -178,7 +178,7 @@ class Calibration:
     Attributes:
         temperature: Of the softmax over the cosines.
         reliability: The share of the probability of new intents that stays with them, since their labels may be wrong.
-        typical: Quantiles of the cosine of labelled training utterances to their intent, for outlier scores.
+        typical: Quantiles of the cosine of training utterances to their intent, for outlier scores.
     """
 
     temperature: float
@@ -267,8 +267,9 @@ class Prediction:
             seen.
         known: Whether the intent is a known one.
         probability: The probability of the intent, or of no intent.
-        outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1; of all
-            training utterances, if fewer than 100 are labelled. A text with a score close to 1 is unlike all intents.
+        outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1; of the
+            utterances of the logs, if fewer than 100 are labelled or the encoder was trained on them. A text with a
+            score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
         top: The most probable intents, as many as were asked for, the best first.
         intent_id: The id of the intent, which stays when it is renamed; None if the text belongs to no intent.
