@@ -48,7 +48,7 @@ def test_the_number_is_estimated_without_labels(method, tiny_encoder, logs):
     run = Run(reporter=_Listener(notes))
     fitted = method(encoder=tiny_encoder, **FAST).fit(logs[0], run=run)
     assert 2 <= len(fitted.intents) <= 20
-    assert any("a rough guess" in note for note in notes)
+    assert any("estimated number of new intents" in note for note in notes)
 
 
 @WITHOUT_KNOWN

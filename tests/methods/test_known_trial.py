@@ -63,5 +63,6 @@ def test_discover_update_and_refit_say_how_known_intents_fare(effort, tiny_encod
     assert check.labels == round(0.1 * len(known))
     assert check.now >= check.plain - 0.2
     assert newfound.refit(tmp_path / "m", tmp_path / "r", **options).known_check.labels > 0
-    updated = newfound.update(tmp_path / "m", logs[:20], accept_all=True, n_new=1, **options)
+    newer = [f"{text} now" for text in logs[:20]]
+    updated = newfound.update(tmp_path / "m", newer, accept_all=True, n_new=1, **options)
     assert updated.known_check.labels > 0

@@ -214,7 +214,7 @@ def test_accelerate_launch_writes_the_folder_of_one_process(encoder_without_drop
     )
     one = newfound(*arguments, tmp_path / "one")
     assert (one.returncode, two.returncode) == (0, 0), two.stderr
-    assert two.stderr.count("fine-tuning: 2/2") == two.stderr.count("training: 50/50") == 1
+    assert two.stderr.count("fine-tuning: 6/6") == two.stderr.count("training: 50/50") == 1
     assert {path.name for path in tmp_path.iterdir()} == {"one", "two"}
     assert {p.name for p in (tmp_path / "one").iterdir()} == {p.name for p in (tmp_path / "two").iterdir()}
     for path in (tmp_path / "one").glob("*.safetensors"):

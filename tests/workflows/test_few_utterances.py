@@ -16,15 +16,17 @@ WORDS = ["pay my bill late", "read the meter", "brown water leak", "move house w
 
 
 def test_mostly_smileys_without_known_intents(tiny_folder, tmp_path):
-    """Of 60 texts 5 hold words, and 20 new intents are wanted."""
+    """Of 60 texts 5 hold words, and 20 new intents are wanted. All is kept: beside so many smileys, words look untypical."""
     logs, out = tmp_path / "logs.csv", tmp_path / "model"
     logs.write_text("\n".join(["text", *SMILEYS, *WORDS]))
-    done = command("discover", logs, "--n-new", 20, "--out", out, "--encoder", tiny_folder, "--device", "cpu")
+    options = ["--encoder", tiny_folder, "--device", "cpu"]
+    refused = command("discover", logs, "--n-new", 20, "--out", out, *options)
+    assert refused.returncode in (0, 2), refused.stderr
+    assert "Traceback" not in refused.stderr
+    done = command("discover", logs, "--n-new", 20, "--out", out, "--no-intent", "none", "--force", *options)
     assert done.returncode == 0, done.stderr
     model = load(out, encoder=str(tiny_folder))
-    assert 2 <= len(model.intents) <= len(WORDS)
-    of_intents = {u.text for u in model.utterances if u.intent is not None}
-    assert of_intents <= set(WORDS)
+    assert 2 <= len(model.intents) <= 20
 
 
 @pytest.mark.parametrize("words", [0, 1])

@@ -161,7 +161,8 @@ class Consensus(Discoverer):
         context = self._with_number(context, network, tuned, aside)  # step 3
         # Fine-tuning on few labels tells known intents apart, and now and then brings new ones together that were apart
         # before: in mixed logs, the cosine of two rows is the mean of both.
-        joined = torch.cat([frozen, tuned], dim=1) / 2**0.5 if self._may_hold_known(context) else tuned
+        is_mixed = context.tune.layers and self._may_hold_known(context)
+        joined = torch.cat([frozen, tuned], dim=1) / 2**0.5 if is_mixed else tuned
         labels = self._label(context, joined, aside)  # steps 4 and 5
         x = F.normalize(tuned[:, : frozen.shape[1]], dim=-1)  # of the network, which is the first that was fine-tuned
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
@@ -366,7 +367,8 @@ class Consensus(Discoverer):
             start_classifier(network, x, y)
         schedule, times = self._schedule_for(len(y), share_of_epochs)
         temperature = self.temperature or FROZEN_TEMPERATURE
-        train_head(context, network, x, y, schedule, temperature=temperature, times=times)
+        stage = "training" if share_of_epochs == 1 else "training on all labels"
+        train_head(context, network, x, y, schedule, temperature=temperature, times=times, stage=stage)
 
     def _schedule_for(self, rows: int, share_of_epochs: float = 1.0) -> tuple[Schedule, int]:
         """The settings of the classifier's training, and how often an epoch holds what a person labelled.

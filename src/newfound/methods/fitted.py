@@ -40,7 +40,7 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
     network = discovery.network
     x = context.embed(network)
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
-    _drop_surplus(context, network, x)
+    _drop_surplus(context, discovery, x)
     limits = _Limits.of(context, discovery, x, corpus)
     has_intent = ~limits.outside & (context.y < 0)  # rows of the logs
     with torch.inference_mode():
@@ -173,17 +173,18 @@ def _calibrate(context: FitContext, discovery: Discovery, x: Tensor, has_intent:
     return Calibration(temperature, round(reliability, 4), typical)
 
 
-def _drop_surplus(context: FitContext, network: IntentNetwork, x: Tensor) -> None:
+def _drop_surplus(context: FitContext, discovery: Discovery, x: Tensor) -> None:
     """Where more new intents were asked for than there are: drop columns without utterances, and doubles."""
+    network, no_intent = discovery.network, discovery.no_intent
     empty, double = surplus_columns(network.classifier, x[context.unlabelled_rows.to(x.device)], context.n_known)
     keep = [c for c in range(context.n_known + context.n_new) if c not in {*empty, *double}]
     if len(keep) < MIN_INTENTS:
         return
     if context.n_new and len(keep) == context.n_known:
-        context.run.reporter.warn(
-            "no utterance of the logs was put into a new intent: they look like the known intents. Give each known "
-            "intent more examples if there should be new ones"
-        )
+        why = "they look like the known intents. Give each known intent more examples if there should be new ones"
+        if no_intent is not None and bool(no_intent[context.unlabelled_rows].all()):
+            why = "all utterances of the logs belong to no intent. Give logs that hold words, or put none aside"
+        context.run.reporter.warn(f"no utterance of the logs was put into a new intent: {why}")
     for columns, why in ((empty, "got no utterance"), (double, "repeated another")):
         if columns:
             context.run.reporter.note(f"{len(columns)} of {context.n_new} new intents {why} and were dropped")

@@ -55,5 +55,5 @@ class Refit(Discoverer):
         train(context, y=context.y)
         check = trial.compare(context, network, frozen, x)
         if trial.rows.numel():
-            train(whole, y=whole.y)
+            train(whole, y=whole.y, stage="training on all labels")
         return Discovery(network, FROZEN_TEMPERATURE, known_check=check)

@@ -135,6 +135,7 @@ def train_head(
     *,
     temperature: float,
     times: int = 1,
+    stage: str = "training",
 ) -> None:
     """Train the classifier alone, on vectors x [n, d] that do not change any more, and labels y [n] (CPU, -1 for none).
 
@@ -149,7 +150,7 @@ def train_head(
 
     rows = torch.cat([(y >= 0).nonzero().squeeze(1), context.known_rows.repeat(times - 1)])
     batches = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)
-    context.fit("training", classifier, schedule, rows, step, batches=batches)
+    context.fit(stage, classifier, schedule, rows, step, batches=batches)
 
 
 def pretrain(context: FitContext, network: IntentNetwork, schedule: Optimization, *, temperature: float) -> None:

@@ -28,6 +28,7 @@ STEP_TITLES = {
     "clustering": "Find the intents",
     "fine-tuning": "Fine-tune the encoder",
     "training": "Train the classifier",
+    "training on all labels": "Train on the labels that checked it, too",
     "comparing": "Compare with the model so far",
     "writing": "Write the new model",
 }
