@@ -16,7 +16,7 @@ WORDS = ["pay my bill late", "read the meter", "brown water leak", "move house w
 
 
 def test_mostly_smileys_without_known_intents(tiny_folder, tmp_path):
-    """Of 60 texts 5 hold words, and 20 new intents are wanted. All is kept: beside so many smileys, words look untypical."""
+    """Of 60 texts 5 hold words, and 20 new intents are wanted; beside so many smileys, words may look untypical."""
     logs, out = tmp_path / "logs.csv", tmp_path / "model"
     logs.write_text("\n".join(["text", *SMILEYS, *WORDS]))
     options = ["--encoder", tiny_folder, "--device", "cpu"]
