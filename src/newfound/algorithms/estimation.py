@@ -57,8 +57,8 @@ MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not reco
 # to expect; with two fifths of the intents new, more than 20 % on nine of ten corpora.
 MAX_SHARE_LEFT_OVER, MIN_RATIO_LEFT_OVER = 0.2, 0.5
 RUNS_OF_RECOGNITION = 4
-# The error of the logarithm of the number that 9 of 10 cases stayed below in trials on nine corpora: without labels, with
-# labels, and with fewer than eight labels for the typical known intent. Few known intents add to it.
+# The error of the logarithm of the number that 9 of 10 cases stayed below in trials on nine corpora: without labels,
+# with labels, and with fewer than eight labels for the typical known intent. Few known intents add to it.
 ERROR_WITHOUT_LABELS, ERROR_WITH_LABELS, ERROR_WITH_FEW_LABELS = 0.8, 0.55, 0.65
 ERROR_OF_ONE_KNOWN_INTENT = 1.0  # divided by the square root of their number
 FEW_LABELS = 8

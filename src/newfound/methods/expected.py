@@ -1,9 +1,8 @@
 """How many predictions are probably right, estimated without gold labels.
 
 Of new intents, the share of clusterings that agree with the consensus, times how consistent they are with each other:
-in trials on ten corpora (140 runs) the product was off by 11 points on average, without a bias; `benchmarks/guard` shows
-confidence beside accuracy. Of known
-intents, the share of held-out labels that are found again, less what held-out labels cannot show: utterances of new
+in trials on ten corpora (140 runs) the product was off by 11 points on average, without a bias. Of known intents,
+the share of held-out labels that are found again, less what held-out labels cannot show: utterances of new
 intents that fall among the known ones.
 """
 
