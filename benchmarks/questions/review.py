@@ -28,6 +28,7 @@ from newfound.methods.consensus import Consensus
 from newfound.model.classifier import IntentModel
 from newfound.review.decisions import Decision
 from newfound.review.queries import ReviewView
+from newfound.review.reviewed import ReviewedModel
 from newfound.review.session import ReviewSession
 from newfound.review.views import QueueItem
 from newfound.workflows.refitting import RefitRequest, refit
@@ -36,13 +37,13 @@ FIELDS = ("ind_acc", "ood_acc", "all_acc")
 COLUMNS = tuple(Column(name.upper().replace("_", " "), (name,)) for name in FIELDS)
 
 
-def strict_scores(model: IntentModel, encoder: Encoder, task: DiscoveryTask) -> Row:
+def strict_scores(model: IntentModel | ReviewedModel, task: DiscoveryTask) -> Row:
     """Score a model by the names of its intents: known ones must be named exactly, new ones are matched."""
-    columns = model.with_cache(encoder.cache).predict_ids(task.test.texts).tolist()
-    names = [*(intent.name for intent in model.intents), ""]  # the last one is no intent, -1
-    new = {name: len(task.known) + i for i, name in enumerate(sorted(set(names[:-1]) - set(task.known)))}
+    names = {intent.name for intent in model.intents}
+    new = {name: len(task.known) + i for i, name in enumerate(sorted(names - set(task.known)))}
     place = {name: i for i, name in enumerate(task.known)} | new
-    scores = score_ids(task, np.array([place.get(names[c], -1) for c in columns]))["scores"]["strict"]
+    predicted = model.predict(task.test.texts)
+    scores = score_ids(task, np.array([place.get(name or "", -1) for name in predicted]))["scores"]["strict"]
     return {name: scores[name] for name in FIELDS}
 
 
@@ -71,7 +72,7 @@ def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
     observed = task.observed_train
     method = Consensus(n_new=len(task.new), encoder=encoder, tune="heads", device="cpu", logs="novel")
     method.fit(observed.texts, observed.labels)
-    rows = [{"refit": "none", "decisions": 0, **strict_scores(method.model_, encoder, task)}]
+    rows = [{"refit": "none", "decisions": 0, **strict_scores(method.model_, task)}]
     with tempfile.TemporaryDirectory() as folder:
         method.model_.save(Path(folder) / "model")
         session = ReviewSession(Path(folder) / "model", encoder=encoder)
@@ -88,7 +89,7 @@ def measure(partition: str, encoder: Encoder, count: int) -> list[Row]:
             rows.append(
                 row
                 | {"intents": len(result.model.intents), "followed": result.changes.reclustered}
-                | strict_scores(result.model, encoder, task)
+                | strict_scores(result.model, task)
             )
     return [{"data": partition, "oracle": True, **row} for row in rows]
 

@@ -31,7 +31,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.files import to_json, write_atomically
 from newfound.review.reviewed import ReviewedModel, load
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
-from newfound.workflows.updating import UpdateRequest, update
+from newfound.workflows.updating import UpdateRequest, UpdateResult, update
 
 HERE = Path(__file__).parent
 FILE_NAME = "rounds.json"
@@ -138,7 +138,7 @@ def _first_round(known: Corpus, logs: Corpus, encoder: Encoder, seed: int, folde
     )
 
 
-def _next_round(logs: Corpus, encoder: Encoder, seed: int, folder: Path, number: int) -> DiscoverResult:
+def _next_round(logs: Corpus, encoder: Encoder, seed: int, folder: Path, number: int) -> UpdateResult:
     return update(
         UpdateRequest(
             folder / str(number - 1),

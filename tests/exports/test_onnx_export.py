@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,8 @@ PACKAGES = ("onnxruntime-node@1.30.0", "@huggingface/tokenizers@0.2.0")
 def reviewed(saved, tiny_encoder, tmp_path_factory):
     """A model with a reliability, whose intents were renamed, merged, split and rejected."""
     folder = tmp_path_factory.mktemp("onnx") / "model"
-    model = newfound.load(saved, encoder=tiny_encoder).model.with_reliability(0.8)
+    model = newfound.load(saved, encoder=tiny_encoder).model
+    model = replace(model, calibration=replace(model.calibration, reliability=0.8))
     model.save(folder, with_encoder=True)
     new = [intent.name for intent in model.intents if not intent.known]
     parts = [[u.text for u in model.utterances if u.intent == len(model.intents) - 1][i::2][:3] for i in range(2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_expected_accuracy_by_hand():
 
 def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):
     model = load_unreviewed(saved)
-    doubted = model.with_reliability(0.5)
+    doubted = replace(model, calibration=replace(model.calibration, reliability=0.5))
     texts = [u.text for u in model.utterances[:50]]
     plain, doubting = model.predict_proba(texts), doubted.predict_proba(texts)
     assert np.array_equal(plain.argmax(1), doubting.argmax(1))

@@ -44,7 +44,7 @@ def test_confirming_an_utterance_and_then_splitting_its_intent(session, tiny_enc
     assert found.intent in into
     reopened = load(session.folder, encoder=tiny_encoder)
     assert reopened.predict([confirmed])[0] == found.intent
-    assert reopened.corpus()
+    assert reopened.assigned
     session.undo(author="ana")
     assert session.view().reviewed.review.moved == {confirmed: name}
 
@@ -125,7 +125,7 @@ def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, rand
     for intent in state.intents:
         view.intent(intent.name)
     if any(u.intent is not None for u in view.describer.utterances):
-        view.reviewed.corpus()
+        view.reviewed.assigned
 
 
 def test_a_decision_that_a_view_cannot_follow_is_not_recorded(session, monkeypatch):

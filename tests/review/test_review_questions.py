@@ -8,6 +8,7 @@ import pytest
 
 from newfound.methods.consensus import Consensus
 from newfound.questions.annotators import Answer
+from newfound.review.carrying import Carried
 from newfound.review.decisions import Decision
 from newfound.review.questions import LogVotes, ReviewQuestions, recluster
 from newfound.review.reviewed import load
@@ -53,9 +54,9 @@ def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tm
     item, other = a_move(session)
     session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
-    corpus, followed = recluster(reviewed)
+    corpus, followed = recluster(reviewed, Carried.of(reviewed).corpus)
     assert followed == item.stands_for - 1
-    before = reviewed.corpus()
+    before = Carried.of(reviewed).corpus
     moved = [text for text, a, b in zip(corpus.texts, before.labels, corpus.labels, strict=True) if a != b]
     assert len(moved) == followed
     assert corpus.texts == before.texts
@@ -73,7 +74,7 @@ def test_without_a_move_nothing_is_clustered_again(session, tiny_encoder):
     new = next(i.name for i in session.view().state().intents if not i.known)
     session.decide([Decision("accept", {"intent": new})], author="ana")
     reviewed = load(session.folder, encoder=tiny_encoder)
-    assert recluster(reviewed) == (reviewed.corpus(), 0)
+    assert recluster(reviewed, Carried.of(reviewed).corpus) == (Carried.of(reviewed).corpus, 0)
 
 
 def test_utterances_that_a_person_assigned_stay_whatever_follows_others(session, tiny_encoder):

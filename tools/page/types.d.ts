@@ -45,6 +45,7 @@ interface KnownCheck {
   labels: number;
   plain: number;
   now: number;
+  seen_before: boolean;
   falls: boolean;
 }
 
@@ -243,6 +244,16 @@ interface Discovered {
   known: number;
   utterances: number;
   known_check: KnownCheck | null;
+  changes: UpdateChanges | null;
+}
+
+interface UpdateChanges {
+  new: string[];
+  found_again: string[];
+  lost: string[];
+  answers: number;
+  expected_error_before: number;
+  expected_error_after: number;
 }
 
 interface Job {

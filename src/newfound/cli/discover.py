@@ -29,12 +29,20 @@ from newfound.cli.options import (
     whole_number_or_auto,
 )
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_known_check, print_new_intents, print_next, print_table, print_without_intent
+from newfound.cli.show import (
+    print_known_check,
+    print_new_intents,
+    print_next,
+    print_table,
+    print_update,
+    print_without_intent,
+)
 from newfound.defaults import Conflicts, LogsHold
 from newfound.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from newfound.workflows.discovery import DiscoverResult
+    from newfound.workflows.updating import UpdateResult
 
 KnownArgument = Annotated[
     Path,
@@ -303,10 +311,12 @@ def update(
         max_logs=max_logs,
         **fit.request_fields(),
     )
-    _print_result(run_workflow(request, reporter=reporter_for_terminal()), out)
+    result = run_workflow(request, reporter=reporter_for_terminal())
+    _print_result(result, out)
+    print_update(result.changes)
 
 
-def _print_result(result: DiscoverResult, out: Path) -> None:
+def _print_result(result: DiscoverResult | UpdateResult, out: Path) -> None:
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_known_check(result.known_check, out)

@@ -18,10 +18,11 @@ from newfound.errors import OutputError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
-    from newfound.model.types import Intent, KnownCheck, Utterance
+    from newfound.model.types import AssignedUtterance, Intent, KnownCheck, Utterance
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
     from newfound.workflows.trending import Trends
+    from newfound.workflows.updating import UpdateChanges
 
 
 # The line end, a joiner and a non-joiner, and the tags of which the flags of England, Scotland and Wales consist.
@@ -29,6 +30,7 @@ JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080)
 
 
 WEEKS_SHOWN = 16
+MAX_NAMES = 12  # of intents, in a line
 BARS = "▁▂▃▄▅▆▇█"
 ONE_WEEK = "All times are in one week: there is no trend yet."
 
@@ -58,7 +60,7 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
     )
 
 
-def print_without_intent(utterances: Sequence[Utterance]) -> None:
+def print_without_intent(utterances: Sequence[Utterance | AssignedUtterance]) -> None:
     """Print how many utterances of the logs belong to no intent, and some of them."""
     without = [u for u in utterances if u.intent is None]
     if without:
@@ -67,6 +69,19 @@ def print_without_intent(utterances: Sequence[Utterance]) -> None:
         texts = list(dict.fromkeys(u.text for u in without))
         shown = ", ".join(f"“{shorten(text, 30)}”" for text in texts[:3])
         print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
+
+
+def print_update(changes: UpdateChanges) -> None:
+    """Print what became of the intents of the earlier model that nobody has accepted, and of the expected error."""
+    for title, names in (
+        ("New", changes.new),
+        ("Found again, not accepted yet", changes.found_again),
+        ("Not accepted, and not found again", changes.lost),
+    ):
+        if names:
+            print(f"{title}: {printable(', '.join(names[:MAX_NAMES]))}{' …' if len(names) > MAX_NAMES else ''}")
+    before, after = percent(changes.expected_error_before), percent(changes.expected_error_after)
+    print(f"Probably in the wrong intent: {before} of the logs before, {after} now")
 
 
 def print_known_check(check: KnownCheck | None, folder: Path) -> None:

@@ -26,6 +26,11 @@ class Tune:
     everything: bool = False  # whether the whole encoder runs in every step, from the token ids on
     embeddings: bool = True  # whether the word embeddings train too, if `everything` is set
 
+    @property
+    def text(self) -> str:
+        """The setting that stands for it."""
+        return ("all" if self.embeddings else "layers") if self.everything else f"last:{self.layers}"
+
     @classmethod
     def parse(cls, text: str, depth: int) -> Tune:
         """Parse a setting such as `last:2`, for an encoder with `depth` layers."""

@@ -48,10 +48,13 @@ class KnownTrial:
         """Return labels [n] in which the held-out rows have theirs."""
         return y.index_copy(0, self.rows, self.y)
 
-    def compare(self, context: FitContext, network: IntentNetwork, frozen: Tensor, x: Tensor) -> KnownCheck | None:
+    def compare(
+        self, context: FitContext, network: IntentNetwork, frozen: Tensor, x: Tensor, *, seen_before: bool = False
+    ) -> KnownCheck | None:
         """Compare the network with a logistic regression on the labelled rows alone; None if nothing was held out.
 
-        `frozen` [n, d] are the vectors of the pretrained encoder, x [n, d] those of the network.
+        `frozen` [n, d] are the vectors of the pretrained encoder, x [n, d] those of the network, which may have been
+        trained on the held-out labels before.
         """
         if not len(self.rows):
             return None
@@ -59,7 +62,8 @@ class KnownTrial:
             now = network.classifier(x[self.rows.to(x.device)]).argmax(1).cpu() == self.y
         plain = self._plain(context, frozen.cpu()) == self.y
         lost, gained = int((plain & ~now).sum()), int((now & ~plain).sum())
-        return KnownCheck(len(self.rows), float(plain.float().mean()), float(now.float().mean()), lost, gained)
+        shares = float(plain.float().mean()), float(now.float().mean())
+        return KnownCheck(len(self.rows), *shares, lost, gained, seen_before)
 
     def _plain(self, context: FitContext, x: Tensor) -> Tensor:
         """Return the known intents [m] that a logistic regression gives to the held-out rows."""

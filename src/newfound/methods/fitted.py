@@ -42,9 +42,8 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
     network.tail.trunk = None  # from here on its frozen layers run without dropout, like any encoder's
     _drop_surplus(context, discovery, x)
     limits = _Limits.of(context, discovery, x, corpus)
-    has_intent = ~limits.outside & (context.y < 0)  # rows of the logs
     with torch.inference_mode():
-        calibration = _calibrate(context, discovery, x, has_intent)
+        calibration = _calibrate(context, discovery, x, limits.has_intent)
         uncorrected = (network.classifier(x) / calibration.temperature).softmax(1).float().cpu().numpy()
         is_new = np.arange(uncorrected.shape[1]) >= context.n_known
         corrected = with_reliability(uncorrected, is_new, calibration.reliability)
@@ -81,6 +80,7 @@ class _Limits:
     takes_wordless: list[bool]  # whether each column takes texts without a word
     takes_small_talk: list[bool]  # whether each column takes texts that are nothing but small talk
     outside: Tensor  # [n] (CPU) which rows of the logs belong to no intent
+    has_intent: Tensor  # [n] (CPU) which rows of the logs belong to one
 
     @classmethod
     @torch.inference_mode()
@@ -88,14 +88,16 @@ class _Limits:
         """At most as many rows of the logs lie below the limits as the method has put aside, and few of the others.
 
         Intents differ in how close their utterances lie to them. Only rows of the logs are compared: an encoder or a
-        classifier that was trained on labelled rows puts these closer than anything else.
+        classifier that was trained on labelled rows puts these closer than anything else. Where all rows have a label,
+        it is those whose label no person gave.
         """
         classifier, no_intent = discovery.network.classifier, discovery.no_intent
         value, best = (v.cpu() for v in classifier(x).max(1))
-        columns, logs = len(classifier.weight), context.y < 0
+        columns = len(classifier.weight)
+        logs = ~context.train.by_person if discovery.is_settled else context.y < 0
         if no_intent is None:
             everything = [True] * columns
-            return cls([-1.0] * columns, everything, everything, torch.zeros(len(x), dtype=torch.bool))
+            return cls([-1.0] * columns, everything, everything, torch.zeros(len(x), dtype=torch.bool), logs)
         takes, refused = [], torch.zeros(len(x), dtype=torch.bool)
         for is_such in (is_wordless, is_small_talk):
             such = torch.tensor([is_such(text) for text in corpus.texts], dtype=torch.bool)
@@ -117,8 +119,9 @@ class _Limits:
                 limit = min(limit, float(lost[int(MAX_SHARE_LOST * len(lost))]))
             least = (usual + limit - SIMILARITY_TOLERANCE).clamp(min=-1.0)
             least[_columns_without_rows(best[logs & ~refused & (value >= least[best])], columns)] = -1.0
-        outside = logs & (refused | (value < least[best]))
-        return cls([round(v, 6) for v in least.tolist()], takes[0].tolist(), takes[1].tolist(), outside)
+        outside = no_intent if discovery.is_settled else logs & (refused | (value < least[best]))
+        limits = [round(v, 6) for v in least.tolist()]
+        return cls(limits, takes[0].tolist(), takes[1].tolist(), outside, logs & ~outside)
 
 
 def _optimism(x: Tensor, column: Tensor, teaches: Tensor, columns: int) -> Tensor:
@@ -163,6 +166,9 @@ def _calibrate(context: FitContext, discovery: Discovery, x: Tensor, has_intent:
     """How cosines become probabilities: on rows of the logs that have an intent, as sure as they are probably right."""
     typical = tuple(_typical(context, discovery.network, x, has_intent))
     cosines = discovery.network.classifier(x[has_intent.to(x.device)]).float()
+    if discovery.expected_accuracy is not None:
+        temperature = temperature_of(cosines, discovery.expected_accuracy, discovery.temperature)
+        return Calibration(temperature, 1.0, typical)
     expected = expected_accuracy(discovery)
     if expected is None or not len(cosines):
         return Calibration(discovery.temperature, 1.0, typical)

@@ -64,6 +64,12 @@ def load_thresholds(folder: str | Path) -> dict[str, float]:
     return {id: math.inf if value is None else float(value) for id, value in intents.items()}
 
 
+def promised_precision(folder: str | Path) -> float | None:
+    """Return the share of predictions that are to be right above the thresholds; None without thresholds."""
+    precision = read_beside(Path(folder), THRESHOLDS_FILE).get("precision")
+    return precision if isinstance(precision, float) and 0 < precision < 1 else None
+
+
 def thresholds_by_name(folder: str | Path, ids: Mapping[str, str]) -> dict[str, float]:
     """Return the thresholds of intents whose ids are given by name; an intent without one is never above it."""
     by_id = load_thresholds(folder)

@@ -159,44 +159,29 @@ class IntentModel(FittedClassifier):
         """Return the same model in which the intents of these names are known, and come first; all others are new."""
         order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
         new_position: dict[int | None, int | None] = {old: new for new, old in enumerate(order)} | {None: None}
-        return replace(
+        changed = replace(
             self,
             network=self.network.with_columns(order),
             intents=tuple(replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order),
             utterance_source=[replace(u, intent=new_position[u.intent]) for u in self.utterances],
         )
+        return changed._with_own_probabilities()
 
     def with_accepted(self, names: Collection[str]) -> IntentModel:
         """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
         return replace(self, intents=tuple(replace(i, accepted=i.accepted or i.name in names) for i in self.intents))
 
-    def with_limits(self, others: Sequence[Intent]) -> IntentModel:
-        """Return the same model, in which a text must be as similar to an intent as to other intents of the same name.
-
-        The others are the intents of the model that this one was trained from; what they lack gets the mean limit.
-        """
-        usual = {
-            "min_similarity": round(sum(intent.min_similarity for intent in others) / max(1, len(others)), 6),
-            "takes_wordless": all(intent.takes_wordless for intent in others),
-            "takes_small_talk": all(intent.takes_small_talk for intent in others),
-        }
-        limits = {intent.name: {field: getattr(intent, field) for field in usual} for intent in others}
-        return replace(self, intents=tuple(replace(own, **limits.get(own.name, usual)) for own in self.intents))
-
-    def with_reliability(self, reliability: float) -> IntentModel:
-        """Return the same model with another share of the probability of new intents that stays with them.
-
-        The stored probabilities of its utterances and the certainty of its intents follow.
-        """
-        changed = replace(self, calibration=replace(self.calibration, reliability=reliability))
-        if reliability == self.calibration.reliability or not self.utterances:
-            return changed
-        texts = [u.text for u in self.utterances]
-        probability = best_of(changed.columns.probabilities(texts, self.utterance_vectors.numpy()))[0].round(4).tolist()
-        utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
+    def _with_own_probabilities(self) -> IntentModel:
+        """Return the same model, whose stored utterances and intents are as certain as it is of them."""
+        if self.calibration.reliability == 1 or not self.utterances:  # they do not depend on which intents are new
+            return self
+        probability, _ = best_of(self.utterance_columns)
+        utterances = [
+            replace(u, probability=p) for u, p in zip(self.utterances, probability.round(4).tolist(), strict=True)
+        ]
         certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
         intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
-        return replace(changed, intents=tuple(intents), utterance_source=utterances)
+        return replace(self, intents=tuple(intents), utterance_source=utterances)
 
     def _embed(self, texts: Sequence[str]) -> Array:
         size = TEXTS_PER_BATCH if self.device.type == "cpu" else TEXTS_PER_BATCH_ON_GPU

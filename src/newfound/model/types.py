@@ -196,6 +196,8 @@ class KnownCheck:
         now: The share of them that is right beside the new intents.
         lost: The number of them that the plain classifier gets right, and that are wrong now.
         gained: The number of them that the plain classifier gets wrong, and that are right now.
+        seen_before: Whether an earlier training, which this one started from, had these labels, so that they are found
+            again more easily than others.
         falls: Whether `now` is more than 5 points below `plain`, and by more than chance.
     """
 
@@ -208,6 +210,7 @@ class KnownCheck:
     now: float
     lost: int
     gained: int
+    seen_before: bool = False
     falls: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -230,14 +233,15 @@ class KnownCheck:
                 "lost": int(lost),
                 "gained": int(gained),
             } if min(plain, now, lost, gained) >= 0 and max(plain, now) <= 1 and lost + gained <= labels <= MAX_LABELS:
-                return cls(labels, plain, now, lost, gained)
+                return cls(labels, plain, now, lost, gained, provenance["known_check"].get("seen_before") is True)
         return None
 
     @property
     def figures(self) -> str:
         """The shares in words."""
         shares = f"{percent(self.plain)} with a plain classifier, {percent(self.now)} now"
-        return f"{shares} (on {self.labels:,} held-out labels)"
+        seen = ", which the encoder was trained on before" if self.seen_before else ""
+        return f"{shares} (on {self.labels:,} held-out labels{seen})"
 
     @property
     def sentence(self) -> str:

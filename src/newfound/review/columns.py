@@ -51,7 +51,7 @@ class ReviewedColumns(Columns):
         """Return the same for texts whose probabilities of the model's columns are known, [n, columns]."""
         named: Array = columns @ self.names_of_columns
         for column in self.prototypes:
-            named += (columns[:, [column]] * self._share(column, vectors)) @ self.names_of_parts(column)
+            named += (columns[:, [column]] * self.share_of_parts(column, vectors)) @ self.names_of_parts(column)
         for row, text in enumerate(texts):
             if text in self.review.moved:
                 self._assign(named[row], self.review.moved[text])
@@ -89,7 +89,7 @@ class ReviewedColumns(Columns):
     def _most_probable(self, row: Array, names: Sequence[str]) -> str:
         return max(names, key=lambda name: float(row[self.position[name]]))
 
-    def _share(self, column: int, vectors: Array) -> Array:
+    def share_of_parts(self, column: int, vectors: Array) -> Array:
         """Return the share of a column's probability that each of its parts gets, [n, parts]."""
         prototypes = self.prototypes[column]
         logits = unit(vectors) @ prototypes.T / np.float32(self.classifier.calibration.temperature)

@@ -109,13 +109,11 @@ class ReviewQuestions:
         return questions
 
 
-def recluster(reviewed: ReviewedModel) -> tuple[Corpus, int]:
+def recluster(reviewed: ReviewedModel, corpus: Corpus) -> tuple[Corpus, int]:
     """Cluster the logs of a reviewed model again with the decisions as answers.
 
-    Returns the corpus to train on, and the number of utterances that have another intent than before, besides those
-    that a person moved.
+    Returns its utterances with the intents that follow, and how many have another intent than in the corpus.
     """
-    corpus = reviewed.corpus()
     moved = [text for text, name in reviewed.review.moved.items() if name is not None]
     logs = {u.text for u in reviewed.model.utterances if not u.labelled}
     if not any(text in logs for text in moved):

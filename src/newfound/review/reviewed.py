@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
@@ -124,6 +123,11 @@ class ReviewedModel(FittedClassifier):
             result.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
         return result
 
+    @property
+    def utterances(self) -> list[AssignedUtterance]:
+        """The training utterances with their intents after the review."""
+        return self.assigned
+
     def _name_of_labelled(self, column: int, parts: Sequence[str] | None, named: Tensor) -> str | None:
         """Return the name of a column, or of its most probable part if it was split."""
         if parts is None:
@@ -167,16 +171,6 @@ class ReviewedModel(FittedClassifier):
     def identified(self, intent: Intent) -> Intent:
         """Return the description of an intent after the review with its id and its path."""
         return replace(intent, id=self.ids[intent.name], path=self.columns.paths[intent.name])
-
-    def corpus(self) -> Corpus:
-        """Return the training utterances with their intents after the review; those of no intent are left out.
-
-        Utterances that a person assigned in the review count as labelled.
-        """
-        kept = [u for u in self.assigned if u.intent is not None]
-        checked = self.review.checked
-        origins = [Origin(u.labelled or u.text in checked, u.source, u.count, u.days) for u in kept]
-        return Corpus.of([u.text for u in kept], [u.intent for u in kept], origins)
 
 
 class UtteranceVectors:

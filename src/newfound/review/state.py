@@ -34,6 +34,7 @@ class Review:
 
     Attributes:
         slots: The name of each column, or of each part of a column that was split.
+        rejected: The name that each column, or part of one, had when it was rejected.
         accepted: New intents that a person accepted.
         parts: The utterances that describe each part of a column that was split.
         moved: Utterances that a person assigned, with their intent.
@@ -47,6 +48,7 @@ class Review:
 
     slots: dict[Slot, str | None]
     known: set[str]
+    rejected: dict[Slot, str] = field(default_factory=dict)
     accepted: set[str] = field(default_factory=set)
     parts: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
     moved: dict[str, str | None] = field(default_factory=dict)
@@ -125,11 +127,13 @@ class Review:
         """Replace the name of an intent everywhere; `None` makes it no intent."""
         was_known, was_accepted = old in self.known, old in self.accepted
         self._forget(old)
+        renamed = [slot for slot, name in self.slots.items() if name == old]
         self.slots = {slot: new if name == old else name for slot, name in self.slots.items()}
         self.moved = {text: new if name == old else name for text, name in self.moved.items()}
         self._replace_in_possible_parts(old, () if new is None else (new,))
         number, comments = self.numbers.pop(old), self.comments.pop(old, ())
         if new is None:
+            self.rejected |= dict.fromkeys(renamed, old)
             return
         self.numbers.setdefault(new, number)
         if comments:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from newfound.model.types import KnownCheck
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
-from newfound.workflows.runtime import ModelSource, as_reviewed
+from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
 from newfound.workflows.updating import save_trained, with_ids
 
 if TYPE_CHECKING:
+    from newfound.data.corpus import Corpus
     from newfound.encoders.encoder import Encoder
+    from newfound.methods.refit import Refit
     from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
 
@@ -84,9 +86,12 @@ class RefitChanges:
 
 @dataclass(frozen=True, slots=True)
 class RefitResult:
-    """The trained model, where it was written (None if it was not), and what changed."""
+    """The trained model, where it was written (None if it was not), and what changed.
 
-    model: IntentModel
+    The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
+    """
+
+    model: IntentModel | ReviewedModel
     folder: Path | None
     changes: RefitChanges
 
@@ -107,43 +112,54 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         reporter: Is told the progress; by default nobody is.
     """
     out, runtime = prepare(request, request.out, reporter)
-    from newfound.methods.refit import Refit
+    from newfound.review.carrying import Carried
     from newfound.review.history import History
     from newfound.review.questions import recluster
     from newfound.training.run import Run
 
     reviewed, history = runtime.open_model(request.model), History.of(request.model, "refit")
-    corpus, followed = recluster(reviewed) if request.recluster else (reviewed.corpus(), 0)
-    settings = settings_of_effort(Refit, request, runtime, corpus)
-    method = Refit(
-        encoder=replace(runtime, encoder=reviewed.encoder).encoder_to_fit(str(settings["tune"])),
-        device=runtime.device,
-        seed=request.seed,
-        **settings,
-    )
+    carried = Carried.of(reviewed)
+    corpus, followed = recluster(reviewed, carried.corpus) if request.recluster else (carried.corpus, 0)
+    method = _method(request, runtime, reviewed, corpus)
     run = Run(reporter=runtime.reporter)
     fit(method, corpus, run)
     model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
-    model = model.with_limits(reviewed.model.intents)
-    model = model.with_reliability(reviewed.model.calibration.reliability)  # of the intents that nobody has accepted
     model = with_ids(model, reviewed)
+    trained = carried.apply(model)
     with runtime.reporter.task(COMPARING, 1) as task:
-        changes = replace(compare(reviewed, model), reclustered=followed)
+        changes = replace(compare(reviewed, trained), reclustered=followed)
         task.advance()
     if out is not None:
         with runtime.reporter.task(WRITING, 1) as task:
-            save_once(run, lambda: save_trained(model, out, request.overwrite, history))
+            save_once(run, lambda: save_trained(model, out, request, history, carried))
             task.advance()
-    return RefitResult(model, out, changes)
+    return RefitResult(trained, out, changes)
 
 
-def compare(before: ReviewedModel, after: IntentModel) -> RefitChanges:
+def _method(request: RefitRequest, runtime: Runtime, reviewed: ReviewedModel, corpus: Corpus) -> Refit:
+    """Return what trains on from a model: a fine-tuned one goes on from its own encoder."""
+    from newfound.methods.refit import Refit
+
+    tune = reviewed.model.tune
+    if tune.layers and (request.effort, request.tune) == ("auto", "auto"):
+        request = replace(request, tune=tune.text)
+    settings = settings_of_effort(Refit, request, runtime, corpus)
+    encoder = replace(runtime, encoder=reviewed.encoder).encoder_to_fit(str(settings["tune"]))
+    rows = zip(reviewed.assigned, corpus.labels, corpus.origins, strict=True)
+    unlabelled = [u.probability for u, label, origin in rows if label is not None and not origin.labelled]
+    expected = sum(unlabelled) / len(unlabelled) if unlabelled else None
+    method = Refit(encoder=encoder, device=runtime.device, seed=request.seed, expected_accuracy=expected, **settings)
+    is_same = tune.layers > 0 and reviewed.encoder.tune(str(settings["tune"])) == tune
+    return method.starting_from(reviewed.model.network) if is_same else method
+
+
+def compare(before: ReviewedModel, after: IntentModel | ReviewedModel) -> RefitChanges:
     """Return how a trained model differs from the reviewed model that it was trained from."""
     from newfound.intents.description import expected_error_of
 
     names = [intent.name for intent in after.intents]
-    intents = {u.text: None if u.intent is None else names[u.intent] for u in after.utterances}
-    compared = [u for u in before.assigned if u.intent is not None]
+    intents = {u.text: u.intent for u in as_reviewed(after).assigned}
+    compared = before.assigned
     moved = [MovedUtterance(u.text, u.intent, intents.get(u.text)) for u in compared if intents.get(u.text) != u.intent]
     return RefitChanges(
         intents_before=len(before.names),

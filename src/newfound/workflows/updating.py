@@ -6,22 +6,22 @@ trains on all of them.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from newfound import defaults
 from newfound.algorithms.rounds import carried_ids, compare_rounds
-from newfound.data.corpus import Corpus, Origin
+from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
 from newfound.llm.settings import LanguageModelSettings
-from newfound.model.types import unused_id
+from newfound.model.beside import promised_precision, read_groups, write_groups
+from newfound.model.hub import model_folder
+from newfound.model.types import Intent, KnownCheck, unused_id
 from newfound.training.progress import Reporter
-from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import (
     TrainingOptions,
     fit,
@@ -31,15 +31,17 @@ from newfound.workflows.fitting import (
     save_once,
     settings_of_effort,
 )
-from newfound.workflows.runtime import ModelSource, Runtime
+from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
 from newfound.workflows.sources import LogOptions, LogSource, check_n_new, read_newer_logs
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.consensus import Consensus
     from newfound.model.classifier import IntentModel
+    from newfound.review.carrying import Carried
     from newfound.review.history import History
     from newfound.review.reviewed import ReviewedModel
+    from newfound.workflows.refitting import RefitRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,59 @@ class UpdateRequest(LogOptions, TrainingOptions):
     precision: Precision = defaults.PRECISION
 
 
-def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
-    """Discover in newer logs and in what is undecided, with known and accepted intents as known.
+@dataclass(frozen=True, slots=True)
+class UpdateChanges:
+    """What an update changed, compared with the reviewed model.
+
+    Attributes:
+        new: The intents that the earlier model did not have.
+        found_again: Intents that nobody has accepted yet, and that both models have.
+        lost: Intents that nobody has accepted, and that were not found again.
+        answers: The number of utterances that a person has assigned; they stay where they were put.
+        expected_error_before: The expected share of the logs whose intent is wrong.
+        expected_error_after: The same of the later model.
+    """
+
+    new: tuple[str, ...]
+    found_again: tuple[str, ...]
+    lost: tuple[str, ...]
+    answers: int
+    expected_error_before: float
+    expected_error_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """What was discovered in newer logs, as `DiscoverResult` has it, and what changed.
+
+    The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
+    """
+
+    model: IntentModel | ReviewedModel
+    folder: Path | None
+    logs: Corpus
+    changes: UpdateChanges
+
+    @property
+    def intents(self) -> tuple[Intent, ...]:
+        return self.model.intents
+
+    @property
+    def n_new(self) -> int:
+        """How many intents are not known."""
+        return sum(not intent.known for intent in self.intents)
+
+    @property
+    def known_check(self) -> KnownCheck | None:
+        """How well known intents are classified, on held-out labels; None without known intents or with few labels."""
+        return KnownCheck.of(self.model.provenance)
+
+
+def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> UpdateResult:
+    """Discover in newer logs and in what is undecided. What a person has decided stays as it is.
+
+    Known and accepted intents are known. An intent that a person has named, merged, split or put utterances into keeps
+    its utterances and stays new until it is accepted. Rejected ones stay rejected.
 
     Args:
         request: Which model to go on from, and the newer logs.
@@ -80,30 +133,65 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     out, runtime = prepare(request, request.out, reporter)
     with language_model(request.llm, runtime) as llm:
         logs = read_newer_logs(request.logs, request, runtime)
+        from newfound.review.carrying import Carried
         from newfound.review.history import History
         from newfound.training.run import Run
 
         reviewed = runtime.on_cpu().open_model(request.model)
         history = History.of(request.model, "update")
-        decided = _next_known_intents(reviewed, accept_all=request.accept_all)
-        given = _names_given(reviewed, decided, runtime)
-        earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
+        carried = Carried.of(reviewed)
+        settled = _settled_intents(reviewed, accept_all=request.accept_all)
+        earlier, fresh = add_counts(_earlier_corpus(carried, settled | set(carried.rejected)), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
         method = _method(request, replace(runtime, encoder=reviewed.encoder), earlier + fresh)
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
-        model = name_intents(method.model_, llm, runtime).with_accepted(reviewed.discovered & decided)
-        model = with_ids(with_names_given(model, given, runtime), reviewed)
-        save_once(run, lambda: None if out is None else save_trained(model, out, request.overwrite, history))
-    return DiscoverResult(model, out, logs)
+        known = set(reviewed.names) if request.accept_all else reviewed.review.known | reviewed.review.accepted
+        model = name_intents(method.model_, llm, runtime).with_known(known).with_accepted(reviewed.discovered & known)
+        model = with_ids(model, reviewed)
+        trained = carried.apply(model)
+        changes = _compare(reviewed, trained, known)
+        save_once(run, lambda: None if out is None else save_trained(model, out, request, history, carried))
+    return UpdateResult(trained, out, logs, changes)
 
 
-def save_trained(model: IntentModel, out: Path, overwrite: bool, history: History) -> None:
-    """Write a model that was trained from another one, and how it came to be."""
+def save_trained(
+    model: IntentModel, out: Path, request: UpdateRequest | RefitRequest, history: History, carried: Carried
+) -> None:
+    """Write a model that was trained from another one, with what people decided before and put beside it.
+
+    Thresholds keep their promise, for which they are computed again: other probabilities need other thresholds.
+    """
     from newfound.review.history import write_history
+    from newfound.workflows.thresholding import ThresholdsRequest, thresholds
 
-    model.save(out, overwrite=overwrite)
+    earlier = model_folder(request.model) if isinstance(request.model, str | Path) else None
+    groups = {} if earlier is None else read_groups(earlier)
+    precision = None if earlier is None else promised_precision(earlier)
+    model.save(out, overwrite=request.overwrite)
+    carried.decide(out, history.trainings[-1].entries if history.trainings else ())
     write_history(out, history)
+    ids = {intent.id for intent in model.intents}
+    if kept := {id: names for id, names in groups.items() if id in ids}:
+        write_groups(out, kept)
+    if precision is not None:
+        thresholds(ThresholdsRequest(out, precision, encoder=model.encoder, device=request.device))
+
+
+def _compare(before: ReviewedModel, after: IntentModel | ReviewedModel, known: set[str]) -> UpdateChanges:
+    """Return what an update changed."""
+    from newfound.intents.description import expected_error_of
+
+    later = as_reviewed(after)
+    there, undecided = set(later.ids.values()), [name for name in before.names if name not in known]
+    return UpdateChanges(
+        new=tuple(name for name in later.names if later.ids[name] not in before.ids.values()),
+        found_again=tuple(name for name in later.names if later.ids[name] in {before.ids[n] for n in undecided}),
+        lost=tuple(name for name in undecided if before.ids[name] not in there),
+        answers=len(before.review.checked),
+        expected_error_before=expected_error_of(before.assigned),
+        expected_error_after=expected_error_of(later.assigned),
+    )
 
 
 def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consensus:
@@ -120,44 +208,6 @@ def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consens
     )
 
 
-def _names_given(reviewed: ReviewedModel, decided: set[str], runtime: Runtime) -> dict[str, str | None]:
-    """Return the undecided utterances with the name that a person gave to their intent; say what becomes of it."""
-    names_of_model = {intent.name for intent in reviewed.model.intents}
-    given = [name for name in reviewed.names if name not in decided and name not in names_of_model]
-    if given:
-        runtime.reporter.note(
-            f"{_join_names(given)}: renamed, split or merged, but not accepted, so that the utterances go back into "
-            "the logs; an intent that is found in them again keeps its name. Accept them first to keep them as they are"
-        )
-    undecided = [u for u in reviewed.assigned if u.intent is not None and u.intent not in decided]
-    return {u.text: u.intent if u.intent in given else None for u in undecided}
-
-
-def with_names_given(model: IntentModel, given: Mapping[str, str | None], runtime: Runtime) -> IntentModel:
-    """Return the model in which new intents that a person has named before have these names again.
-
-    A new intent is the same as an earlier one if it has most utterances of the earlier one, and most of its own that
-    were undecided before are of that one. `given` has the undecided utterances, each with the name that a person gave
-    to its intent; None if nobody did.
-    """
-    sizes = Counter(name for name in given.values() if name is not None)
-    earlier: dict[int, Counter[str | None]] = defaultdict(Counter)
-    for u in model.utterances:
-        if u.text in given and u.intent is not None and not model.intents[u.intent].known:
-            earlier[u.intent][given[u.text]] += 1
-    names = [intent.name for intent in model.intents]
-    for position, counts in earlier.items():
-        name, shared = counts.most_common(1)[0]
-        if name is not None and name not in names and 2 * shared > max(sizes[name], counts.total()):
-            names[position] = name
-    lost = [name for name in sizes if name not in names]
-    if lost:
-        runtime.reporter.warn(
-            f"{_join_names(lost)}: not found again in the logs, so that the name is lost; accept intents first"
-        )
-    return model.with_names(names)
-
-
 def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     """Return the model in which intents that continue earlier ones have their ids, by utterances and not by names."""
     before = {u.text: u.intent for u in earlier.assigned}
@@ -171,33 +221,26 @@ def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     return model.with_ids([ids[intent.name] for intent in model.intents])
 
 
-def _join_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
-
-
-def _earlier_corpus(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
-    """Return the earlier utterances: those of decided intents with their label, all others without.
+def _earlier_corpus(carried: Carried, settled: set[str]) -> Corpus:
+    """Return the earlier utterances: those of settled intents with their label, all others without.
 
     What the model found to be of no intent may become one together with newer logs.
     """
-    corpus = reviewed.corpus()
-    labels = [label if label in decided else None for label in corpus.labels]
+    corpus = carried.corpus
+    labels = [label if label in settled else None for label in corpus.labels]
     origins = [
         replace(origin, labelled=origin.labelled and label is not None)
         for origin, label in zip(corpus.origins, labels, strict=True)
     ]
-    moved = reviewed.review.moved
-    left_out = [u for u in reviewed.model.utterances if u.intent is None and u.text not in moved]
-    return Corpus.of(
-        [*corpus.texts, *(u.text for u in left_out)],
-        [*labels, *(None for _ in left_out)],
-        [*origins, *(Origin(False, u.source, u.count, u.days) for u in left_out)],
-    )
+    return Corpus.of(corpus.texts, labels, origins)
 
 
-def _next_known_intents(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
-    """Return the intents that are known in the next round."""
+def _settled_intents(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
+    """Return the intents that the next round takes as they are: those that a person has decided about."""
+    from newfound.review.carrying import named_by_people
+
     review = reviewed.review
-    if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):
+    named = named_by_people(review, {intent.name for intent in reviewed.model.intents})
+    if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(reviewed.names):
         raise NothingAccepted
-    return set(reviewed.names) if accept_all else review.known | review.accepted
+    return set(reviewed.names) if accept_all else review.known | review.accepted | named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
 from newfound.workflows.thresholding import ThresholdsRequest, ThresholdsResult, thresholds
 from newfound.workflows.trending import TrendsRequest, trends
-from newfound.workflows.updating import UpdateRequest, update
+from newfound.workflows.updating import UpdateRequest, UpdateResult, update
 
 Files = Mapping[str, Corpus]  # the utterances of files that were sent, by the field of the body that names the file
 
@@ -120,10 +120,11 @@ def run_update(
     request = UpdateRequest(
         model.folder, logs, out, encoder=model.encoder, device=model.device, llm=llm, **_options(body)
     )
-    return _discovered(update(request, reporter=reporter))
+    result = update(request, reporter=reporter)
+    return replace(_discovered(result), changes=result.changes)
 
 
-def _discovered(result: DiscoverResult) -> Discovered:
+def _discovered(result: DiscoverResult | UpdateResult) -> Discovered:
     new = tuple(intent.name for intent in result.intents if not intent.known)
     return Discovered(new, len(result.intents) - len(new), len(result.logs), result.known_check)
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from newfound.model.types import KnownCheck
 from newfound.workflows.refitting import RefitChanges
+from newfound.workflows.updating import UpdateChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,14 @@ class Discovered:
         known: The number of known intents.
         utterances: The number of distinct utterances of the logs.
         known_check: How well known intents are classified, on held-out labels; None if that was not measured.
+        changes: What an update changed; None for a discovery.
     """
 
     new: tuple[str, ...]
     known: int
     utterances: int
     known_check: KnownCheck | None = None
+    changes: UpdateChanges | None = None
 
 
 @dataclass(frozen=True, slots=True)

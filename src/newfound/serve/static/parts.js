@@ -34,6 +34,7 @@ export const knownCheck = (check) =>
   check &&
   el("p", { class: check.falls ? "bad" : "quiet" }, [
     t("knownCheck.figures", { plain: percent(check.plain), now: percent(check.now), n: check.labels }),
+    check.seen_before && ` ${t("knownCheck.seen")}`,
     check.falls && ` ${t("knownCheck.advice")}`,
   ]);
 /** @param {string} name */

@@ -180,6 +180,7 @@ export const german = {
   "overview.quality": "Erwartete Qualität",
   "overview.estimate": "der Logs sind nach der Schätzung des Modells wahrscheinlich im richtigen Intent.",
   "overview.audit": "Messen Sie es mit einigen Fragen.",
+  "knownCheck.seen": "Der Encoder wurde früher mit diesen Labels trainiert.",
   "knownCheck.figures":
     "Bekannte Intents: {plain} mit einem einfachen Klassifikator, {now} jetzt (an {n} zurückgehaltenen Labels).",
   "knownCheck.advice":
@@ -590,14 +591,18 @@ export const german = {
     one: "{n} ähnliche Äußerung, vor dem Training",
     other: "{n} ähnliche Äußerungen, vor dem Training",
   },
+  "changes.foundAgain": "Wiedergefunden, noch nicht angenommen",
   "changes.gone": "Mangels Äußerungen entfallen",
   "changes.intents": "Intents",
+  "changes.keptAnswers": "Äußerungen, die bleiben, wo Sie sie hingestellt haben",
   "changes.known": "Jetzt bekannt",
   "changes.knownNow": {
     one: "{n} angenommener Intent ist jetzt bekannt.",
     other: "{n} angenommene Intents sind jetzt bekannt.",
   },
+  "changes.lost": "Nicht angenommen und nicht wiedergefunden",
   "changes.moved": "Verschobene Äußerungen",
+  "changes.new": "Neu",
   "changes.noAnswers": "Die Intents sind, wie Sie entschieden haben.",
   "changes.now": "Jetzt",
   "changes.of": "{some} von {all}",

@@ -157,6 +157,7 @@ export const english = /** @type {const} */ ({
   "overview.estimate": "of the logs are probably in the right intent, by the model’s own estimate.",
   "overview.audit": "Measure it with some questions.",
   "knownCheck.figures": "Known intents: {plain} with a plain classifier, {now} now (on {n} held-out labels).",
+  "knownCheck.seen": "The encoder was trained on these labels before.",
   "knownCheck.advice":
     "Utterances of known intents were probably taken for new ones. Label more utterances of the known intents, look " +
     "for fewer new intents, or merge new intents that look like known ones into these.",
@@ -537,11 +538,15 @@ export const english = /** @type {const} */ ({
     one: "{n} similar utterance, before the training",
     other: "{n} similar utterances, before the training",
   },
+  "changes.foundAgain": "Found again, not accepted yet",
   "changes.gone": "Gone, for want of utterances",
   "changes.intents": "Intents",
+  "changes.keptAnswers": "Utterances that stay where you put them",
   "changes.known": "Known now",
   "changes.knownNow": { one: "{n} accepted intent is known now.", other: "{n} accepted intents are known now." },
+  "changes.lost": "Not accepted, and not found again",
   "changes.moved": "Moved utterances",
+  "changes.new": "New",
   "changes.noAnswers": "The intents are as you decided.",
   "changes.now": "Now",
   "changes.of": "{some} of {all}",

@@ -120,10 +120,21 @@ export function donePanel(training, serve) {
 /** @param {Training} training */
 const decidedSince = ({ version, job }) => el("p", t("job.decidedSince", { n: version - job.version }));
 
+/**
+ * @param {Child} label
+ * @param {Child} value
+ */
+const fact = (label, value) => [el("dt", label), el("dd", value)];
+
+/** @param {{ expected_error_before: number, expected_error_after: number }} c */
+const expectedErrors = (c) =>
+  fact(
+    term("expectedError", t("changes.expectedError")),
+    t("changes.beforeAndNow", { before: percent(c.expected_error_before), now: percent(c.expected_error_after) }),
+  );
+
 /** @param {Changes} c */
 function changes(c) {
-  const fact = (/** @type {Child} */ label, /** @type {Child} */ value) => [el("dt", label), el("dd", value)];
-  const error = { before: percent(c.expected_error_before), now: percent(c.expected_error_after) };
   return [
     el("p", { class: "lead" }, [
       c.answers > 0 ? t("changes.answers", { n: c.answers }) : t("changes.noAnswers"),
@@ -133,7 +144,7 @@ function changes(c) {
       fact(t("changes.intents"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
       c.now_known.length > 0 && fact(t("changes.known"), names(c.now_known)),
       c.gone.length > 0 && fact(t("changes.gone"), names(c.gone)),
-      fact(term("expectedError", t("changes.expectedError")), t("changes.beforeAndNow", error)),
+      expectedErrors(c),
       c.reclustered > 0 && fact(t("changes.followed"), t("changes.followers", { n: c.reclustered })),
       fact(t("changes.moved"), t("changes.of", { some: c.moved, all: c.utterances })),
     ]),
@@ -157,13 +168,23 @@ function movedExamples({ examples, moved }) {
   return el("details", [el("summary", title), table({}, headings, rows)]);
 }
 
+/** @param {UpdateChanges} c */
+const updated = (c) =>
+  el("dl", [
+    c.new.length > 0 && fact(t("changes.new"), names(c.new)),
+    c.found_again.length > 0 && fact(t("changes.foundAgain"), names(c.found_again)),
+    c.lost.length > 0 && fact(t("changes.lost"), names(c.lost)),
+    c.answers > 0 && fact(t("changes.keptAnswers"), String(c.answers)),
+    expectedErrors(c),
+  ]);
+
 /** @param {Discovered} d */
-const discovered = (d) => [
+const discovered = ({ changes: c, ...d }) => [
   el("p", { class: "lead" }, [
-    d.new.length ? t("discovered.new", { n: d.new.length }) : t("discovered.none"),
+    (c ?? d).new.length ? t("discovered.new", { n: (c ?? d).new.length }) : t("discovered.none"),
     ` ${t("discovered.in", { n: d.utterances })}`,
     d.known > 0 && ` ${t("discovered.known", { n: d.known })}`,
   ]),
-  d.new.length > 0 && el("p", names(d.new)),
+  c ? updated(c) : d.new.length > 0 && el("p", names(d.new)),
   knownCheck(d.known_check),
 ];

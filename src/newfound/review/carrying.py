@@ -1,0 +1,117 @@
+"""What a person decided, and a training keeps: what a model that is trained from a reviewed one begins with.
+
+Names, assignments, merges and splits become labels. A label cannot say that utterances belong to no intent, so that
+these decisions are made again about the trained model: it learns a rejected intent like any other, and its review
+begins with the rejection, which can be taken back as before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+
+from newfound.data.corpus import Corpus, Origin
+from newfound.model.classifier import IntentModel
+from newfound.review.decisions import Decision
+from newfound.review.entries import Entry
+from newfound.review.reviewed import ReviewedModel
+from newfound.review.state import WHOLE, Review, Slot
+from newfound.review.store import ReviewStore
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """The utterances of a reviewed model with what they are to be trained as, and what is to be decided again.
+
+    Attributes:
+        corpus: All utterances; the label of those in a rejected intent is the name that this had.
+        rejected: The names of rejected intents.
+        of_no_intent: Utterances that a person put into no intent.
+    """
+
+    corpus: Corpus
+    rejected: tuple[str, ...]
+    of_no_intent: tuple[str, ...]
+
+    @classmethod
+    def of(cls, reviewed: ReviewedModel) -> Carried:
+        """Return what a training from a reviewed model keeps."""
+        moved, checked = reviewed.review.moved, reviewed.review.checked
+        rejected = _rejected(reviewed)
+        slots = _slots_of_utterances(reviewed) if rejected else [None] * len(reviewed.assigned)
+        labels = []
+        for u, slot in zip(reviewed.assigned, slots, strict=True):
+            of_rejected = None if u.text in moved or slot is None else rejected.get(slot)
+            labels.append(of_rejected if u.intent is None else u.intent)
+        origins = [Origin(u.labelled or u.text in checked, u.source, u.count, u.days) for u in reviewed.assigned]
+        found = Counter(labels)
+        return cls(
+            Corpus.of([u.text for u in reviewed.assigned], labels, origins),
+            tuple(name for name in rejected.values() if found[name]),
+            tuple(text for text, name in moved.items() if name is None),
+        )
+
+    def decisions(self) -> list[Decision]:
+        """Return what is to be decided about the trained model."""
+        moves = [Decision("move", {"texts": list(self.of_no_intent), "to": None})] if self.of_no_intent else []
+        return [*moves, *(Decision("reject", {"intent": name}) for name in self.rejected)]
+
+    def decide(self, folder: Path, earlier: Sequence[Entry]) -> None:
+        """Record the decisions in the folder of the trained model, each as a step of those who decided it earlier."""
+        authors = {_key(entry.decision): entry.author for entry in earlier if entry.undone_at is None}
+        for decision in self.decisions():
+            author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
+            ReviewStore(folder).decide([decision], author=author)
+
+    def apply(self, model: IntentModel) -> IntentModel | ReviewedModel:
+        """Return the trained model with the decisions applied, if there are any."""
+        decisions = self.decisions()
+        if not decisions:
+            return model
+        known = [intent.name for intent in model.intents if intent.known]
+        review = Review.begin([intent.name for intent in model.intents], known)
+        for decision in decisions:
+            review.apply(decision)
+        return ReviewedModel(model, review)
+
+
+def _key(decision: Decision) -> tuple[str, str | None]:
+    return decision.kind, decision.arguments.get("intent")
+
+
+def named_by_people(review: Review, names_of_model: set[str]) -> set[str]:
+    """Return the intents that a person has named, merged, split or put utterances into, accepted or not."""
+    columns = Counter(name for name in review.slots.values() if name is not None)
+    parts = {name for (_, part), name in review.slots.items() if part != WHOLE}
+    assigned = {*review.moved.values(), *(name for names in review.possible_parts.values() for name in names)}
+    merged = {name for name, count in columns.items() if count > 1}
+    every = set(review.names)
+    return every & (merged | parts | assigned | (every - names_of_model))
+
+
+def _rejected(reviewed: ReviewedModel) -> dict[Slot, str]:
+    """Return the name of each rejected column, or part of one; if another intent has it now, with a number."""
+    rejected = reviewed.review.rejected
+    free: dict[str, str] = {}
+    for wanted in sorted(set(rejected.values())):
+        numbered = (f"{wanted} {number}" for number in count(2))
+        taken = {*reviewed.names, *free.values()}
+        free[wanted] = next(name for name in chain([wanted], numbered) if name not in taken)
+    return {slot: free[name] for slot, name in rejected.items()}
+
+
+def _slots_of_utterances(reviewed: ReviewedModel) -> list[Slot | None]:
+    """Return the column, or the part of one, that each utterance is in; None for those that are in none."""
+    columns = reviewed.columns
+    parts = {
+        column: columns.share_of_parts(column, reviewed.model.utterance_vectors.numpy()).argmax(1)
+        for column in columns.prototypes
+    }
+    slots: list[Slot | None] = []
+    for row, u in enumerate(reviewed.model.utterances):
+        part = WHOLE if u.intent not in parts else int(parts[u.intent][row])
+        slots.append(None if u.intent is None else (u.intent, part))
+    return slots
