@@ -125,7 +125,7 @@ def test_every_view_can_be_made_of_what_a_review_allows(pristine, sequence, rand
     for intent in state.intents:
         view.intent(intent.name)
     if any(u.intent is not None for u in view.describer.utterances):
-        view.reviewed.assigned
+        assert view.reviewed.assigned
 
 
 def test_a_decision_that_a_view_cannot_follow_is_not_recorded(session, monkeypatch):

@@ -122,6 +122,10 @@ class Corpus:
         fields = (self.texts, self.labels, self.origins)
         return Corpus(*(tuple(values[i] for i in rows) for values in fields))  # type: ignore[arg-type]
 
+    def by_content(self) -> list[int]:
+        """Return the positions of the utterances in the order of their texts and labels."""
+        return sorted(range(len(self)), key=lambda i: (self.texts[i], self.labels[i] or ""))
+
     def where(self, keep: Callable[[str | None], bool]) -> Corpus:
         """Return the utterances whose label satisfies `keep`, in order."""
         return self.take([i for i, label in enumerate(self.labels) if keep(label)])

@@ -20,11 +20,18 @@ def same_words(text: str) -> str:
 
 
 def distinct(logs: Corpus) -> Corpus:
-    """Return the first of each group of utterances with the same words, with the count of the whole group."""
-    rows: dict[str, list[int]] = {}
+    """Return the commonest wording of each group of utterances with the same words, with the count of the whole group.
+
+    Among equally common ones it is that with the fewest capitals: the order of logs must not matter.
+    """
+
+    def rank(i: int) -> tuple[int, int, str]:
+        return -wordings[logs.texts[i]], sum(map(str.isupper, logs.texts[i])), logs.texts[i]
+
+    wordings, rows = Counter(logs.texts), dict[str, list[int]]()
     for i, text in enumerate(logs.texts):
         rows.setdefault(same_words(text), []).append(i)
-    kept = logs.take([own[0] for own in rows.values()])
+    kept = logs.take([min(own, key=rank) for own in rows.values()])
     origins = tuple(merge_origins([logs.origins[i] for i in own]) for own in rows.values())
     return Corpus(kept.texts, kept.labels, origins)
 

@@ -207,7 +207,7 @@ class Encoder:
         return Features(Ragged.of(batch["input_ids"]), lengths)
 
     def features(self, texts: Sequence[str], tune: Tune, *, trunk_dropout: bool = False) -> Features:
-        """Return the input of the tail, on the CPU; what the frozen trunk computes is read from the cache or stored.
+        """Return the input of the tail, on the CPU; vectors of a frozen encoder are read from the cache or stored.
 
         With `trunk_dropout` the tail runs the frozen layers itself, so that its input is token ids.
         """
@@ -223,14 +223,14 @@ class Encoder:
             if session is not None:
                 from newfound.encoders.onnx.engine import vectors_of
 
-                vectors = torch.from_numpy(vectors_of(session, tokens, rows))
+                vectors = torch.from_numpy(vectors_of(session, tokens, rows, max_width=self.max_length))
                 return Ragged(vectors, torch.arange(len(rows) + 1))
             trunk = self._trunk(tune)
             assert trunk is not None
             pool = None if tune.layers else partial(pool_hidden_states, pooling=self.pooling, normalize=self.normalize)
             return run_trunk(trunk, tokens, rows, pool)
 
-        if self.cache is not None:
+        if self.cache is not None and not tune.layers:  # hidden states are large, and depend on what is run together
             data = self.cache.fetch(self._cache_key(tune), texts, compute)
         elif tune.layers:
             data = compute(list(range(len(texts))))

@@ -94,6 +94,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ASKS_QUESTIONS: ClassVar[bool] = False
     """Whether the method asks an annotator about doubtful utterances."""
 
+    SORTS_ROWS: ClassVar[bool] = False
+    """Whether the rows are sorted by their content, so that their order does not matter; the paper's methods differ."""
+
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "last"},
@@ -172,18 +175,21 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         started = time.perf_counter()
         corpus = Corpus.of(texts, labels, origins)
         self.check_settings(corpus)
+        order = corpus.by_content() if self.SORTS_ROWS else list(range(len(corpus)))
+        corpus = corpus.take(order)
         device = pick_device(self.device)
         run = run or Run()
         run.start(device)
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
-        context = self._context(corpus, validation, device, run, recording or Recording())
+        context = self._context(corpus, validation, device, run, (recording or Recording()).in_order(order))
         context = replace(context, annotator=annotator, labeller=labeller)
         encoded = time.perf_counter()
         discovery = self._discover(context)
         self.history_, self.snapshots_ = context.history, context.snapshots
         self.n_new_ = len(discovery.network.classifier.weight) - context.n_known
         self.parameters_ = count_parameters(context.encoder, discovery.network)
-        self.model_ = build_model(corpus, replace(context, n_new=self.n_new_), discovery)
+        model = build_model(corpus, replace(context, n_new=self.n_new_), discovery)
+        self.model_ = model.in_order(np.argsort(order).tolist())
         self.timings_ = {"encode": encoded - started, "discover": time.perf_counter() - encoded}
         self.model_.provenance["timings"] = self.timings_
         if self.estimate_ is not None:

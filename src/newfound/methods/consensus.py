@@ -115,6 +115,7 @@ class Consensus(Discoverer):
     questions: NonNegativeInt = 100
 
     ASKS_QUESTIONS: ClassVar[bool] = True
+    SORTS_ROWS: ClassVar[bool] = True
     NEEDS_KNOWN: ClassVar[bool] = False
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},

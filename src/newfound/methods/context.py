@@ -38,6 +38,10 @@ class Recording:
     gold: npt.NDArray[np.int64] | None = None  # true ids of all training rows, known ones first
     snapshots: Sequence[int] = ()  # epochs after which embeddings and prototypes are kept
 
+    def in_order(self, order: Sequence[int]) -> Recording:
+        """Return the same for rows in another order."""
+        return self if self.gold is None else replace(self, gold=self.gold[list(order)])
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

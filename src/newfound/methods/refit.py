@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -35,6 +35,7 @@ class Refit(Discoverer):
             them is no evidence that they are, so the classifier is made to be no surer than that.
     """
 
+    SORTS_ROWS: ClassVar[bool] = True
     epochs: NonNegativeInt = 50
     expected_accuracy: NotNegative | None = None
     trunk_views: NonNegativeInt | Literal["auto"] = 0

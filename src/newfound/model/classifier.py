@@ -148,6 +148,10 @@ class IntentModel(FittedClassifier):
         """Return the same model with other ids of its intents, one for each, in order."""
         return replace(self, intents=tuple(replace(i, id=new) for i, new in zip(self.intents, ids, strict=True)))
 
+    def in_order(self, order: Sequence[int]) -> IntentModel:
+        """Return the same model with its utterances in another order."""
+        return replace(self, utterance_source=[self.utterances[i] for i in order])
+
     def similar_intents(self, count: int) -> list[list[int]]:
         """Return the positions of the `count` intents with the most similar prototypes to each intent's, best first."""
         prototypes = torch.from_numpy(self.columns.prototypes)

@@ -138,11 +138,13 @@ def source_of(encoder: Encoder, tail: Tail | None = None, dense: nn.Linear | Non
     return GraphSource(stacks, encoder.pooling, encoder.normalize, dense, encoder.max_length, encoder.width)
 
 
-def vectors_of(session: GraphSession, tokens: Features, rows: Sequence[int] | None = None) -> Vectors:
+def vectors_of(
+    session: GraphSession, tokens: Features, rows: Sequence[int] | None = None, *, max_width: int | None = None
+) -> Vectors:
     """Return the vectors of tokenised texts by a session, [n, d]; of all of them, or of those in some rows."""
     rows = range(len(tokens)) if rows is None else rows
     lengths = None if tokens.unpadded_lengths is None else tokens.unpadded_lengths[list(rows)].tolist()
-    return session.vectors([tokens.data.row(i).tolist() for i in rows], lengths)
+    return session.vectors([tokens.data.row(i).tolist() for i in rows], lengths, max_width=max_width)
 
 
 @torch.no_grad()

@@ -32,6 +32,7 @@ GRAPH_FILE, TOKENIZER_FILE, ABOUT_FILE = "graph.onnx", "tokenizer.json", "about.
 MAX_TOKENS_PER_RUN = 512  # with padding; more do not fit into the cache of a core, and take longer per token
 MIN_TOKENS_PER_RUN = 128  # fewer keep a core busy with everything but products
 MAX_PADDING_PER_RUN = 24  # tokens; a run of its own costs about as much as these
+LANES = 4  # numbers that processors add at once
 MIN_DIVIDED_MB = 64  # of a graph; in a run of a smaller one, threads wait for each other longer than they compute
 Vectors = npt.NDArray[np.float32]
 Run = npt.NDArray[np.int64]  # the numbers of its rows
@@ -156,10 +157,15 @@ class GraphSession:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
 
-    def vectors(self, rows: Sequence[Sequence[int]], unpadded: Sequence[int] | None = None) -> Vectors:
+    def vectors(
+        self, rows: Sequence[Sequence[int]], unpadded: Sequence[int] | None = None, *, max_width: int | None = None
+    ) -> Vectors:
         """Return the vectors of texts, [n, d]; texts of similar length run together, and equal ones once.
 
         The rows are the token ids of each text. Where padding is part of them, `unpadded` counts those that are none.
+        A row that runs alone, or at a width that is no multiple of 4, may differ in its last digits from the same row
+        in another run. Given the largest width that the graph takes, both are avoided, so that the vector of a text
+        does not depend on the other texts.
         """
         place: dict[tuple[int, ...], int] = {}
         wanted = [place.setdefault(tuple(row), len(place)) for row in rows]
@@ -173,11 +179,15 @@ class GraphSession:
 
         def compute(batch: Run) -> None:
             width = int(lengths[batch].max())
+            if max_width is not None:
+                width = min(-(-width // LANES) * LANES, max(width, max_width))
             ids = np.full((len(batch), width), self.pad_id, dtype=np.int64)
             for i, row in enumerate(batch):
                 ids[i, : lengths[row]] = distinct[row]
             mask = (np.arange(width)[None] < attended[batch][:, None]).astype(np.int64)
-            vectors[batch] = session.run([self._output], {IDS: ids, MASK: mask})[0]
+            if max_width is not None and len(batch) == 1:
+                ids, mask = ids.repeat(2, 0), mask.repeat(2, 0)
+            vectors[batch] = session.run([self._output], {IDS: ids, MASK: mask})[0][: len(batch)]
 
         if len(runs) == 1 or self._threads == 1:
             for batch in runs:
