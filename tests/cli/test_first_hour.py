@@ -254,14 +254,31 @@ def test_an_export_holds_what_people_labelled_or_accepted_and_counts_the_rest(mo
     assert len(exported(model, tmp_path / "d.csv", "--min-probability", 0)) == len(labelled) + len(in_first) + 1
 
 
-def test_exports_are_not_overwritten(model, tmp_path):
-    out = tmp_path / "nlu.yml"
-    out.write_text("mine")
-    refused(newfound("export", model, "--to", "rasa", "--out", out), "add --force to replace it")
-    assert out.read_text() == "mine"
-    done = newfound("export", model, "--to", "rasa", "--out", out, "--force")
+def test_from_python_an_export_warns_of_new_intents_that_nobody_accepted(model, tmp_path, caplog):
+    def warning(**options):
+        caplog.clear()
+        package.export(model, "csv", tmp_path / "x.csv", overwrite=True, **options)
+        return caplog.text
+
+    assert "the new intents that nobody has accepted (2, which is all of them)" in warning()
+    assert warning(with_guesses=True) == ""
+    decide(model, *(("accept", {"intent": name}) for name in new_intents(model)))
+    assert warning() == ""
+
+
+@pytest.mark.parametrize("command", [("export", "--to", "rasa"), ("report",)])
+def test_what_is_there_is_not_overwritten(model, tmp_path, tiny_folder, command):
+    command = (command[0], model, *command[1:], "--out", tmp_path / "file", "--encoder", tiny_folder)
+    (tmp_path / "file").write_text("mine")
+    refused(newfound(*command), "add --force to replace it")
+    assert (tmp_path / "file").read_text() == "mine"
+    done = newfound(*command, "--force")
     assert done.returncode == 0, done.stderr
-    assert out.read_text() != "mine"
+    assert (tmp_path / "file").read_text() != "mine"
+
+
+def test_an_update_is_refused_before_its_logs_are_read(model, tmp_path):
+    refused(newfound("update", model, tmp_path / "absent.csv", "--out", tmp_path / "m"), "no new intent was accepted")
 
 
 def test_renamed_intents_are_printed(model, tmp_path):
@@ -319,6 +336,7 @@ def test_discover_and_inspect_show_how_certain_an_intent_is(model, capsys):
         ("- move: {{texts: [asdf], to: {first}x}}", ["decision 1, move:", "not among the utterances"]),
         ("- move: {{texts: ['=cmd|calc pey 🎉'], to: {first}}}", ["did you mean '=cmd|calc pay 🎉'"]),
         ("- accept: {first}\n- 3", ["decision 2: a decision is one of"]),
+        ("- merge: {{intents: [{first}], into: moving}}", ["no intent 'moving'; merge into one of them, then rename"]),
     ],
 )
 def test_refused_decisions_are_named(model, tmp_path, yaml, phrases):

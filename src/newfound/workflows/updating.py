@@ -20,6 +20,7 @@ from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.types import unused_id
+from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import DiscoverResult
 from newfound.workflows.fitting import (
@@ -31,7 +32,7 @@ from newfound.workflows.fitting import (
     save_once,
     settings_of_effort,
 )
-from newfound.workflows.runtime import ModelSource, Runtime
+from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
 from newfound.workflows.sources import LogOptions, LogSource, check_n_new, read_newer_logs
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from newfound.model.classifier import IntentModel
     from newfound.review.history import History
     from newfound.review.reviewed import ReviewedModel
+    from newfound.review.state import Review
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,14 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
     """
     out, runtime = prepare(request, request.out, reporter)
     with language_model(request.llm, runtime) as llm:
+        _next_known_intents(_review_of(request.model), accept_all=request.accept_all)  # refused before logs are read
         logs = read_newer_logs(request.logs, request, runtime)
         from newfound.review.history import History
         from newfound.training.run import Run
 
         reviewed = runtime.on_cpu().open_model(request.model)
         history = History.of(request.model, "update")
-        decided = _next_known_intents(reviewed, accept_all=request.accept_all)
+        decided = _next_known_intents(reviewed.review, accept_all=request.accept_all)
         given = _names_given(reviewed, decided, runtime)
         earlier, fresh = add_counts(_earlier_corpus(reviewed, decided), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
@@ -195,9 +198,13 @@ def _earlier_corpus(reviewed: ReviewedModel, decided: set[str]) -> Corpus:
     )
 
 
-def _next_known_intents(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
+def _review_of(model: ModelSource) -> Review:
+    """Return what was decided about a model; of a folder, the network is not loaded."""
+    return ReviewStore(model).review() if isinstance(model, str | Path) else as_reviewed(model).review
+
+
+def _next_known_intents(review: Review, *, accept_all: bool) -> set[str]:
     """Return the intents that are known in the next round."""
-    review = reviewed.review
-    if not accept_all and not review.accepted and len(review.known) < len(reviewed.names):
+    if not accept_all and not review.accepted and len(review.known) < len(review.names):
         raise NothingAccepted
-    return set(reviewed.names) if accept_all else review.known | review.accepted
+    return set(review.names) if accept_all else review.known | review.accepted
