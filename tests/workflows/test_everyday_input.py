@@ -76,13 +76,11 @@ def test_misspelt_labels_markup_and_texts_that_are_cut_are_counted(discover, tin
     known = [*labelled(20, "pay", "leak"), *((f"<p>{text}</p>", "Pay") for text in utterances("pay", 3, seed=1))]
     logs = [*utterances("move", 30), "my card&nbsp;is lost", " ".join(["move house"] * 40), "<email> <3 AT&T a < b > c"]
     result = discover(known, logs, "--n-new", 1)
-    assert (
-        "of 3 known intents, 1 is likely misspelt ('Pay' for 'pay'); correct the labels that `check`" in result.printed
-    )
-    assert "4 of 76 texts hold HTML" in result.printed
-    assert "1 of 76 texts are longer than the 64 tokens" in result.printed
+    assert "3 known intents, 1 is likely misspelt ('Pay' for 'pay'); correct the labels that `check`" in result.printed
+    assert "4 of 76 texts with HTML" in result.printed
+    assert "1 of 76 texts longer than 64 tokens" in result.printed
     checked = newfound("check", tmp_path / "known.csv", "--encoder", tiny_folder).stderr
-    assert "3 of 43 texts hold HTML" in checked
+    assert "3 of 43 texts with HTML" in checked
 
 
 @pytest.mark.parametrize("labels", [1, 20])

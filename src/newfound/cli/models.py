@@ -127,8 +127,8 @@ def predict(
         bool,
         typer.Option(
             "--explain",
-            help="Say why, for people: the nearest utterances, the runner-up, and the words that decide. JSON lines with "
-            "--format jsonl or --out. Slower.",
+            help="Say why, for people: the nearest utterances, the runner-up, and the words that decide. With --out or "
+            "--format jsonl as JSON lines. Slower.",
         ),
     ] = False,
     written_format: Annotated[
