@@ -68,23 +68,15 @@ def test_a_divided_intent_is_shown_as_a_pair(tiny_encoder):
     assert (pair.first, pair.second) == ("leak 0", "leak 1")
 
 
-def test_a_misspelt_label_is_named_with_the_one_that_is_meant(tiny_folder, tiny_encoder, tmp_path):
+def test_a_misspelt_label_is_named_with_the_one_that_is_meant(tiny_encoder, tmp_path):
     corpus = themed_corpus(per_theme=20).labelled()
     names = {"pay": "CALL_CENTER", "leak": "leak 1", "meter": "time"}
     labels = [names.get(y, y) for y in corpus.labels]
     labels[0] = "CALL_CENTRE"
     labels[labels.index("leak 1")] = "leak 2"
-    result = newfound.check((corpus.texts, labels), encoder=tiny_encoder)
+    result = newfound.check((corpus.texts, labels), tmp_path / "check.csv", encoder=tiny_encoder)
     assert result.misspelt == (("CALL_CENTRE", "CALL_CENTER"),)
-    path = tmp_path / "known.csv"
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([("text", "label"), *zip(corpus.texts, labels, strict=True)])
-    out = tmp_path / "check.csv"
-    done = command("check", path, "--encoder", tiny_folder, "--out", out, COLUMNS="80")
-    assert "1 label that is likely misspelt" in done.stdout
-    assert ("CALL_CENTRE", "CALL_CENTER") in [
-        (row["label"], row["likely"]) for row in csv.DictReader(out.open()) if row["problem"] == "misspelt label"
-    ]
+    assert "misspelt label,,,CALL_CENTRE,CALL_CENTER," in (tmp_path / "check.csv").read_text()
 
 
 @pytest.mark.parametrize(

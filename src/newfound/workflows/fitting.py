@@ -31,10 +31,10 @@ TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|upper|layers|all")
 SIMILAR_INTENTS_PER_PROMPT = 3  # whose names and examples a language model is shown
 
 DEFAULT_EFFORT_NOTES = {  # docs/recipe.md says when which is chosen, and how long it takes
-    "heads": "The encoder is not fine-tuned: too few labels, or too many texts for the memory.",
+    "heads": "The encoder is not fine-tuned: too few labels, or too many texts.",
     "last": "The last layer of the encoder is trained, since there is a GPU.",
     "layers": "All layers of the encoder are fine-tuned first, since there is a GPU.",
-    "upper": "The upper layers of the encoder are fine-tuned first; effort quick leaves it out.",
+    "upper": "The upper half of the encoder is fine-tuned first; effort quick leaves it out.",
 }
 
 
