@@ -17,7 +17,7 @@ ARG PIP_INDEX_URL=""
 ARG TORCH_INDEX_URL=""
 COPY constraints.txt /tmp/constraints.txt
 COPY --from=wheel /wheels /tmp/wheels
-# torch first, at the pinned version: any other order may pull another build of it.
+# torch first, so that it comes from its own index.
 RUN python -m venv /opt/newfound \
     && /opt/newfound/bin/pip install --no-cache-dir --disable-pip-version-check \
         ${TORCH_INDEX_URL:+--index-url "$TORCH_INDEX_URL"} "$(grep '^torch==' /tmp/constraints.txt)" \

@@ -5,10 +5,12 @@ BIN    := $(VENV)/bin
 .PHONY: demo check coverage test test-portable lint page docs site clean
 .DEFAULT_GOAL := test
 
-# torch goes in first, at the pinned version: any other order may pull a build with several GB of CUDA packages.
+# torch goes in first, so that it can come from an index of its own. On Linux, pip's default index has a build with several
+# GB of CUDA packages. `make demo TORCH_INDEX_URL=...` takes the build for CPUs; docs/index.md says where its address is.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check $$(grep '^torch==' constraints.txt)
+	$(BIN)/pip install -q --disable-pip-version-check $(if $(TORCH_INDEX_URL),--index-url $(TORCH_INDEX_URL)) \
+		$$(grep '^torch==' constraints.txt)
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@
 

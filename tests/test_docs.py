@@ -64,12 +64,10 @@ def test_no_cell_of_a_table_is_blank(page):
     assert blank_cells(page) == []
 
 
-def test_the_readme_names_the_two_commands():
-    readme = (ROOT / "README.md").read_text()
-    assert "make demo" in readme
-    assert "make test" in readme
-    assert TABLES
-    assert TABLES_OF_SCRIPTS
+def test_make_installs_torch_from_the_index_that_it_is_given(tmp_path):
+    given = [f"VENV={tmp_path}", f"{tmp_path}/.installed", "TORCH_INDEX_URL=https://torch.example/cpu"]
+    done = subprocess.run(["make", "--dry-run", *given], capture_output=True, text=True, cwd=ROOT)
+    assert re.search(r"pip install .*--index-url https://torch.example/cpu .*torch==", done.stdout, re.S), done.stderr
 
 
 @pytest.mark.slow

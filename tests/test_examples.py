@@ -27,7 +27,9 @@ def test_the_five_lines_of_the_readme_print_what_it_says(tmp_path, capsys, monke
     said, said_intent = printed.strip().splitlines()
     assert abs(int(first.split()[0]) - int(said.split()[0])) <= 2
     assert ("meter" in intent, "meter" in said_intent) == (True, True)
-    assert (tmp_path / "nlu.yml").exists()
+    new = re.findall(r"'(.*?)'", first)
+    assert new
+    assert set(new) <= set(re.findall(r'- intent: "(.*)"', (tmp_path / "nlu.yml").read_text("utf-8")))
 
 
 def test_the_researchers_method_is_compared_on_the_same_partitions(capsys, monkeypatch):

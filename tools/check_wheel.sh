@@ -54,7 +54,7 @@ if [ -n "${NEWFOUND_WHEEL_PYTHON:-}" ]; then
 else
   "$python" -m venv "$work/env"
   interpreter="$work/env/bin/python"
-  # torch first and pinned, as in the Makefile
+  # torch first, at the tested version, as in the Makefile
   # shellcheck disable=SC2086
   "$interpreter" $pip install "$(grep '^torch==' constraints.txt)"
   # shellcheck disable=SC2086

@@ -41,10 +41,7 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
     [
         (errors.TargetExists(Path("m")), "m exists; choose another --out, or add --force to replace it"),
         (errors.TargetExists(Path("m"), "is taken", replaceable=False), "m is taken; choose another --out"),
-        (
-            errors.UnfinishedRun(Path("r")),
-            "same command to go on with it, or start anew with --force",
-        ),
+        (errors.UnfinishedRun(Path("r")), "same command to go on with it, or start anew with --force"),
         (errors.RunMismatch(Path("r"), "damaged"), "r: damaged; start anew with --force"),
         (
             errors.ColumnMissing("f, line 1", "text", "text", ["a"]),
@@ -65,10 +62,7 @@ def test_no_message_outside_the_command_line_names_a_flag(path):
         (errors.ModelMissing(Path("m")), "make one with `newfound discover`"),
         (errors.NothingAccepted(), "or add --accept-all"),
         (errors.NotSplittable("t5", ["bert"]), "use --tune heads"),
-        (
-            errors.DataError("f: cannot tell the format", "format"),
-            "name its format with --format",
-        ),
+        (errors.DataError("f: cannot tell the format", "format"), "name its format with --format"),
         (errors.Interrupted(Path("m.run")), "add --resume to the same command to go on with it"),
     ],
 )
@@ -94,10 +88,3 @@ def test_every_key_of_a_remedy_has_words():
     by_classes = {getattr(node, "value", None) for error in classes for node in ast.walk(error)}
     of_columns = {"logs_text_column", "text_column", "label_column"}
     assert set(errors.REMEDIES) - given - by_classes - of_columns == set(), "no error has these"
-
-
-def test_python_and_the_command_line_have_their_own_words():
-    error = errors.TargetExists(Path("m"))
-    assert str(error) == "m exists; choose another place, or allow it to be replaced"
-    assert error.remedies == ("place", "replace")
-    assert str(errors.DataError("x, line 1: odd")) == message_with_flags(errors.DataError("x, line 1: odd"))

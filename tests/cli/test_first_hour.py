@@ -122,9 +122,6 @@ def test_predict_names_its_own_option_for_the_format_of_the_file(model, tmp_path
     ("arguments", "code"),
     [
         (["discover", "known.csv", "logs.csv", "--out", "m", "--method", "magic"], 2),
-        (["discover", "known.csv", "logs.csv", "--out", "m", "--effort", "much"], 2),
-        (["discover", "known.csv", "logs.csv", "--out", "m", "--tune", "most"], 2),
-        (["discover", "known.csv", "logs.csv", "--out", "m", "--device", "tpu"], 2),
         (["discover", "known.csv", "logs.csv", "--out", "m", "--seed", "-1"], 2),
         (["discover", "known.csv", "logs.csv", "--out", "m"], 2),
         (["update", "MODEL", "absent.csv", "--out", "m"], 2),
@@ -254,14 +251,31 @@ def test_an_export_holds_what_people_labelled_or_accepted_and_counts_the_rest(mo
     assert len(exported(model, tmp_path / "d.csv", "--min-probability", 0)) == len(labelled) + len(in_first) + 1
 
 
-def test_exports_are_not_overwritten(model, tmp_path):
-    out = tmp_path / "nlu.yml"
-    out.write_text("mine")
-    refused(newfound("export", model, "--to", "rasa", "--out", out), "add --force to replace it")
-    assert out.read_text() == "mine"
-    done = newfound("export", model, "--to", "rasa", "--out", out, "--force")
+def test_from_python_an_export_warns_of_new_intents_that_nobody_accepted(model, tmp_path, caplog):
+    def warning(**options):
+        caplog.clear()
+        package.export(model, "csv", tmp_path / "x.csv", overwrite=True, **options)
+        return caplog.text
+
+    assert "the new intents that nobody has accepted (2, which is all of them)" in warning()
+    assert warning(with_guesses=True) == ""
+    decide(model, *(("accept", {"intent": name}) for name in new_intents(model)))
+    assert warning() == ""
+
+
+@pytest.mark.parametrize("command", [("export", "--to", "rasa"), ("report",)])
+def test_what_is_there_is_not_overwritten(model, tmp_path, tiny_folder, command):
+    command = (command[0], model, *command[1:], "--out", tmp_path / "file", "--encoder", tiny_folder)
+    (tmp_path / "file").write_text("mine")
+    refused(newfound(*command), "add --force to replace it")
+    assert (tmp_path / "file").read_text() == "mine"
+    done = newfound(*command, "--force")
     assert done.returncode == 0, done.stderr
-    assert out.read_text() != "mine"
+    assert (tmp_path / "file").read_text() != "mine"
+
+
+def test_an_update_is_refused_before_its_logs_are_read(model, tmp_path):
+    refused(newfound("update", model, tmp_path / "absent.csv", "--out", tmp_path / "m"), "no new intent was accepted")
 
 
 def test_renamed_intents_are_printed(model, tmp_path):
@@ -301,12 +315,8 @@ def test_discover_and_inspect_show_how_certain_an_intent_is(model, capsys):
 
     intents = package.load(model).intents
     print_new_intents(intents)
-    printed = capsys.readouterr().out
-    inspected = newfound("inspect", model, "--new").stdout
-    for intent in intents:
-        if not intent.known:
-            assert f"{100 * intent.certainty:.0f} %" in printed
-            assert f"{100 * intent.certainty:.0f} %" in inspected
+    for shown in (capsys.readouterr().out, newfound("inspect", model, "--new").stdout):
+        assert all(f"{100 * intent.certainty:.0f} %" in shown for intent in intents if not intent.known)
 
 
 @pytest.mark.parametrize(
@@ -319,6 +329,7 @@ def test_discover_and_inspect_show_how_certain_an_intent_is(model, capsys):
         ("- move: {{texts: [asdf], to: {first}x}}", ["decision 1, move:", "not among the utterances"]),
         ("- move: {{texts: ['=cmd|calc pey 🎉'], to: {first}}}", ["did you mean '=cmd|calc pay 🎉'"]),
         ("- accept: {first}\n- 3", ["decision 2: a decision is one of"]),
+        ("- merge: {{intents: [{first}], into: moving}}", ["no intent 'moving'; merge into one of them, then rename"]),
     ],
 )
 def test_refused_decisions_are_named(model, tmp_path, yaml, phrases):

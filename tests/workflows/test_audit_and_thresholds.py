@@ -162,8 +162,9 @@ def test_explanations_are_the_same_in_every_interface(model, themed, tmp_path, t
         left = {one.intent: one.probability for one in again.top}
         assert word.probability == pytest.approx(left[why.intent], abs=1e-4)
     (tmp_path / "one.txt").write_text(text)
-    printed = command("predict", model, tmp_path / "one.txt", "--explain", "--encoder", tiny_folder, "--device", "cpu")
-    line = json.loads(printed.stdout)
+    asked = ("predict", model, tmp_path / "one.txt", "--explain", "--encoder", tiny_folder, "--device", "cpu")
+    assert f"\n  runner-up: {why.runner_up.intent} " in command(*asked).stdout, "for people, also without a terminal"
+    line = json.loads(command(*asked, "--format", "jsonl").stdout)
     assert line["intent"] == why.intent
     assert [w["word"] for w in line["words"]] == [w.word for w in why.words]
     with serving.client_of(model, tiny_encoder) as client:

@@ -14,7 +14,7 @@ from commands import newfound as command
 from newfound.model.folder import load as load_unreviewed
 from newfound.text import is_blank
 
-BLANK = [" ", "\x00", "\t\u2003\u200b", "\x00 \x07\ufeff"]
+BLANK = ["", " ", "\x00", "\t\u2003\u200b", "\x00 \x07\ufeff"]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "onnx"
 
 
@@ -27,7 +27,7 @@ def folder(saved, tiny_encoder, tmp_path_factory):
 
 
 def test_what_can_be_seen_is_not_blank():
-    assert all(map(is_blank, ["", *BLANK]))
+    assert all(map(is_blank, BLANK))
     assert not any(map(is_blank, ["a", " .", "👍", "\x00a", "\u0e01", "\U0001fae9", "\ue000"]))
 
 
@@ -37,7 +37,7 @@ def test_a_model_answers_as_it_does_with_an_empty_review(folder, themed):
     model = load_unreviewed(folder)
     assert model.classify(texts, top=3) == newfound.load(folder).classify(texts, top=3)
     assert model.predict(texts) == [prediction.intent for prediction in model.classify(texts)]
-    for prediction in model.classify(texts[:-4], top=1):
+    for prediction in model.classify(texts[:-5], top=1):
         assert prediction.probability == prediction.top[0].probability
 
 
@@ -50,7 +50,7 @@ def test_blank_texts_get_no_intent_behind_every_door(folder, tmp_path):
     serving = pytest.importorskip("serving", reason="extra `serve` not installed")
     for texts in (BLANK, ["pay bill", *BLANK]):
         for found in (newfound.predict(folder, texts), newfound.load(folder).classify(texts)):
-            assert [(p.intent, p.status, p.outlier) for p in found[-4:]] == [(None, None, 1.0)] * 4
+            assert [(p.intent, p.status, p.outlier) for p in found[-5:]] == [(None, None, 1.0)] * 5
     assert newfound.load(folder).predict_proba(BLANK).max() == load_unreviewed(folder).predict_proba(BLANK).max() == 0
     (tmp_path / "texts.txt").write_text("pay bill\n\x00\n", newline="")
     lines = [json.loads(line) for line in command("predict", folder, tmp_path / "texts.txt").stdout.splitlines()]
@@ -72,12 +72,12 @@ def test_blank_texts_get_no_intent_without_torch_and_without_newfound(folder, tm
     newfound.predict(folder, ["pay bill"], device="cpu")  # stores the graph
     stored = open_stored(folder, "fp32")
     assert stored is not None
-    assert [p.intent is None for p in stored.classify(["pay bill", *BLANK])] == [False, *[True] * 4]
+    assert [p.intent is None for p in stored.classify(["pay bill", *BLANK])] == [False, *[True] * 5]
     newfound.export(folder, "onnx", tmp_path / "graph")
     spec = importlib.util.spec_from_file_location("example_onnx", EXAMPLES / "predict.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     found = module.classify(tmp_path / "graph", ["pay bill", *BLANK])
-    assert [(a["intent"] is None, a["outlier"]) for a in found[1:]] == [(True, True)] * 4
-    assert [a["probability"] for a in found[1:]] == [1.0] * 4
+    assert [(a["intent"] is None, a["outlier"]) for a in found[1:]] == [(True, True)] * 5
+    assert [a["probability"] for a in found[1:]] == [1.0] * 5
     assert found[0]["intent"] is not None

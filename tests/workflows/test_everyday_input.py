@@ -72,6 +72,17 @@ def test_one_label_for_each_intent(discover):
     assert without <= 0.1 * len(logs), "too few labels to compare with: only what is far from everything is put aside"
 
 
+def test_misspelt_labels_markup_and_texts_that_are_cut_are_counted(discover, tiny_folder, tmp_path):
+    known = [*labelled(20, "pay", "leak"), *((f"<p>{text}</p>", "Pay") for text in utterances("pay", 3, seed=1))]
+    logs = [*utterances("move", 30), "my card&nbsp;is lost", " ".join(["move house"] * 40), "<email> <3 AT&T a < b > c"]
+    result = discover(known, logs, "--n-new", 1)
+    assert "3 known intents, 1 is likely misspelt ('Pay' for 'pay'); correct the labels that `check`" in result.printed
+    assert "4 of 76 texts with HTML" in result.printed
+    assert "1 of 76 texts longer than 64 tokens" in result.printed
+    checked = newfound("check", tmp_path / "known.csv", "--encoder", tiny_folder).stderr
+    assert "3 of 43 texts with HTML" in checked
+
+
 @pytest.mark.parametrize("labels", [1, 20])
 def test_one_known_intent(discover, labels):
     logs = [text for theme in ("pay", "move", "solar") for text in utterances(theme, 20, seed=1)]

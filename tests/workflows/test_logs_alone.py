@@ -94,6 +94,7 @@ def test_no_fine_tuning_is_chosen_where_nothing_is_known():
     runtime, logs = Runtime(Listener(), device="cpu"), Corpus.of(["pay", "move", "read"])
     assert settings_of_effort(Consensus, TrainingOptions(), runtime, logs) == {"tune": "heads"}
     assert notes == [DEFAULT_EFFORT_NOTES["heads"]]
+    assert max(map(len, DEFAULT_EFFORT_NOTES.values())) <= 80, "one line at every run"
 
 
 def test_what_needs_labels_says_so_in_one_line(texts, tmp_path, tiny_folder, tiny_encoder):

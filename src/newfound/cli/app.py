@@ -63,8 +63,8 @@ for command in (
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-app.add_typer(bench.data_app, name="data")
-app.add_typer(bench.app, name="bench")
+for name, researchers in (("data", bench.data_app), ("bench", bench.app)):
+    app.add_typer(researchers, name=name, rich_help_panel="For researchers")
 
 
 def main() -> NoReturn:

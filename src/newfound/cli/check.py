@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from newfound import defaults
 from newfound.cli.options import EncoderOption, FileOptions, SeedOption
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import command_name, print_table
+from newfound.cli.show import print_table
 from newfound.text import shorten
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ MAX_CHARACTERS_SHOWN = 70
 def check(
     known: Annotated[Path, typer.Argument(help="A file of labelled utterances of the known intents.")],
     files: FileOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The CSV file to write; by default the name of KNOWN with the ending .check.csv."),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write all findings to this CSV file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     encoder: EncoderOption = defaults.ENCODER,
     seed: SeedOption = defaults.SEED,
@@ -37,18 +33,12 @@ def check(
     from newfound.workflows.checking import CheckRequest
     from newfound.workflows.checking import check as run_workflow
 
-    target = out or Path(f"{'known' if str(known) == '-' else known.name.split('.')[0] or 'known'}.check.csv")
-    request = CheckRequest(known, target, encoder=encoder, seed=seed, read=files.read_options(), overwrite=force)
+    request = CheckRequest(known, out, encoder=encoder, seed=seed, read=files.read_options(), overwrite=force)
     result = run_workflow(request, reporter=reporter_for_terminal())
     print(f"{known}: {result.utterances:,} utterances of {result.intents:,} intents")
     _print_result(result)
-    if not (
-        result.conflicts or result.label_errors or result.near_duplicates or result.few_examples or result.misspelt
-    ):
-        print(f"\nThere is nothing to correct. {target} says so, too.")
-        return
-    print(f"\nWrote all of it to {target}. Correct the labels in {known}, and check again:")
-    print(f"  {command_name()} check {shlex.quote(str(known))} --out {shlex.quote(str(target))} --force")
+    if out is not None:
+        print(f"\nWrote all of it to {out}")
 
 
 def _print_result(result: CheckResult) -> None:
@@ -77,7 +67,7 @@ def _print_part(one: str, many: str, rest: str, header: tuple[str, ...], rows: S
         print()
         print_table(header, rows[:ROWS_SHOWN])
     if len(rows) > ROWS_SHOWN:
-        print(f"and {len(rows) - ROWS_SHOWN:,} more")
+        print(f"and {len(rows) - ROWS_SHOWN:,} more (--out writes all)")
 
 
 def _short(text: str) -> str:

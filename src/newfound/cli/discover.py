@@ -33,7 +33,6 @@ from newfound.cli.show import (
     print_known_check,
     print_new_intents,
     print_next,
-    print_table,
     print_update,
     print_without_intent,
 )
@@ -146,39 +145,28 @@ def demo(
     force: ForceOption = False,
     method: MethodOption = defaults.METHOD,
 ) -> None:
-    """Discover intents in the corpus that comes with newfound, and score the result."""
-    from newfound.algorithms.metrics import both_protocols
-    from newfound.data.demo_corpus import load_demo
+    """Discover intents in the files that `newfound data get demo` writes, as `discover` does, and score the result."""
+    from newfound.algorithms.metrics import strict_scores
+    from newfound.data.demo_corpus import load_demo_of_a_user
     from newfound.files import check_replaceable
     from newfound.workflows import DiscoverRequest
     from newfound.workflows.discovery import discover as run
 
     check_replaceable(out, force)
-    task = load_demo()
-    observed = task.observed_train
+    task = load_demo_of_a_user()
+    known, logs = task.observed_train.labelled(), task.observed_train.unlabelled()
     print(
-        f"A utility company's chat logs: {len(observed.labelled()):,} labelled utterances of {len(task.known)} known "
-        f"intents,\n{len(observed.unlabelled()):,} unlabelled ones. How many new intents are in those, and which?\n"
+        f"A utility company's bot: {len(known):,} labelled utterances of {len(task.known)} known intents, and "
+        f"{len(logs):,} from its logs,\nof known intents, new ones and none. Which new intents are there?\n"
     )
-    request = DiscoverRequest(
-        observed.labelled(),
-        observed.unlabelled(),
-        out,
-        method=method,
-        # The demo's logs hold new intents only, as in the paper's benchmarks, so that both protocols can score it.
-        logs_hold="novel",
-        overwrite=force,
-        **fit.request_fields(),
-    )
+    request = DiscoverRequest(known, logs, out, method=method, overwrite=force, **fit.request_fields())
     result = run(request, reporter=reporter_for_terminal())
-    print_new_intents(result.intents)
-    predicted = result.model.predict_ids(task.test.texts)
-    scores = both_protocols(task.gold_ids(task.test), predicted, len(task.known))
-    print(f"\nIn truth there are {len(task.new)} new intents; {result.n_new} were found. On {len(task.test)} held-out")
-    print("utterances, in percent (what the protocols mean: docs/protocols.md):\n")
-    print_table(
-        ("protocol", "IND ACC", "OOD ACC", "OOD F1", "ALL ACC", "ALL F1"),
-        [(name, *(f"{value:.1f}" for value in score.as_dict().values())) for name, score in scores.items()],
+    _print_findings(result, out)
+    score = strict_scores(task.gold_ids(task.test), result.model.predict_ids(task.test.texts), len(task.known))
+    print(
+        f"\nIn truth there are {len(task.new)} new intents; {result.n_new} were found. Of {len(task.test)} held-out "
+        f"utterances,\n{score.all_acc:.1f} % get the right intent: {score.ind_acc:.1f} % of the known intents', "
+        f"{score.ood_acc:.1f} % of the new ones' (docs/protocols.md, strict)."
     )
     print_next(out, "my smart meter went blank")
 
@@ -317,7 +305,11 @@ def update(
 
 
 def _print_result(result: DiscoverResult | UpdateResult, out: Path) -> None:
+    _print_findings(result, out)
+    print_next(out, result.logs.texts[0])
+
+
+def _print_findings(result: DiscoverResult | UpdateResult, out: Path) -> None:
     print_new_intents(result.intents)
     print_without_intent(result.model.utterances)
     print_known_check(result.known_check, out)
-    print_next(out, result.logs.texts[0])

@@ -46,6 +46,7 @@ from newfound.cli.show import (
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
 from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
+from newfound.training.progress import NullReporter
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
 EXIT_CODE_OF_CHANGES = 3  # of `trends`, for jobs that run by themselves
@@ -125,7 +126,9 @@ def predict(
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="Say why: the nearest utterances, the runner-up, and the words that decide. Slower."
+            "--explain",
+            help="Say why, for people: the nearest utterances, the runner-up, and the words that decide. With --out or "
+            "--format jsonl as JSON lines. Slower.",
         ),
     ] = False,
     written_format: Annotated[
@@ -176,7 +179,7 @@ def predict(
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     if written_format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")
-    if explain and written_format is None and sys.stdout.isatty():
+    if explain and written_format is None:
         with _naming_input_format():
             print_explanations(PredictRequest(**settings), reporter)
         return
@@ -304,11 +307,13 @@ def inspect(
 def report(
     model: ModelArgument,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier file at --out.")] = False,
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Write one HTML page about the intents, with a map of the logs. It opens offline and can be forwarded."""
-    if out.is_dir():
-        raise SettingsError(f"--out {out}: is a folder; give the name of a file, such as report.html")
+    from newfound.files import check_file_target
+
+    check_file_target(out, force)
     from newfound.report.page import write_page
     from newfound.review.reviewed import load
 
@@ -360,7 +365,7 @@ def export(
         encoder=encoder,
         precision=parse_precision(precision),
     )
-    result = run_workflow(request)
+    result = run_workflow(request, reporter=NullReporter())  # what is left out is printed below
     if result.counts is None:
         print(f"Wrote the classifier of {result.intents} intents to {result.path}")
         return

@@ -170,7 +170,8 @@ def print_export(result: ExportResult, counts: ExportCounts, *, with_guesses: bo
         f"labelled by people, {counts.accepted:,} that the model put into accepted intents, {counts.guesses:,} guesses"
     )
     if counts.left_out and not with_guesses:
-        new = f"; {counts.new_intents} new intents are not accepted yet" if counts.new_intents else ""
+        undecided = "1 new intent is" if counts.new_intents == 1 else f"{counts.new_intents} new intents are"
+        new = f"; {undecided} not accepted yet" if counts.new_intents else ""
         print(
             f"Left out: {counts.left_out:,} guesses of the model{new}. Accept intents with `newfound review`, or add "
             "--with-guesses to include all"
@@ -198,8 +199,9 @@ def print_next(out: Path, example: str) -> None:
     folder, text = shlex.quote(str(out)), shlex.quote(shorten(printable(example), 60, end=""))
     print(
         f"\nWrote the model to {out}/. Next:\n"
-        f"  echo {text} | {command} predict {folder}\n"
-        f"  {command} inspect {folder} --new"
+        f"  {command} inspect {folder} --new\n"
+        f"  {command} review {folder}\n"
+        f"  echo {text} | {command} predict {folder}"
     )
 
 

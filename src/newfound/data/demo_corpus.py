@@ -8,12 +8,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
+from newfound.data.conditions import Condition, apply_condition
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask, make_task
 from newfound.files import check_file_target, csv_bytes, write_atomically
+
+LABELLED_SHARE_OF_A_USER = 0.5  # of the known utterances; the others are part of the logs
 
 
 def load_demo() -> DiscoveryTask:
@@ -34,12 +38,18 @@ def off_topic() -> Corpus:
     return Corpus.of(_read("off_topic.txt").splitlines())
 
 
+def load_demo_of_a_user() -> DiscoveryTask:
+    """Return the demo corpus as a user has it: the logs also hold known intents and what belongs to no intent."""
+    task = apply_condition(load_demo(), Condition(labelled=LABELLED_SHARE_OF_A_USER))
+    return replace(task, train=task.train + off_topic())
+
+
 def write_demo(folder: Path, *, overwrite: bool = False) -> dict[Path, int]:
     """Write the demo corpus as the files that a user has, and labelled held-out rows; return the rows of each."""
-    task = load_demo()
+    task = load_demo_of_a_user()
     parts = {
         "known.csv": task.observed_train.labelled(),
-        "logs.csv": task.observed_train.unlabelled() + off_topic(),
+        "logs.csv": task.observed_train.unlabelled(),
         "held-out.csv": task.test,
     }
     for name in parts:

@@ -19,7 +19,8 @@ from newfound.algorithms.estimation import Estimate
 from newfound.data.corpus import Corpus, Origin
 from newfound.defaults import LogsHold, NoIntent
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune
-from newfound.encoders.languages import language_warning, likely_languages
+from newfound.encoders.languages import likely_languages
+from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.methods.context import CorpusEncoder, Discovery, FitContext, Recording, encoder_for
 from newfound.methods.estimation import estimate_for
@@ -261,8 +262,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
         auto = self.auto_tune(corpus, device, self._logs_hold())
         tune = encoder.tune(auto if self.tune == "auto" else self.tune)
-        warning = language_warning(encoder, corpus.labelled().texts, corpus.unlabelled().texts)
-        if warning is not None:
+        for warning in text_warnings(encoder, corpus.labelled().texts, corpus.unlabelled().texts):
             run.reporter.warn(warning)
         run.begin(self._identity(corpus, encoder))
         ids = {intent: i for i, intent in enumerate(corpus.intents)}

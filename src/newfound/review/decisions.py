@@ -141,8 +141,11 @@ class Merge(Kind):
         return [name for name in dict.fromkeys(self.intents) if name != self.into]
 
     def apply(self, review: Review) -> None:
-        for name in (*self.intents, self.into):
+        for name in self.intents:
             review.check_exists(name)
+        if self.into not in review.names:
+            meant = did_you_mean(self.into, review.names)
+            raise DecisionError(f"merge: no intent {self.into!r}{meant}; merge into one of them, then rename that one")
         if not self.others:
             raise DecisionError(f"merge: give at least one intent besides {self.into!r}")
         known = sorted(set(self.others) & review.known)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
 from newfound import defaults
 from newfound.algorithms.label_errors import likely_labels, margins, near_duplicates, out_of_sample_probabilities
+from newfound.data.labels import FEW_EXAMPLES, misspelt_labels
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, Row
 from newfound.data.validation import Conflict, find_conflicts
 from newfound.encoders.encoder import Encoder
-from newfound.encoders.languages import language_warning
+from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
 from newfound.methods.settings import NonNegativeInt, check_types
@@ -24,11 +23,7 @@ from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import KnownSource, read_labelled
 
-FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
 CROSS_VALIDATION_FOLDS = 5
-MIN_LIKENESS_OF_LABELS = 0.85  # as difflib measures it; of the 323 labels of seven corpora, one pair is as alike
-MAX_RELATIVE_SIZE_OF_MISSPELT = 0.2  # of the size of the label that is meant, unless there are few examples
-MAX_LABELS_COMPARED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,36 +148,6 @@ def check(request: CheckRequest, *, reporter: Reporter | None = None) -> CheckRe
     return result
 
 
-def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
-    """Return labels that are likely misspelt, and the more frequent label that is likely meant.
-
-    They differ in case and separators only, or are spelt alike and one of them is rare. Labels that differ in digits
-    only are meant to differ. `sizes` has the number of utterances of each label.
-    """
-    if len(sizes) > MAX_LABELS_COMPARED:
-        return {}
-    intended = {}
-    frequent: list[str] = []
-    for label in sorted(sizes, key=lambda label: (-sizes[label], label)):
-        limit = {other: max(FEW_EXAMPLES - 1, MAX_RELATIVE_SIZE_OF_MISSPELT * sizes[other]) for other in frequent}
-        same = [other for other in frequent if _letters_of(other) == _letters_of(label) != ""]
-        alike = {
-            other.casefold(): other
-            for other in frequent
-            if sizes[label] <= limit[other] and re.sub(r"\d", "", other) != re.sub(r"\d", "", label)
-        }
-        close = get_close_matches(label.casefold(), alike, n=1, cutoff=MIN_LIKENESS_OF_LABELS)
-        if same or close:
-            intended[label] = same[0] if same else alike[close[0]]
-        else:
-            frequent.append(label)
-    return intended
-
-
-def _letters_of(label: str) -> str:
-    return "".join(character for character in label.casefold() if character.isalnum())
-
-
 def _labelled_rows(request: CheckRequest, runtime: Runtime) -> list[Row]:
     rows = read_labelled(request.known, request.read, runtime)
     if len({row.label for row in rows}) < 2:
@@ -201,8 +166,7 @@ def _suspects(rows: list[Row], seed: int, runtime: Runtime) -> tuple[list[LabelE
         runtime.reporter.warn("too few examples to look for label errors; an intent needs at least two")
         return [], []
     encoder = runtime.load_encoder()
-    warning = language_warning(encoder, [row.text for row in rows])
-    if warning is not None:
+    for warning in text_warnings(encoder, [row.text for row in rows]):
         runtime.reporter.warn(warning)
     with runtime.reporter.task("encoding", len(rows)) as task:
         vectors = encoder.features([row.text for row in rows], encoder.tune("heads")).data.flat

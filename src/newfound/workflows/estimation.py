@@ -8,7 +8,7 @@ from newfound import defaults
 from newfound.algorithms.estimation import Estimate
 from newfound.defaults import LogsHold
 from newfound.encoders.encoder import Encoder
-from newfound.encoders.languages import language_warning
+from newfound.encoders.suitability import text_warnings
 from newfound.methods.estimation import estimate_for
 from newfound.methods.settings import check_types
 from newfound.training.progress import Reporter
@@ -45,8 +45,7 @@ def estimate(request: EstimateRequest, *, reporter: Reporter | None = None) -> E
     runtime = Runtime.of(request, reporter)
     known, logs = read_inputs(request.known, request.logs, request, runtime)
     encoder = runtime.load_encoder()
-    warning = language_warning(encoder, known.texts, logs.texts)
-    if warning is not None:
+    for warning in text_warnings(encoder, known.texts, logs.texts):
         runtime.reporter.warn(warning)
     corpus = known + logs
     return estimate_for(corpus, encoder, logs_hold=request.logs_hold, seed=request.seed)

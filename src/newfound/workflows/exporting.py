@@ -147,7 +147,7 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
 
     Args:
         request: Which model to export, where to, and in which format.
-        reporter: Is told nothing yet; every workflow takes one.
+        reporter: Is told which new intents are left out; by default the logger `newfound` is.
 
     Raises:
         TargetExists: There is something at `out`, and it is not to be replaced.
@@ -164,6 +164,12 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     model = read_assigned(request.model, runtime)
     accepted = accepted_intents(model.review, model.intents)
     corpus, counts = corpus_to_export(model.utterances, model.review, accepted, request, model.paths)
+    if counts.new_intents and not request.with_guesses:
+        number = f"{counts.new_intents:,}" if accepted else f"{counts.new_intents:,}, which is all of them"
+        runtime.reporter.warn(
+            f"{request.out} lacks the new intents that nobody has accepted ({number}); accept them in the review "
+            "first, or export the model's guesses as well"
+        )
     write_export(
         corpus,
         request.to,

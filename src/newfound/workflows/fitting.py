@@ -30,19 +30,11 @@ EFFORTS = ("auto", "quick", "standard", "best")
 TUNE = re.compile(r"auto|heads|last(:[1-9]\d*)?|upper|layers|all")
 SIMILAR_INTENTS_PER_PROMPT = 3  # whose names and examples a language model is shown
 
-# Times with MiniLM on two cores: 375 labels and 3,500 logs (docs/notebook/speed.md).
-DEFAULT_EFFORT_NOTES = {
-    "heads": (
-        "The encoder stays as it is, which takes about half a minute for 10,000 utterances: there are too few labels "
-        "to fine-tune it on (fewer than two known intents, or fewer than 3 labels for the typical one), or too many "
-        "texts to keep in memory."
-    ),
+DEFAULT_EFFORT_NOTES = {  # docs/recipe.md says when which is chosen, and how long it takes
+    "heads": "The encoder is not fine-tuned: too few labels, or too many texts.",
     "last": "The last layer of the encoder is trained, since there is a GPU.",
-    "layers": "All layers of the encoder are fine-tuned on your labels first, since there is a GPU.",
-    "upper": (
-        "The upper layers of the encoder are fine-tuned on your labels first, which takes about a minute on two cores "
-        "and seconds on a GPU. Effort quick leaves it out."
-    ),
+    "layers": "All layers of the encoder are fine-tuned first, since there is a GPU.",
+    "upper": "The upper half of the encoder is fine-tuned first; effort quick leaves it out.",
 }
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct
+from newfound.data.labels import misspelt_labels
 from newfound.data.readers import open_rows
 from newfound.data.redact import redact, redact_corpus
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
@@ -89,7 +90,7 @@ def read_inputs(
     """
     _check_max_logs(options)
     labelled, unlabelled, n_distinct = _read(known, logs, options, runtime, conflicts_file)
-    _warn_of_single_examples(labelled, runtime)
+    _warn_of_labels(labelled, runtime)
     if options.redact:
         labelled, unlabelled = _mask(labelled, runtime), _mask(unlabelled, runtime)
         # Texts that differed in what is masked now may be equal, with two labels.
@@ -246,8 +247,16 @@ def rows_of(corpus: Corpus) -> list[Row]:
     return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
 
 
-def _warn_of_single_examples(known: Corpus, runtime: Runtime) -> None:
-    single = sorted(intent for intent, size in known.sizes.items() if size == 1)
+def _warn_of_labels(known: Corpus, runtime: Runtime) -> None:
+    misspelt = misspelt_labels(known.sizes)
+    if misspelt:
+        label, meant = next(iter(misspelt.items()))
+        which = "1 is" if len(misspelt) == 1 else f"{len(misspelt):,} are"
+        runtime.reporter.warn(
+            f"of {len(known.sizes):,} known intents, {which} likely misspelt ({label!r} for {meant!r}); correct the "
+            "labels that `check` lists, or they will be intents of their own"
+        )
+    single = sorted(intent for intent, size in known.sizes.items() if size == 1 and intent not in misspelt)
     if single:
         names = ", ".join(single[:5]) + (", ..." if len(single) > 5 else "")
         what = "1 known intent has" if len(single) == 1 else f"{len(single):,} known intents have"

@@ -21,6 +21,7 @@ from newfound.llm.settings import LanguageModelSettings
 from newfound.model.beside import promised_precision, read_groups, write_groups
 from newfound.model.hub import model_folder
 from newfound.model.types import Intent, KnownCheck, unused_id
+from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
     TrainingOptions,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from newfound.review.carrying import Carried
     from newfound.review.history import History
     from newfound.review.reviewed import ReviewedModel
+    from newfound.review.state import Review
     from newfound.workflows.refitting import RefitRequest
 
 
@@ -132,6 +134,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Updat
     """
     out, runtime = prepare(request, request.out, reporter)
     with language_model(request.llm, runtime) as llm:
+        settled = _settled_intents(*_review_of(request.model), accept_all=request.accept_all)  # before logs are read
         logs = read_newer_logs(request.logs, request, runtime)
         from newfound.review.carrying import Carried
         from newfound.review.history import History
@@ -140,7 +143,6 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Updat
         reviewed = runtime.on_cpu().open_model(request.model)
         history = History.of(request.model, "update")
         carried = Carried.of(reviewed)
-        settled = _settled_intents(reviewed, accept_all=request.accept_all)
         earlier, fresh = add_counts(_earlier_corpus(carried, settled | set(carried.rejected)), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
         method = _method(request, replace(runtime, encoder=reviewed.encoder), earlier + fresh)
@@ -235,12 +237,20 @@ def _earlier_corpus(carried: Carried, settled: set[str]) -> Corpus:
     return Corpus.of(corpus.texts, labels, origins)
 
 
-def _settled_intents(reviewed: ReviewedModel, *, accept_all: bool) -> set[str]:
+def _review_of(model: ModelSource) -> tuple[Review, set[str]]:
+    """Return what was decided about a model, and the names of its intents before; of a folder nothing else is read."""
+    if isinstance(model, str | Path):
+        store = ReviewStore(model)
+        return store.review(), set(store.names)
+    reviewed = as_reviewed(model)
+    return reviewed.review, {intent.name for intent in reviewed.model.intents}
+
+
+def _settled_intents(review: Review, names_before: set[str], *, accept_all: bool) -> set[str]:
     """Return the intents that the next round takes as they are: those that a person has decided about."""
     from newfound.review.carrying import named_by_people
 
-    review = reviewed.review
-    named = named_by_people(review, {intent.name for intent in reviewed.model.intents})
-    if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(reviewed.names):
+    named = named_by_people(review, names_before)
+    if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(review.names):
         raise NothingAccepted
-    return set(reviewed.names) if accept_all else review.known | review.accepted | named
+    return set(review.names) if accept_all else review.known | review.accepted | named

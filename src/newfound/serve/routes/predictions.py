@@ -95,24 +95,26 @@ def add_routes(app: FastAPI, service: Service) -> None:
         ] = None,
         with_guesses: Annotated[bool, Query(description="Also return what nobody labelled or accepted")] = False,
     ) -> Response:
-        """Return what people labelled or accepted in the format of a bot platform."""
+        """Return what people labelled or accepted in the format of a bot platform.
+
+        The header `x-new-intents-left-out` has the number of new intents that nobody has accepted.
+        """
         chosen, name = export_format(format.value), service.session.folder.name
         choice = ExportChoice(only=only, min_probability=min_probability, with_guesses=with_guesses)
 
-        def content() -> bytes:
+        def content() -> tuple[bytes, int]:
             reviewed = service.refresh().reviewed
             paths = reviewed.columns.paths
-            corpus, _ = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
+            corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
             facts = facts_of(service.session.folder) if chosen.wants_facts else None
-            return chosen.content(corpus, name=name, language=language, facts=facts)
+            left_out = 0 if with_guesses else counts.new_intents
+            return chosen.content(corpus, name=name, language=language, facts=facts), left_out
 
         file_name = re.sub(r"[^A-Za-z0-9_-]+", "-", name) or "intents"
         disposition = f'attachment; filename="{file_name}-{format.value}{chosen.suffix}"'
-        return Response(
-            await run_in_threadpool(content),
-            media_type="application/octet-stream",
-            headers={"content-disposition": disposition},
-        )
+        written, left_out = await run_in_threadpool(content)
+        headers = {"content-disposition": disposition, "x-new-intents-left-out": str(left_out)}
+        return Response(written, media_type="application/octet-stream", headers=headers)
 
     @app.get("/healthz", tags=["operation"])
     async def health() -> answers.Health:

@@ -32,7 +32,8 @@ def _no_half_characters(text: str) -> str:
     return text
 
 
-Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_LENGTH), AfterValidator(_no_half_characters)]
+TextOrNothing = Annotated[str, Field(max_length=MAX_TEXT_LENGTH), AfterValidator(_no_half_characters)]
+Text = Annotated[TextOrNothing, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH), AfterValidator(_no_half_characters)]
 Author = Annotated[
     Name | None, Field(description="Who asks. It may be left out, and must not differ, if the token is a person's own.")
@@ -66,7 +67,7 @@ class Body(BaseModel):
 class PredictBody(Body):
     """A batch of utterances."""
 
-    texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS_IN_A_REQUEST)]
+    texts: Annotated[list[TextOrNothing], Field(min_length=1, max_length=MAX_TEXTS_IN_A_REQUEST)]
     max_outliers: Share | None = Field(
         default=None,
         description="Return no intent for texts less typical than all but this share of the labelled data",
