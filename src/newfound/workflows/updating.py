@@ -18,6 +18,7 @@ from newfound.data.corpus import Corpus, Origin
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
+from newfound.files import HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.types import unused_id
 from newfound.training.progress import Reporter
@@ -100,10 +101,9 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Disco
 
 def save_trained(model: IntentModel, out: Path, overwrite: bool, history: History) -> None:
     """Write a model that was trained from another one, and how it came to be."""
-    from newfound.review.history import write_history
+    from newfound.model.folder import save
 
-    model.save(out, overwrite=overwrite)
-    write_history(out, history)
+    save(model, out, overwrite=overwrite, beside={HISTORY_FILE: history.as_json()})
 
 
 def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consensus:
