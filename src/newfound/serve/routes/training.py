@@ -19,7 +19,7 @@ from newfound.serve.background.work import run_check, run_discovery, run_estimat
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.schemas import training as jobs
-from newfound.serve.service import Service
+from newfound.serve.service import Service, identify
 from newfound.serve.uploads import ENDINGS
 
 logger = logging.getLogger("newfound.serve")
@@ -107,7 +107,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         names = ("merge", "rename", "split", "reject")
         return jobs.TrainingState(
             version=view.version,
-            name=service.served.name,
+            name=view.session.folder.name,
             earlier=service.earlier,
             decided=jobs.ReviewCounts(len(review.checked), len(review.accepted), *(kinds[name] for name in names)),
             undecided=sum(review.status(name) == "new" for name in review.names),
@@ -130,8 +130,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         author = author_of(request, body.author)
         switch = service.serve_result if body.which == "result" else service.serve_earlier
         await run_in_threadpool(switch)
-        logger.info("%s chose the model %s", author, service.session.folder.name)
-        return service.served
+        served = identify(service.session)
+        logger.info("%s chose the model %s", author, served.name)
+        return served
 
     @app.get("/v1/jobs", tags=["train"])
     async def job_state() -> jobs.JobState:
