@@ -140,7 +140,6 @@ def test_damaged_decisions_are_named(folder, arguments):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("SQLITE_FULL", "the disk is full"),
         ("SQLITE_READONLY", "cannot be written"),
         ("SQLITE_CANTOPEN", "cannot be written"),
         ("SQLITE_IOERR_WRITE", "the disk reports an error"),
