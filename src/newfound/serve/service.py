@@ -17,6 +17,7 @@ from newfound.model.about import model_signature
 from newfound.model.types import Prediction
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
+from newfound.serve.background.folders import remove_abandoned
 from newfound.serve.background.jobs import BackgroundJobs
 from newfound.serve.background.queue import WorkQueue
 from newfound.serve.background.work import ServedModel
@@ -39,6 +40,7 @@ class Service:
         self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time
         self._warming_up = Lock()  # in one thread, however often the model changes
+        remove_abandoned(folder)
         self._use(folder, *self._open(folder, encoder))
         self.batches_at_once = 2 if self.session.model.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
