@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from newfound.cli.options import ModelArgument, ModelEncoderOption
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import examples, print_table, printable
+from newfound.cli.show import examples, print_json, print_table, printable
 from newfound.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def group(
     result = run_workflow(GroupRequest(model, numbers, encoder), reporter=reporter_for_terminal())
     if as_json:
         rows = [{"id": i.id, "intent": i.name, "path": i.path, "status": i.status} for i in result.intents]
-        print(json.dumps({"levels": result.levels, "intents": rows}, indent=2, ensure_ascii=False))
+        print_json({"levels": result.levels, "intents": rows})
         return
     shown = [(i.path or "", i.name, i.status, f"{i.size:,}") for i in result.intents]
     print_table(("group", "intent", "status", "size"), shown)
@@ -58,7 +57,7 @@ def diff(
 
     result = run_workflow(DiffRequest(before, after, encoder=encoder), reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps({"counts": result.counts, **asdict(result)}, indent=2, ensure_ascii=False))
+        print_json({"counts": result.counts, **asdict(result)})
         return
     earlier, later = (printable(folder.resolve().name) for folder in (before, after))
     counted = ", ".join(f"{n} {change}" for change, n in result.counts.items() if n)

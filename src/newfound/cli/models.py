@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +34,7 @@ from newfound.cli.show import (
     examples,
     print_evaluation,
     print_export,
+    print_json,
     print_known_check,
     print_table,
     print_trends,
@@ -226,7 +226,7 @@ def evaluate(
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+        print_json(result.as_dict())
         return
     print_evaluation(result, worst=worst)
     if out is not None:
@@ -250,7 +250,7 @@ def trends(
     request = TrendsRequest(model, logs, read=files.read_options(), **settings)
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+        print_json(result.as_dict())
     else:
         print_trends(result)
     if result.changed:
@@ -283,10 +283,11 @@ def inspect(
     shown = with_paths((i for i in intents if not (new and i.known)), read_groups(model))
     intents = sorted(shown, key=lambda i: (not i.known, -i.size))
     if as_json:
-        print(json.dumps({**about, "intents": [i.as_dict() for i in intents]}, indent=2, ensure_ascii=False))
+        print_json({**about, "intents": [i.as_dict() for i in intents]})
         return
     provenance = about["provenance"]
-    print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
+    encoder_name = about["encoder"]["name"]
+    print(printable(f"{model}: {provenance['method']} on encoder {encoder_name}, made {provenance['created']}\n"))
     volumes = [i.volume for i in intents if i.volume is not None]
     header, fields = ("intent", "status", "size", "certainty"), (certainty, volume) if volumes else (certainty,)
     print_table(

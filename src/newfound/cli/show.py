@@ -66,7 +66,7 @@ def print_without_intent(utterances: Sequence[Utterance]) -> None:
         count = sum(u.count for u in without)
         texts = list(dict.fromkeys(u.text for u in without))
         shown = ", ".join(f"“{shorten(text, 30)}”" for text in texts[:3])
-        print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
+        print(printable(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}"))
 
 
 def print_known_check(check: KnownCheck | None, folder: Path) -> None:
@@ -199,6 +199,12 @@ def command_name() -> str:
 def printable(text: str) -> str:
     """Return a text without control characters; those that join letters and emoji stay."""
     return "".join(c if c.isprintable() or c in JOINERS else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON, in which control characters are escaped, also those that JSON may hold as they are."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    print("".join(c if c.isprintable() or c in JOINERS else json.dumps(c)[1:-1] for c in text))
 
 
 @contextmanager
