@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -246,6 +247,17 @@ def test_no_command_that_is_refused_is_proposed(files, tiny_folder, monkeypatch)
     done = newfound("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder)
     assert "About 0 new intents" in done.stdout
     assert "--n-new" not in done.stdout
+
+
+def test_many_intents_are_shown_in_part(model, tmp_path):
+    """A table of 200,000 rows takes minutes."""
+    many = shutil.copytree(model[0], tmp_path / "many")
+    about = json.loads((many / "model.json").read_text())
+    fresh = [{**about["intents"][0], "name": f"intent {i}", "id": f"id {i}"} for i in range(3_000)]
+    (many / "model.json").write_text(json.dumps({**about, "intents": about["intents"] + fresh}))
+    lines = newfound("inspect", many).stdout.splitlines()
+    assert lines[-1] == "and 2,004 more; add --json for all of them"
+    assert len(json.loads(newfound("inspect", many, "--json").stdout)["intents"]) == 3_004
 
 
 def test_damaged_models_get_one_line(model, tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from newfound.cli.options import ModelArgument, ModelEncoderOption
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import examples, print_json, print_table, printable
+from newfound.cli.show import INTENTS_SHOWN, examples, print_json, print_table, printable
 from newfound.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def diff(
     if shown:
         print()
         rows = [(c.change, _intents(c.before), _intents(c.after), _ids(c), _examples(c)) for c in shown]
-        print_table(("", "before", "after", "id", "utterances"), rows)
+        print_table(("", "before", "after", "id", "utterances"), rows, INTENTS_SHOWN)
 
 
 def _intents(intents: tuple[DiffIntent, ...]) -> str:

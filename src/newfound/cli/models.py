@@ -29,6 +29,7 @@ from newfound.cli.options import (
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import (
+    INTENTS_SHOWN,
     ONE_WEEK,
     certainty,
     examples,
@@ -264,15 +265,14 @@ def inspect(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
-    from newfound.model.about import describe, read_intents
+    from newfound.model.about import describe
     from newfound.model.beside import read_groups, with_paths
     from newfound.model.types import KnownCheck
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore
 
-    about = describe(model)
-    intents = read_intents(model, about)
-    store = ReviewStore(model)
+    about, store = describe(model), ReviewStore(model)
+    intents = store.intents
     if store.exists:
         reviewed = described_without_network(store.review(), intents)
         if reviewed is None:
@@ -296,6 +296,7 @@ def inspect(
             (i.name, i.status, f"{i.size:,}", *(show(i) for show in fields), examples(i.exemplars, i.keywords))
             for i in intents
         ],
+        INTENTS_SHOWN,
     )
     if volumes and volumes[0].trend is None:
         print(f"\n{ONE_WEEK}")

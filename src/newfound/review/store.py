@@ -8,7 +8,7 @@ from pathlib import Path
 
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
-from newfound.model.about import describe, hold_model, model_signature, read_intents, read_utterances
+from newfound.model.about import hold_model, model_signature, read_about, read_intents, read_utterances
 from newfound.model.hub import model_folder
 from newfound.review.decisions import Decision, check_new, format_decision
 from newfound.review.entries import Entry, check_conflicts, version_of
@@ -30,7 +30,7 @@ class ReviewStore:
         """
         self.folder = model_folder(folder)
         self.signature = model_signature(self.folder)  # before it is read: what is written meanwhile is another model
-        self.intents = read_intents(self.folder, describe(self.folder))
+        self.intents = read_intents(self.folder, read_about(self.folder))
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
         self.log = SqliteLog(self.folder)
