@@ -12,7 +12,7 @@ import safetensors.torch
 
 import newfound
 from newfound.errors import ConflictError, OutputError
-from newfound.files import hold_folder, remove_unfinished_files
+from newfound.files import hold_folder
 from newfound.model.beside import load_answers
 from newfound.model.folder import load, save
 from newfound.review.decisions import Decision
@@ -98,11 +98,3 @@ def test_a_model_that_is_in_its_place_has_its_history(folder, tiny_encoder, tmp_
     with pytest.raises(KeyboardInterrupt):
         newfound.refit(folder, out, encoder=tiny_encoder, tune="heads", device="cpu")
     assert [entry.author for entry in read_history(out).trainings[-1].entries] == ["ana"]
-
-
-def test_files_that_were_never_finished_are_removed(folder):
-    names = {path.name for path in folder.iterdir()}
-    for name in (".audit.json-abc", ".groups.json-def", ".thresholds.json-ghi"):
-        (folder / name).touch()
-    remove_unfinished_files(folder)
-    assert {path.name for path in folder.iterdir()} == names

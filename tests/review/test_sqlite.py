@@ -29,10 +29,6 @@ def folder(saved, tmp_path):
     return folder
 
 
-def test_everything_is_in_one_file(folder):
-    assert [path.name for path in folder.glob("review*")] == [REVIEW_FILE]
-
-
 SOURCE = Path(__file__).parents[2] / "src"
 READ = """
 import sys

@@ -106,34 +106,6 @@ def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_do
     assert asyncio.run(run())[0] > 0
 
 
-def test_cancelled_work_is_killed(tmp_path):
-    started = tmp_path / "pid"
-
-    async def run():
-        task = asyncio.create_task(WorkProcess().run(partial(works.wait, started), print))
-        await until(lambda: started.exists() and started.read_text())
-        task.cancel()
-        await asyncio.wait([task])
-        return task.cancelled()
-
-    assert asyncio.run(run())
-    ends(int(started.read_text()))
-
-
-def test_work_ends_with_a_server_that_is_killed(tmp_path):
-    started = tmp_path / "pid"
-    script = (
-        "import asyncio, pathlib, functools, background_works as works\n"
-        "from newfound.serve.background.process import WorkProcess\n"
-        f"asyncio.run(WorkProcess().run(functools.partial(works.wait, pathlib.Path({str(started)!r})), print))"
-    )
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", script], env=variables) as server:
-        wait_until(lambda: started.exists() and started.read_text())
-        server.send_signal(signal.SIGKILL)
-    ends(int(started.read_text()))
-
-
 # ---------------------------------------------------------------- jobs and their folders
 
 
@@ -261,6 +233,7 @@ asyncio.run(run())"""
         with client_of(folder, tiny_encoder):
             assert list(tmp_path.glob(".newfound-job-*")), "another server has it under way"
         server.send_signal(signal.SIGKILL)
+    ends(int(started.read_text()))  # and so does the job
     (folder / ".audit.json-abc").touch()
     with client_of(folder, tiny_encoder):
         assert not list(tmp_path.glob(".newfound-job-*"))

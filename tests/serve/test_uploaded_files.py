@@ -120,11 +120,6 @@ def test_files_that_cannot_be_used_are_refused_in_one_line(client):
     assert "\n" not in unclear["problem"]
 
 
-def test_a_file_that_is_too_large_is_413(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_bytes=1_000)) as client:
-        assert client.post("/v1/files?name=logs.csv", content=b"text\n" * 1_000).status_code == 413
-
-
 def test_with_a_token_files_need_it_and_the_page_must_be_ours(folder, tiny_encoder):
     token = "a-secret-of-24-characters"
     with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, token=token)) as client:
@@ -177,9 +172,3 @@ def test_files_of_others_make_no_room(folder, tiny_encoder):
 )
 def test_files_and_texts_are_not_mixed(client, path, body):
     assert client.post(path, json={"author": "ana", **body}).status_code == 422
-
-
-def test_the_endings_that_the_page_offers_are_those_that_are_read(client):
-    state = client.get("/v1/review/training").json()
-    assert {".csv", ".tsv", ".jsonl", ".txt"} <= set(state["endings"])
-    assert state["max_bytes"] == QUIET.max_bytes

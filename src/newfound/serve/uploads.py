@@ -19,7 +19,6 @@ from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from newfound import defaults
 from newfound.data.compressed import GZIP_START, ZIP_START, open_zip
@@ -73,7 +72,7 @@ class Uploads:
         options: ReadOptions,
         *,
         owner: str,
-        run: Callable[[Work], Awaitable[Any]],
+        run: Callable[[Work], Awaitable[tuple[FilePreview, Corpus | None]]],
     ) -> FilePreview:
         """Read a file, keep its utterances, and return what it holds; a file that cannot be used is no error.
 
@@ -93,9 +92,7 @@ class Uploads:
             except (TimeoutError, WorkFailed):
                 problem = f"{name}: takes more than {SECONDS_TO_READ} seconds or too much memory; {BEYOND_LIMITS}"
                 return FilePreview(None, name, problem=problem)
-        if corpus is not None:
-            preview = replace(preview, id=self._keep(corpus, owner))
-        return preview
+        return preview if corpus is None else replace(preview, id=self._keep(corpus, owner))
 
     def get(self, id: str) -> Corpus:
         """Return the utterances of a file."""

@@ -29,9 +29,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             return view.session.cache.get("examples", rows, lambda: view.describer.exemplars(number))
 
         session, checked = view.session, reviewed.review.checked
-        return LogAudit(
-            session.folder, session.store.signature, reviewed.assigned, reviewed.ids, checked, examples
-        )
+        return LogAudit(session.folder, session.store.signature, reviewed.assigned, reviewed.ids, checked, examples)
 
     @app.get("/v1/audit", tags=["review"])
     async def audit(
