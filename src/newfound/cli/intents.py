@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +16,8 @@ from newfound.errors import SettingsError
 
 if TYPE_CHECKING:
     from newfound.workflows.comparing import DiffIntent, IntentChange
+
+LINES_SHOWN = 100  # of one change
 
 
 def group(
@@ -71,15 +74,20 @@ def diff(
 
 
 def _intents(intents: tuple[DiffIntent, ...]) -> str:
-    return "\n".join(f"{intent.name} ({intent.size:,})" for intent in intents)
+    return _lines([f"{intent.name} ({intent.size:,})" for intent in intents])
 
 
 def _ids(change: IntentChange) -> str:
-    return "\n".join(intent.id for intent in change.after or change.before)
+    return _lines([intent.id for intent in change.after or change.before])
+
+
+def _lines(lines: Sequence[str]) -> str:
+    """Return the first lines, as thousands of intents may have been merged."""
+    return "\n".join([*lines[:LINES_SHOWN], *(["…"] if len(lines) > LINES_SHOWN else [])])
 
 
 def _examples(change: IntentChange) -> str:
     """Return an utterance of each intent of the side with more intents, where a reader must know what they are."""
     side = change.before if len(change.before) > len(change.after) else change.after
     count = 2 if len(side) == 1 else 1
-    return "" if change.change == "kept" else "\n".join(examples(i.examples, count=count, width=60) for i in side)
+    return "" if change.change == "kept" else _lines([examples(i.examples, count=count, width=60) for i in side])
