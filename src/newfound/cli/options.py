@@ -119,13 +119,7 @@ PrecisionOption = Annotated[
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
 SeedOption = Annotated[
-    int,
-    typer.Option(
-        "--seed",
-        help="The random seed. The same seed on the same device gives the same result.",
-        min=0,
-        max=defaults.MAX_SEED,
-    ),
+    int, typer.Option("--seed", help="The random seed. The same seed on the same device gives the same result.")
 ]
 
 TextColumnOption = Annotated[
