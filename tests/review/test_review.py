@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from commands import newfound
-from newfound.errors import ConflictError, DecisionError, ModelError, SettingsError
-from newfound.files import REVIEW_FILE, check_replaceable
+from newfound.errors import ConflictError, DecisionError, ModelError
+from newfound.files import REVIEW_FILE
 from newfound.methods.kmeans import KMeans
 from newfound.review.decisions import Decision, parse
 from newfound.review.reviewed import load
@@ -207,12 +207,6 @@ def test_a_damaged_store_is_named(folder):
         ReviewStore(folder).entries()
 
 
-def test_a_model_with_a_review_is_not_replaced(folder):
-    ReviewStore(folder).decide([Decision("accept", {"intent": new_names(folder)[0]})], author="ana")
-    with pytest.raises(SettingsError, match="review decisions"):
-        check_replaceable(folder, overwrite=True)
-
-
 def test_decisions_change_answers_at_once(folder, fitted, themed, tiny_encoder):
     first, second = new_names(folder)
     before = fitted.predict(themed.texts)
@@ -318,11 +312,6 @@ def test_utterances_are_needed_and_damaged_ones_named(fitted, tmp_path, tiny_enc
     assert opened.predict(["a"]), "who only predicts does not read them"
     with pytest.raises(ModelError, match="line 1: damaged"):
         opened.assigned  # noqa: B018
-
-
-def test_a_version_of_decisions_that_are_gone_is_a_conflict(folder):
-    with pytest.raises(ConflictError, match="begun anew"):
-        ReviewStore(folder).decide([Decision("accept", {"intent": "pay"})], author="ana", expected_version=3)
 
 
 def test_half_a_character_is_refused(folder):
