@@ -27,6 +27,7 @@ EFFORT: Final = "auto"
 TUNE: Final = "auto"
 DEVICE: Final = "auto"
 SEED: Final = 0
+MAX_SEED: Final = 2**32 - 1
 PRECISION: Final[Precision] = "fp32"
 TEXT_COLUMN: Final[str | None] = None  # found by its name
 LABEL_COLUMN: Final[str | None] = None  # found by its name

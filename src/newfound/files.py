@@ -7,13 +7,16 @@ import io
 import json
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from newfound.errors import SettingsError, TargetExists
+from newfound.errors import OutputError, SettingsError, TargetExists
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -122,8 +125,12 @@ def csv_bytes(rows: Iterable[Iterable[Any]], quoting: Literal[0, 1] = csv.QUOTE_
 
 
 @contextmanager
-def folder_atomically(target: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces the target when the block ends without an error."""
+def folder_atomically(target: Path, check: Callable[[], None] = lambda: None) -> Iterator[Path]:
+    """Yield an empty folder that replaces the target when the block ends without an error.
+
+    If there is something at the target then, `check` says once more whether it may be replaced, while nobody can change
+    it. If it may not, the new folder gets another name, and the error says which.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
@@ -131,11 +138,79 @@ def folder_atomically(target: Path) -> Iterator[Path]:
         for path in (temporary, *temporary.rglob("*")):  # temporary folders can be read by their owner only
             path.chmod(0o755 if path.is_dir() else 0o644)
         if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent)) / "old"
-            os.replace(target, old)
-            os.replace(temporary, target)
-            shutil.rmtree(old.parent, ignore_errors=True)
+            with hold_folder(target):
+                _replace(target, temporary, check)
         else:
             os.replace(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace(target: Path, temporary: Path, check: Callable[[], None]) -> None:
+    try:
+        check()
+    except TargetExists as error:
+        unused = next(path for n in count(2) if not (path := target.with_name(f"{target.name}-{n}")).exists())
+        os.replace(temporary, unused)
+        raise OutputError(f"{error.message} by now, so that the new folder is {unused}") from None
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent)) / "old"
+    os.replace(target, old)
+    os.replace(temporary, target)
+    shutil.rmtree(old.parent, ignore_errors=True)
+
+
+@contextmanager
+def hold_folder(folder: Path, *, alone: bool = True) -> Iterator[None]:
+    """Keep other processes and threads from replacing a folder, or from changing what is in it if it is held alone.
+
+    The lock is on the folder itself, so that no file stays behind, and it ends with the process. Where there is no such
+    lock, as on Windows, nobody is kept from anything.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    while True:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            if os.path.samestat(os.fstat(handle), folder.stat()):  # it may have been replaced meanwhile
+                yield
+                return
+        finally:
+            os.close(handle)
+
+
+def is_held(folder: Path) -> bool:
+    """Return whether a running process holds a folder; where there are no locks, whether it is younger than a day."""
+    if sys.platform == "win32":
+        return time.time() - folder.stat().st_mtime < 86_400
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def file_signature(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is written anew; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def remove_unfinished_files(folder: Path) -> None:
+    """Remove what a process that was killed while it wrote a file beside a model has left."""
+    with suppress(OSError), hold_folder(folder):
+        for name in (AUDIT_FILE, THRESHOLDS_FILE, GROUPS_FILE):  # those that are written while the folder is held
+            for path in folder.glob(f".{name}-*"):
+                path.unlink()

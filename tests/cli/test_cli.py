@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -219,11 +221,43 @@ def test_predictions_come_as_lines_arrive(model):
 
 
 def test_control_codes_in_utterances_do_not_reach_the_terminal(files, tiny_folder):
-    (files / "logs.csv").write_text(LOGS.replace("solar", "\x1b[2Jsolar [red]x[/red]"))
-    assert discover(files, tiny_folder, "--n-new", 2).returncode == 0
+    greetings = "hello \x1b[\x9b!\nhi \x1b[\x9b!\n"
+    (files / "logs.csv").write_text(LOGS.replace("solar", "\x1b[2J\x9b2Jsolar [red]x[/red]") + greetings)
+    found = discover(files, tiny_folder, "--n-new", 2)
+    assert "“hello \ufffd[\ufffd!”" in found.stdout, "it belongs to no intent"
+    as_json = newfound("inspect", files / "m", "--json").stdout
+    assert any("\x9b2Jsolar" in text for i in json.loads(as_json)["intents"] for text in i["exemplars"])
     shown = newfound("inspect", files / "m").stdout
-    assert "\x1b" not in shown
     assert "[red]" in shown
+    assert not {"\x1b", "\x9b"} & set(found.stdout + found.stderr + as_json + shown)
+
+
+@pytest.mark.parametrize("given", ["check known.csv", "discover known.csv logs.csv", "estimate known.csv logs.csv"])
+def test_a_seed_that_is_too_large_is_one_clear_line(files, given):
+    command, *names = given.split()
+    out = [] if command == "estimate" else ["--out", files / "out"]
+    done = newfound(command, *(files / name for name in names), *out, "--seed", "99999999999999999999")
+    assert_one_clear_line(done, "seed=99999999999999999999 must be a whole number from 0 to 4294967295")
+
+
+def test_no_command_that_is_refused_is_proposed(files, tiny_folder, monkeypatch):
+    from newfound.workflows import estimation
+
+    estimate = estimation.estimate_for
+    monkeypatch.setattr(estimation, "estimate_for", lambda *a, **o: dataclasses.replace(estimate(*a, **o), n_new=0))
+    done = newfound("estimate", files / "known.csv", files / "logs.csv", "--encoder", tiny_folder)
+    assert "About 0 new intents" in done.stdout
+    assert "--n-new" not in done.stdout
+
+
+def test_many_intents_are_shown_in_part(model, tmp_path):
+    """A table of 200,000 rows takes minutes."""
+    many = shutil.copytree(model[0], tmp_path / "many")
+    about = json.loads((many / "model.json").read_text())
+    fresh = [{**about["intents"][0], "name": f"intent {i}", "id": f"id {i}"} for i in range(3_000)]
+    (many / "model.json").write_text(json.dumps({**about, "intents": about["intents"] + fresh}))
+    assert "\nand 2,004 more; add --json for all of them\n" in newfound("inspect", many).stdout
+    assert len(json.loads(newfound("inspect", many, "--json").stdout)["intents"]) == 3_004
 
 
 def test_damaged_models_get_one_line(model, tmp_path):

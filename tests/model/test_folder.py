@@ -82,7 +82,6 @@ def encoder():
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(path=st.sampled_from(_paths(ABOUT)), value=ODD)
 def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, path, value):
@@ -96,7 +95,6 @@ def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, 
         assert len(_refusal(attempt, folder).splitlines()) <= 1
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(

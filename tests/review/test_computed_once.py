@@ -121,3 +121,23 @@ def test_what_others_record_during_the_check_is_heeded(session):
         session.store.decide(
             [Decision("reject", {"intent": first})], author="ana", expected_version=2, check=contradict
         )
+
+
+def test_a_computation_that_failed_is_tried_again_in_one_thread_for_all_models(session, tiny_encoder, monkeypatch):
+    monkeypatch.setattr("newfound.review.session.MAX_UTTERANCES_TO_WAIT_FOR", {"layout": 10, "votes": 10})
+    begun, go_on = [], threading.Event()
+
+    def count(model):
+        begun.append(model)
+        go_on.wait(60)
+        if len(begun) == 1:
+            raise MemoryError
+        return "votes"
+
+    monkeypatch.setattr("newfound.review.session.LogVotes", count)
+    for one in (session, session, ReviewSession(session.folder, encoder=tiny_encoder)):
+        assert one.votes_now() is None
+    wait_until(lambda: begun)
+    assert len(begun) == 1
+    go_on.set()
+    wait_until(lambda: session.votes_now() == "votes")

@@ -29,10 +29,6 @@ def folder(saved, tmp_path):
     return folder
 
 
-def test_everything_is_in_one_file(folder):
-    assert [path.name for path in folder.glob("review*")] == [REVIEW_FILE]
-
-
 SOURCE = Path(__file__).parents[2] / "src"
 READ = """
 import sys
@@ -140,7 +136,6 @@ def test_damaged_decisions_are_named(folder, arguments):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("SQLITE_FULL", "the disk is full"),
         ("SQLITE_READONLY", "cannot be written"),
         ("SQLITE_CANTOPEN", "cannot be written"),
         ("SQLITE_IOERR_WRITE", "the disk reports an error"),

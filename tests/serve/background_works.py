@@ -35,6 +35,11 @@ def wait(started, *, reporter):
         time.sleep(0.02)
 
 
+def read_forever(folder, name, content, labels, options, *, reporter):
+    while True:
+        time.sleep(0.02)
+
+
 def wait_for(release, order, answer, model, body, *, reporter):
     """As the work of a request: wait for a file, and note when it was done."""
     with order.open("a") as file:

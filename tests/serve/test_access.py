@@ -11,7 +11,7 @@ from serving import QUIET, client_of
 
 from newfound.errors import SettingsError
 from newfound.serve import access
-from newfound.serve.access import Identity, Lockout, Sessions, Tokens, client_address
+from newfound.serve.access import Identity, Lockout, Sessions, client_address
 from newfound.serve.settings import ServeSettings, read_token
 
 TOKEN = "a-secret-of-24-characters"
@@ -224,13 +224,6 @@ def test_a_bad_token_file_is_refused_without_repeating_a_secret(tmp_path, conten
     assert not any(secret in str(error.value) for secret in (ANA, BO, "short-secret"))
 
 
-def test_tokens_say_whose_they_are():
-    tokens = Tokens({"Ana": ANA, "Bo": BO})
-    assert [tokens.identify(secret) for secret in (ANA, BO, "", "x")] == [Identity("Ana"), Identity("Bo"), None, None]
-    assert Tokens(TOKEN).identify(TOKEN) == Identity(None)
-    assert not Tokens(None).required
-
-
 def test_with_personal_tokens_the_author_is_the_owner_of_the_token(folder, tiny_encoder):
     with client_of(folder, tiny_encoder, PERSONAL) as client:
         decision = {"accept": {"intent": "pay"}}
@@ -257,20 +250,6 @@ def test_with_personal_tokens_the_author_is_the_owner_of_the_token(folder, tiny_
         deadline = time.monotonic() + 300
         while client.get("/v1/jobs", headers=bearer(BO)).json()["status"] == "running" and time.monotonic() < deadline:
             time.sleep(0.1)
-
-
-def test_a_session_knows_the_person_and_the_page_shows_it(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, PERSONAL) as client:
-        log_in(client, BO)
-        page = client.get("/").text
-        assert '<strong id="person">Bo</strong>' in page
-        assert 'id="author"' not in page
-        done = client.post(
-            "/v1/review/decisions",
-            json={"version": 0, "decisions": [{"accept": {"intent": "pay"}}]},
-            headers={"x-csrf-token": csrf_of(client)},
-        )
-        assert done.json()["entries"][0]["author"] == "Bo"
 
 
 def test_with_one_token_for_all_the_author_must_be_named(folder, tiny_encoder):

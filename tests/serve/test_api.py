@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import io
 import json
-import os
 import re
 import shutil
-import signal
 import socket
 import threading
 import time
@@ -25,9 +22,7 @@ from conftest import HOSTILE, themed_corpus
 from newfound.errors import MissingExtra, SettingsError
 from newfound.exports.registry import EXPORTS
 from newfound.methods.kmeans import KMeans
-from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
-from newfound.review.store import ReviewStore
 from newfound.serve.app import create_app
 from newfound.serve.metrics import route_of
 from newfound.serve.settings import ServeSettings, read_token
@@ -193,18 +188,6 @@ def test_a_refit_over_http_can_leave_similar_utterances_where_they_are(client):
     assert client.post("/v1/review/refit", json={"author": "ana", "recluster": "perhaps"}).status_code == 422
 
 
-def test_refitting_leaves_the_model_and_says_how_far_it_is(client, folder):
-    before = (folder / "weights.safetensors").read_bytes()
-    assert client.post("/v1/review/refit", json={"author": "ana"}).json()["status"] == "running"
-    deadline = time.monotonic() + 300
-    while (found := client.get("/v1/jobs").json())["status"] == "running" and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert found["status"] == "done", found
-    (made,) = folder.parent.glob("model-2")
-    assert (made / "weights.safetensors").exists()
-    assert (folder / "weights.safetensors").read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -235,19 +218,6 @@ def test_hostile_bodies_get_a_clear_answer(client, body, status):
 )
 def test_no_path_reaches_the_file_system(client, path):
     assert client.get(path).status_code in (404, 422)
-
-
-def test_bad_decisions_are_named_and_nothing_is_done(client):
-    for decision, message in [
-        ({"rename": {"intent": "nosuch", "to": "x"}}, "no intent 'nosuch'"),
-        ({"explode": {}}, "one of rename"),
-        ({"move": {"texts": ["\ud800"], "to": None}}, ""),
-    ]:
-        body = json.dumps({"author": "ana", "version": 0, "decisions": [decision]})
-        answer = client.post("/v1/review/decisions", content=body, headers={"content-type": "application/json"})
-        assert answer.status_code == 422
-        assert message in str(answer.json()["detail"])
-    assert client.get("/v1/review/log").json()["entries"] == []
 
 
 def test_a_page_of_another_site_is_not_obeyed(client):
@@ -361,62 +331,9 @@ def test_another_model_in_the_folder_is_taken_up_without_a_dropped_request(folde
     assert len(answers) > 3
 
 
-@pytest.mark.slow
-def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(saved, tmp_path):
-    """Fifty times: a process takes decisions and says so after each; it is killed in the middle of the burst."""
-    folder = shutil.copytree(saved, tmp_path / "model")
-    (folder / "utterances.jsonl").unlink()  # so that any text can be moved
-    name = ReviewStore(folder).names[-1]
-    for attempt in range(50):
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:  # pragma: no cover (the child is killed)
-            store = ReviewStore(folder)
-            for number in range(10_000):
-                text = f"{attempt}-{number}"
-                store.decide(
-                    [
-                        Decision("move", {"texts": [text], "to": name}),
-                        Decision("move", {"texts": [text + "!"], "to": name}),
-                    ],
-                    author="ana",
-                )
-                os.write(writer, f"{text}\n".encode())
-            os._exit(0)
-        os.close(writer)
-        said = os.read(reader, 64)
-        time.sleep(0.002 * (attempt % 10))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        while piece := os.read(reader, 65_536):
-            said += piece
-        os.close(reader)
-        acknowledged = said.decode().split("\n")[:-1]
-        moved = ReviewStore(folder).review().moved
-        own = {text for text in moved if text.startswith(f"{attempt}-")}
-        assert acknowledged
-        assert set(acknowledged) <= own, "every acknowledged decision is there"
-        assert {t for t in own if not t.endswith("!")} == {t[:-1] for t in own if t.endswith("!")}, (
-            "none is half applied"
-        )
-        if attempt % 10 == 9:  # start over, so that replaying stays quick
-            for leftover in folder.glob("review.sqlite3*"):
-                leftover.unlink()
-
-
 def test_int8_that_cannot_be_computed_is_refused_before_the_server_starts(saved, tiny_encoder, monkeypatch):
     monkeypatch.setenv("NEWFOUND_ONNX", "0")
     with pytest.raises(MissingExtra, match="onnx"):
         create_app(saved, ServeSettings(precision="int8"), encoder=tiny_encoder)
     with pytest.raises(SettingsError, match="int4"):
         create_app(saved, ServeSettings(precision="int4"), encoder=tiny_encoder)
-
-
-def test_what_is_loaded_is_left_out_of_later_garbage_collections(saved, tiny_encoder):
-    gc.unfreeze()
-    with client_of(saved, tiny_encoder) as client:
-        assert client.get("/healthz").status_code == 200
-        deadline = time.monotonic() + 30
-        while not gc.get_freeze_count() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert gc.get_freeze_count()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
 import socket
+import sqlite3
 import sys
 import time
 from urllib.parse import urlsplit
@@ -104,6 +106,32 @@ def test_two_servers_on_one_folder_see_each_others_decisions(folder, tiny_encode
         states = [client.get("/v1/review/state").json() for client in (one, other)]
         assert states[0]["intents"] == states[1]["intents"]
         assert {i["name"] for i in states[0]["intents"] if i["status"] == "accepted"} == {second}
+
+
+def test_a_full_disk_is_one_clear_line_and_nothing_is_lost(folder, tiny_encoder, monkeypatch):
+    connect = sqlite3.connect
+
+    def connect_without_room(*args, **options):
+        connection = connect(*args, **options)
+        connection.execute("PRAGMA max_page_count = 1")
+        return connection
+
+    def no_room(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with client_of(folder, tiny_encoder) as client:
+        question = client.get("/v1/audit").json()["questions"][0]
+        answers = {"answers": [{"text": question["text"], "id": question["id"], "belongs": True}]}
+        comments = [{"comment": {"intent": question["intent"], "text": "x" * 2_000}}] * 9
+        body = {"author": "ana", "version": 0, "decisions": comments}
+        with monkeypatch.context() as patch:
+            patch.setattr("sqlite3.connect", connect_without_room)
+            patch.setattr("os.fsync", no_room)
+            for refused in (client.post("/v1/review/decisions", json=body), client.post("/v1/audit", json=answers)):
+                assert refused.status_code == 507
+                assert "the disk is full, nothing was recorded; make room and" in refused.json()["detail"]
+        assert client.post("/v1/review/decisions", json=body).json()["version"] == 9
+        assert client.post("/v1/audit", json=answers).json()["answered"] == 1
 
 
 @pytest.mark.slow

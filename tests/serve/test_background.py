@@ -106,34 +106,6 @@ def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_do
     assert asyncio.run(run())[0] > 0
 
 
-def test_cancelled_work_is_killed(tmp_path):
-    started = tmp_path / "pid"
-
-    async def run():
-        task = asyncio.create_task(WorkProcess().run(partial(works.wait, started), print))
-        await until(lambda: started.exists() and started.read_text())
-        task.cancel()
-        await asyncio.wait([task])
-        return task.cancelled()
-
-    assert asyncio.run(run())
-    ends(int(started.read_text()))
-
-
-def test_work_ends_with_a_server_that_is_killed(tmp_path):
-    started = tmp_path / "pid"
-    script = (
-        "import asyncio, pathlib, functools, background_works as works\n"
-        "from newfound.serve.background.process import WorkProcess\n"
-        f"asyncio.run(WorkProcess().run(functools.partial(works.wait, pathlib.Path({str(started)!r})), print))"
-    )
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", script], env=variables) as server:
-        wait_until(lambda: started.exists() and started.read_text())
-        server.send_signal(signal.SIGKILL)
-    ends(int(started.read_text()))
-
-
 # ---------------------------------------------------------------- jobs and their folders
 
 
@@ -237,14 +209,35 @@ def test_only_the_latest_results_stay(saved, tmp_path):
     (tmp_path / names[1] / "mine.txt").write_text("something else")
     (tmp_path / names[2] / "history.json").unlink()
     (tmp_path / names[3]).rename(tmp_path / "m-9000")  # somebody keeps a result under another name
-    places = [tmp_path / f".newfound-job-{name}" for name in ("old", "fresh")]
-    for place in places:
-        place.mkdir()
-    os.utime(places[0], (0, 0))
     remove_old_results(tmp_path / names[-1], 2, in_use=[tmp_path / names[4]])
     stayed = {path.name for path in tmp_path.iterdir()}
     kept = {*(names[i] for i in (0, 1, 2, 4, 8, 9)), "m-9000"}
-    assert stayed == {"m", "other-2", "m-notes", ".newfound-job-fresh", *kept}
+    assert stayed == {"m", "other-2", "m-notes", *kept}
+
+
+def test_what_a_killed_server_left_goes_with_the_next_start(folder, tiny_encoder, tmp_path):
+    started = tmp_path / "pid"
+    script = f"""
+import asyncio, pathlib, functools, background_works as works
+from newfound.serve.background.jobs import BackgroundJobs
+
+async def run():
+    work = functools.partial(works.write_half, pathlib.Path({str(started)!r}))
+    BackgroundJobs(max_results=2, in_use=list).start("refit", pathlib.Path({str(folder)!r}), work, author="ana")
+    await asyncio.sleep(1000)
+
+asyncio.run(run())"""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", script], env=variables) as server:
+        wait_until(lambda: started.exists() and started.read_text())
+        with client_of(folder, tiny_encoder):
+            assert list(tmp_path.glob(".newfound-job-*")), "another server has it under way"
+        server.send_signal(signal.SIGKILL)
+    ends(int(started.read_text()))  # and so does the job
+    (folder / ".audit.json-abc").touch()
+    with client_of(folder, tiny_encoder):
+        assert not list(tmp_path.glob(".newfound-job-*"))
+        assert not (folder / ".audit.json-abc").exists()
 
 
 # ---------------------------------------------------------------- over HTTP
@@ -337,10 +330,10 @@ def test_a_refit_is_cancelled_over_http(folder, tiny_encoder, monkeypatch, tmp_p
         assert client.post("/v1/jobs/cancel", json={"author": "bo"}).status_code == 409
         client.post("/v1/review/refit", json={"author": "ana"})
         wait_until(lambda: started.exists() and started.read_text())
-        answer = client.post("/v1/jobs/cancel", json={"author": "bo"})
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["status"] == "cancelled"
-        assert client.get("/v1/jobs").json()["message"] == "bo has cancelled it. Nothing was written."
+        refused = client.post("/v1/jobs/cancel", json={"author": "bo"})
+        assert (refused.status_code, refused.json()["detail"]) == (403, "ana has started it; only ana may cancel it")
+        assert client.post("/v1/jobs/cancel", json={"author": "ana"}).json()["status"] == "cancelled"
+        assert client.get("/v1/jobs").json()["message"] == "ana has cancelled it. Nothing was written."
         assert client.post("/v1/review/serve", json={"author": "bo"}).status_code == 409
     ends(int(started.read_text()))
 

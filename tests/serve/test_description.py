@@ -89,17 +89,6 @@ def test_what_a_route_does_not_have_is_refused_by_its_name(client):
     assert client.get("/healthz?probe=1").status_code == 200, "what is no part of the API is left alone"
 
 
-def test_the_page_is_told_how_often_to_ask_for_news(client):
-    assert client.get("/v1/review/state").json()["limits"]["seconds_between_news"] == 0.2
-
-
-def test_nothing_else_is_described(description):
-    assert "HTTPValidationError" not in str(description)
-    schema = {"$ref": "#/components/schemas/Problem", "components": description["components"]}
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"detail": [{"loc": [], "msg": "", "type": ""}]}, schema)
-
-
 @pytest.mark.parametrize("path", ["/", "/healthz", "/v1/intents", "/v1/export/csv", "/static/app.css"])
 def test_head_is_answered_as_get_without_a_body(client, path):
     head, get = client.head(path), client.get(path)

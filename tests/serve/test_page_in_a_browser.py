@@ -179,6 +179,7 @@ def test_a_person_logs_in_with_the_token(browser, saved, tmp_path, tiny_encoder)
         context = browser.new_context()
         page = context.new_page()
         page.goto(address)
+        page.wait_for_selector("button:has-text('Log in')")  # its words come from scripts, which need no token
         page.fill("#token", "wrong")
         page.keyboard.press("Enter")
         page.wait_for_selector("[role=alert]")

@@ -6,12 +6,14 @@ import shutil
 import threading
 
 import pytest
-from serving import QUIET
+from serving import QUIET, client_of
 
+from newfound.model.beside import load_answers
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore
 from newfound.serve.service import Service
+from waiting import until
 
 
 @pytest.fixture
@@ -67,3 +69,39 @@ def test_an_older_view_does_not_replace_a_newer_one(folder, tiny_encoder, monkey
     service.refresh()
     other.join()
     assert "renamed" in service.view.names
+
+
+@pytest.mark.parametrize("path", ["/v1/review/decisions", "/v1/audit"])
+def test_a_request_is_about_one_model_also_when_another_is_served_meanwhile(
+    folder, tiny_encoder, tmp_path, monkeypatch, path
+):
+    other, refresh = shutil.copytree(folder, tmp_path / "other"), Service.refresh
+
+    def switch_first(self, *args):
+        monkeypatch.setattr(Service, "refresh", refresh)
+        self._serve(other)
+        return refresh(self, *args)
+
+    with client_of(folder, tiny_encoder) as client:
+        model = client.get("/v1/review/state").json()["model"]
+        question = client.get("/v1/audit").json()["questions"][0]
+        body = {"answers": [{"text": question["text"], "id": question["id"], "belongs": True}]}
+        if path != "/v1/audit":
+            body = {"author": "ana", "version": 0, "decisions": [{"accept": {"intent": question["intent"]}}]}
+        monkeypatch.setattr(Service, "refresh", switch_first)
+        assert client.post(path, json={**body, "model": model}).status_code == 200
+        assert client.get("/v1/review/state").json()["name"] == "other"
+    assert (len(ReviewStore(folder).entries()), len(load_answers(folder))) in ((1, 0), (0, 1))
+    assert (len(ReviewStore(other).entries()), len(load_answers(other))) == (0, 0)
+
+
+def test_models_are_warmed_up_in_one_thread_and_the_last_one_is(folder, tiny_encoder, monkeypatch):
+    service = Service(folder, QUIET, encoder=tiny_encoder)
+    go_on, warmed = threading.Event(), []
+    monkeypatch.setattr(ReviewSession, "warm_up", lambda self: (warmed.append(self), go_on.wait(60)))
+    for _ in range(5):
+        service._serve(folder)
+    assert len(warmed) == 1
+    go_on.set()
+    assert until(lambda: len(warmed) == 2)
+    assert warmed[-1] is service.session

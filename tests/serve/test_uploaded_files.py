@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import io
 import shutil
+import sys
 import tempfile
+import zipfile
 from functools import partial
 
 import background_works as works
 import pytest
 from serving import QUIET, client_of
 
+from newfound.data.rows import ReadOptions
 from newfound.serve import uploads
 from newfound.serve.routes import training
 from waiting import until
@@ -50,13 +54,13 @@ def test_a_file_is_read_as_on_the_command_line_and_nothing_of_it_stays_on_the_di
     joined = gzip.compress(header + first) + gzip.compress(second)  # as rotated logs are put together
     assert send(client, joined)["utterances"] == 2
     ids = [send(client, TABLE)["id"]]
-    for _ in range(uploads.MAX_FILES + 1):  # another choice of columns takes the place of the one before
+    for _ in range(uploads.MAX_FILES_OF_ONE + 1):  # another choice of columns takes the place of the one before
         ids.append(send(client, TABLE, replaces=ids[-1])["id"])
     latin = send(client, "text\ncafé\nça va\n".encode("cp1252"))
     assert latin["first"][0]["text"] == "café"
     known = send(client, b"text,label\npay my bill,pay\n", "known.csv", use="known")
     assert (known["intents"], known["first"]) == (1, [{"text": "pay my bill", "label": "pay"}])
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert list((tmp_path / "temporary").glob("newfound*")) == []
 
 
 @pytest.mark.parametrize("name", ["../../etc/logs.csv", "/etc/passwd", "a\0b.csv", "logs.csv/..", "🎉.csv"])
@@ -65,10 +69,48 @@ def test_the_name_of_a_file_is_no_path(client, folder, name):
     assert [path.name for path in folder.parent.iterdir() if path.name != "temporary"] == ["model"]
 
 
-def test_files_that_cannot_be_used_are_refused_in_one_line(client, monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_UNPACKED_BYTES", 1_000)
-    bomb = send(client, gzip.compress(b"text\n" + b"a" * 10_000))
-    assert (bomb["id"], bomb["problem"]) == (None, "logs.csv: has more than 0 MiB; use the command line for it")
+def workbook(cells):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"<row>" + b"<c/>" * cells + b"</row>")
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "limit"),
+    [
+        ("logs.csv", lambda: gzip.compress(b"text\n" + b"a" * 64 * 2**20), "64 MiB"),
+        ("logs.csv", lambda: gzip.compress(b"text\n" + b"a\n" * 10**6), "1,000,000 rows"),
+        ("logs.csv", lambda: gzip.compress(b"text" + b"," * 5_000_001), "5,000,000 fields"),
+        ("logs.txt", lambda: b"a" * (2**20 + 1), "1,048,576 bytes in a line"),
+        ("logs.xlsx", lambda: workbook(17 * 2**20), "64 MiB"),
+        ("logs.xlsx", lambda: workbook(4 * 10**6), "1,000,000 cells"),
+    ],
+)
+def test_small_files_that_hold_too_much_are_refused_before_they_are_parsed(tmp_path, name, content, limit):
+    small = content()
+    assert len(small) < 2**21
+    preview, _ = uploads.read_file(tmp_path, name, small, "ignored", ReadOptions())
+    assert preview.problem == f"{name}: has more than {limit}; use the command line for it"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory cannot be limited")
+def test_reading_has_only_so_much_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(uploads, "read_corpus", lambda *args, **options: bytearray(3 * 2**30))
+    preview, _ = uploads.read_file(tmp_path, "logs.csv", TABLE, "ignored", ReadOptions())
+    assert preview.problem == "logs.csv: takes too much memory; use the command line for it"
+
+
+def test_reading_has_only_so_much_time(client, monkeypatch):
+    monkeypatch.setattr(uploads, "SECONDS_TO_READ", 0.5)
+    monkeypatch.setattr(uploads, "read_file", works.read_forever)
+    late = send(client, TABLE)
+    assert "takes more than 0.5 seconds or too much memory; use the command line" in late["problem"]
+    monkeypatch.undo()
+    assert send(client, TABLE)["utterances"] == 2, "the process was killed, and another one reads the next file"
+
+
+def test_files_that_cannot_be_used_are_refused_in_one_line(client):
     assert "damaged" in send(client, gzip.compress(TABLE)[:-12])["problem"]
     assert "damaged" in send(client, b"\x1f\x8bnonsense")["problem"]
     unclear = send(client, b"said,heard\na b,c d\n")
@@ -76,11 +118,6 @@ def test_files_that_cannot_be_used_are_refused_in_one_line(client, monkeypatch):
     assert unclear["remedies"] == ["text_column", "no_header"]
     assert send(client, b"said,heard\na b,c d\n", text_column="said")["first"] == [{"text": "a b", "label": None}]
     assert "\n" not in unclear["problem"]
-
-
-def test_a_file_that_is_too_large_is_413(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_bytes=1_000)) as client:
-        assert client.post("/v1/files?name=logs.csv", content=b"text\n" * 1_000).status_code == 413
 
 
 def test_with_a_token_files_need_it_and_the_page_must_be_ours(folder, tiny_encoder):
@@ -97,7 +134,7 @@ def test_with_a_token_files_need_it_and_the_page_must_be_ours(folder, tiny_encod
 def test_a_job_takes_its_file_and_few_files_wait(client, monkeypatch, tmp_path):
     started = tmp_path / "pid"
     monkeypatch.setattr(training, "run_update", partial(works.wait_with_files, started))
-    ids = [send(client, TABLE)["id"] for _ in range(uploads.MAX_FILES + 1)]
+    ids = [send(client, TABLE)["id"] for _ in range(uploads.MAX_FILES_OF_ONE + 1)]
     gone = client.post("/v1/update", json={"author": "ana", "logs_file": ids[0]})
     assert (gone.status_code, gone.json()["detail"]) == (409, "the file is not here any more; choose it again")
     assert client.post("/v1/update", json={"author": "ana", "logs_file": ids[1]}).json()["status"] == "running"
@@ -113,6 +150,16 @@ def test_a_job_takes_its_file_and_few_files_wait(client, monkeypatch, tmp_path):
     )
 
 
+def test_files_of_others_make_no_room(folder, tiny_encoder):
+    secrets = {"Ana": "ana-secret-of-24-characters", "Bo": "bo-secret-of-24-characters"}
+    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, token=secrets)) as client:
+        ana, bo = ({"authorization": f"Bearer {secret}"} for secret in secrets.values())
+        first = client.post("/v1/files?name=logs.csv", content=TABLE, headers=ana).json()["id"]
+        for _ in range(uploads.MAX_FILES_OF_ONE + 1):
+            assert client.post("/v1/files?name=logs.csv", content=TABLE, headers=bo).json()["id"]
+        assert client.post("/v1/update", json={"logs_file": first}, headers=ana).json()["status"] == "running"
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -125,9 +172,3 @@ def test_a_job_takes_its_file_and_few_files_wait(client, monkeypatch, tmp_path):
 )
 def test_files_and_texts_are_not_mixed(client, path, body):
     assert client.post(path, json={"author": "ana", **body}).status_code == 422
-
-
-def test_the_endings_that_the_page_offers_are_those_that_are_read(client):
-    state = client.get("/v1/review/training").json()
-    assert {".csv", ".tsv", ".jsonl", ".txt"} <= set(state["endings"])
-    assert state["max_bytes"] == QUIET.max_bytes

@@ -18,15 +18,12 @@ from pathlib import Path
 import pytest
 
 import newfound
-from newfound.errors import SettingsError
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 from waiting import until
 
 pytest.importorskip("uvicorn", reason="extra `serve` not installed")
 
-from newfound.serve import workers
-from newfound.serve.settings import ServeSettings
 from newfound.serve.workers import MIN_SECONDS_OF_A_WORKER
 
 pytestmark = pytest.mark.slow
@@ -150,22 +147,7 @@ def test_control_c_while_workers_start_is_quiet(saved):
         process.wait()
 
 
-def test_control_c_ends_a_worker_without_a_traceback(saved, monkeypatch):
-    def stopped(server, sockets):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("uvicorn.Server.run", stopped)
-    workers._work(saved, ServeSettings(workers=2, log_requests=False), None, None, None)
-
-
 def _predictions(address):
     _, text = ask(address, "/metrics")
     found = re.search(r'newfound_requests_total\{[^}]*route="/v1/predict"[^}]*status="200"[^}]*\} ([\d.]+)', text)
     return 0 if found is None else int(float(found[1]))
-
-
-def test_a_number_of_workers_that_is_none_is_refused():
-    for number in (0, 1_000, True):
-        with pytest.raises(SettingsError, match="must be a whole number from 1"):
-            ServeSettings(workers=number).check()
-    assert os.environ.get("PROMETHEUS_MULTIPROC_DIR") is None

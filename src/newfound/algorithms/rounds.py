@@ -70,13 +70,19 @@ def relate_intents(
         leads = n > max(MOST * shared_before[a], MIN_SHARE * sizes_before.get(a, 0))
         comes = n > max(MOST * shared_after[b], MIN_SHARE * sizes_after.get(b, 0))
         if a is not None and b is not None and (leads or comes):
-            first, second = group["before", a], group["after", b]
-            joined = (first[0] | second[0], first[1] | second[1])
-            group |= {("before", name): joined for name in joined[0]} | {("after", name): joined for name in joined[1]}
-    return [_relation(*both, pairs) for both in {id(both): both for both in group.values()}.values()]
+            small, large = sorted((group["before", a], group["after", b]), key=lambda both: len(both[0]) + len(both[1]))
+            if small is not large:  # the smaller one is taken in, so that no intent is written down often
+                large[0].update(small[0])
+                large[1].update(small[1])
+                group |= {("before", name): large for name in small[0]} | {("after", name): large for name in small[1]}
+    moved = Counter[int]()
+    for (a, b), n in pairs.items():
+        if a is not None and b is not None and group["before", a] is group["after", b]:
+            moved[id(group["before", a])] += n
+    return [_relation(*both, moved[number]) for number, both in {id(both): both for both in group.values()}.items()]
 
 
-def _relation(earlier: set[str], later: set[str], pairs: Mapping[Pair, int]) -> Relation:
+def _relation(earlier: set[str], later: set[str], moved: int) -> Relation:
     change: Change
     if not later:
         change = "gone"
@@ -86,7 +92,6 @@ def _relation(earlier: set[str], later: set[str], pairs: Mapping[Pair, int]) -> 
         change = "kept" if earlier == later else "renamed"
     else:
         change = "merged" if len(earlier) >= len(later) else "split"
-    moved = sum(pairs.get((a, b), 0) for a in earlier for b in later)
     return Relation(change, tuple(sorted(earlier)), tuple(sorted(later)), moved)
 
 

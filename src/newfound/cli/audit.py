@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -12,7 +11,7 @@ import typer
 from newfound import defaults
 from newfound.cli.options import DeviceOption, FileOptions, ModelArgument, ModelEncoderOption, share
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import print_table, printable
+from newfound.cli.show import print_json, print_table, printable
 from newfound.errors import DataError, SettingsError
 from newfound.text import percent, shorten
 
@@ -54,7 +53,7 @@ def audit(
     if result.accuracy is None:
         raise DataError(f"{model}: no answers yet; answer some questions with `newfound audit {model}`")
     if as_json:
-        print(json.dumps(asdict(result), indent=2, ensure_ascii=False))
+        print_json(asdict(result))
         return
     _print_audit(result, result.accuracy)
 
@@ -122,7 +121,7 @@ def thresholds(
     request = ThresholdsRequest(model, wanted, labelled, encoder=encoder, device=device, read=files.read_options())
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps(asdict(result), indent=2, ensure_ascii=False))
+        print_json(asdict(result))
         return
     if wanted is None:
         print(f"Took the thresholds of {model} away")

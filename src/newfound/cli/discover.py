@@ -260,7 +260,8 @@ def estimate(
         print(f"Written: {', '.join(map(str, draw_estimate(result, out)))}")
     logs_option = "" if holds == defaults.LOGS_HOLD else f" --logs-contain {holds}"
     given = shlex.join(str(path) for path in (known, logs) if path is not None)
-    print(f"Next: newfound discover {given} --n-new {result.n_new}{logs_option} --out MODEL")
+    number = f" --n-new {result.n_new}" if result.n_new else ""  # discover finds out by itself that nothing is new
+    print(f"Next: newfound discover {given}{number}{logs_option} --out MODEL")
 
 
 def update(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +11,13 @@ import typer
 
 from newfound.cli.options import ModelArgument, ModelEncoderOption
 from newfound.cli.progress import reporter_for_terminal
-from newfound.cli.show import examples, print_table, printable
+from newfound.cli.show import INTENTS_SHOWN, examples, print_json, print_table, printable
 from newfound.errors import SettingsError
 
 if TYPE_CHECKING:
     from newfound.workflows.comparing import DiffIntent, IntentChange
+
+LINES_SHOWN = 100  # of one change
 
 
 def group(
@@ -37,7 +39,7 @@ def group(
     result = run_workflow(GroupRequest(model, numbers, encoder), reporter=reporter_for_terminal())
     if as_json:
         rows = [{"id": i.id, "intent": i.name, "path": i.path, "status": i.status} for i in result.intents]
-        print(json.dumps({"levels": result.levels, "intents": rows}, indent=2, ensure_ascii=False))
+        print_json({"levels": result.levels, "intents": rows})
         return
     shown = [(i.path or "", i.name, i.status, f"{i.size:,}") for i in result.intents]
     print_table(("group", "intent", "status", "size"), shown)
@@ -58,7 +60,7 @@ def diff(
 
     result = run_workflow(DiffRequest(before, after, encoder=encoder), reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps({"counts": result.counts, **asdict(result)}, indent=2, ensure_ascii=False))
+        print_json({"counts": result.counts, **asdict(result)})
         return
     earlier, later = (printable(folder.resolve().name) for folder in (before, after))
     counted = ", ".join(f"{n} {change}" for change, n in result.counts.items() if n)
@@ -68,19 +70,24 @@ def diff(
     if shown:
         print()
         rows = [(c.change, _intents(c.before), _intents(c.after), _ids(c), _examples(c)) for c in shown]
-        print_table(("", "before", "after", "id", "utterances"), rows)
+        print_table(("", "before", "after", "id", "utterances"), rows, INTENTS_SHOWN)
 
 
 def _intents(intents: tuple[DiffIntent, ...]) -> str:
-    return "\n".join(f"{intent.name} ({intent.size:,})" for intent in intents)
+    return _lines([f"{intent.name} ({intent.size:,})" for intent in intents])
 
 
 def _ids(change: IntentChange) -> str:
-    return "\n".join(intent.id for intent in change.after or change.before)
+    return _lines([intent.id for intent in change.after or change.before])
+
+
+def _lines(lines: Sequence[str]) -> str:
+    """Return the first lines, as thousands of intents may have been merged."""
+    return "\n".join([*lines[:LINES_SHOWN], *(["…"] if len(lines) > LINES_SHOWN else [])])
 
 
 def _examples(change: IntentChange) -> str:
     """Return an utterance of each intent of the side with more intents, where a reader must know what they are."""
     side = change.before if len(change.before) > len(change.after) else change.after
     count = 2 if len(side) == 1 else 1
-    return "" if change.change == "kept" else "\n".join(examples(i.examples, count=count, width=60) for i in side)
+    return "" if change.change == "kept" else _lines([examples(i.examples, count=count, width=60) for i in side])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,11 +29,13 @@ from newfound.cli.options import (
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.show import (
+    INTENTS_SHOWN,
     ONE_WEEK,
     certainty,
     examples,
     print_evaluation,
     print_export,
+    print_json,
     print_known_check,
     print_table,
     print_trends,
@@ -229,7 +230,7 @@ def evaluate(
     )
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+        print_json(result.as_dict())
         return
     print_evaluation(result, worst=worst)
     if out is not None:
@@ -253,7 +254,7 @@ def trends(
     request = TrendsRequest(model, logs, read=files.read_options(), **settings)
     result = run_workflow(request, reporter=reporter_for_terminal())
     if as_json:
-        print(json.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+        print_json(result.as_dict())
     else:
         print_trends(result)
     if result.changed:
@@ -267,15 +268,14 @@ def inspect(
     encoder: ModelEncoderOption = None,
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
-    from newfound.model.about import describe, read_intents
+    from newfound.model.about import describe
     from newfound.model.beside import read_groups, with_paths
     from newfound.model.types import KnownCheck
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore
 
-    about = describe(model)
-    intents = read_intents(model, about)
-    store = ReviewStore(model)
+    about, store = describe(model), ReviewStore(model)
+    intents = store.intents
     if store.exists:
         reviewed = described_without_network(store.review(), intents)
         if reviewed is None:
@@ -286,10 +286,11 @@ def inspect(
     shown = with_paths((i for i in intents if not (new and i.known)), read_groups(model))
     intents = sorted(shown, key=lambda i: (not i.known, -i.size))
     if as_json:
-        print(json.dumps({**about, "intents": [i.as_dict() for i in intents]}, indent=2, ensure_ascii=False))
+        print_json({**about, "intents": [i.as_dict() for i in intents]})
         return
     provenance = about["provenance"]
-    print(f"{model}: {provenance['method']} on encoder {about['encoder']['name']}, made {provenance['created']}\n")
+    encoder_name = about["encoder"]["name"]
+    print(printable(f"{model}: {provenance['method']} on encoder {encoder_name}, made {provenance['created']}\n"))
     volumes = [i.volume for i in intents if i.volume is not None]
     header, fields = ("intent", "status", "size", "certainty"), (certainty, volume) if volumes else (certainty,)
     print_table(
@@ -298,6 +299,7 @@ def inspect(
             (i.name, i.status, f"{i.size:,}", *(show(i) for show in fields), examples(i.exemplars, i.keywords))
             for i in intents
         ],
+        INTENTS_SHOWN,
     )
     if volumes and volumes[0].trend is None:
         print(f"\n{ONE_WEEK}")

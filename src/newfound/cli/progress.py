@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from newfound.cli.show import printable
 from newfound.training.progress import Reporter, Task
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -29,7 +30,7 @@ class Plain:
 
     def note(self, message: str) -> None:
         """Print a message."""
-        print(message, file=sys.stderr, flush=True)
+        print(printable(message), file=sys.stderr, flush=True)
 
     def warn(self, message: str) -> None:
         """Print a warning."""
@@ -52,7 +53,7 @@ class Bars(Plain):
 
     def note(self, message: str) -> None:
         """Print a message."""
-        self._console.print(message, highlight=False, markup=False)
+        self._console.print(printable(message), highlight=False, markup=False)
 
     @contextmanager
     def task(self, title: str, total: int) -> Iterator[Task]:

@@ -21,7 +21,7 @@ from newfound.cli.options import (
 )
 from newfound.cli.progress import reporter_for_terminal
 from newfound.cli.serve import ServerOptions, start_server
-from newfound.cli.show import print_known_check, print_table
+from newfound.cli.show import print_known_check, print_table, printable
 from newfound.errors import DataError, DecisionError, SettingsError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def undo(
 
     store, who = ReviewStore(model), author or _whoami()
     for entry in store.undo(author=who, id=id):
-        print(f"Took back decision {entry.id}: {entry.author} {entry.words}")
+        print(printable(f"Took back decision {entry.id}: {entry.author} {entry.words}"))
 
 
 @app.command("resize")

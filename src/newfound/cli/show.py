@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,20 +32,23 @@ JOINERS = frozenset(("\n", "\u200c", "\u200d", *map(chr, range(0xE0020, 0xE0080)
 
 WEEKS_SHOWN = 16
 MAX_NAMES = 12  # of intents, in a line
+INTENTS_SHOWN = 1_000  # at a millisecond each
 BARS = "▁▂▃▄▅▆▇█"
 ONE_WEEK = "All times are in one week: there is no trend yet."
 
 
-def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table. Markup and control characters in the data have no effect."""
+def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], most: int | None = None) -> None:
+    """Print a table, or so many of its rows. Markup and control characters in the data have no effect."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(*header, header_style="bold", show_edge=False, pad_edge=False)
-    for row in rows:
+    for row in rows[:most]:
         table.add_row(*(Text(printable(field), overflow="fold") for field in row))
     Console().print(table)
+    if most is not None and len(rows) > most:
+        print(f"and {len(rows) - most:,} more; add --json for all of them")
 
 
 def print_new_intents(intents: Iterable[Intent]) -> None:
@@ -68,7 +72,7 @@ def print_without_intent(utterances: Sequence[Utterance | AssignedUtterance]) ->
         count = sum(u.count for u in without)
         texts = list(dict.fromkeys(u.text for u in without))
         shown = ", ".join(f"“{shorten(text, 30)}”" for text in texts[:3])
-        print(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}")
+        print(printable(f"\n{count:,} utterances, {percent(count / total)} of the logs, belong to no intent: {shown}"))
 
 
 def print_update(changes: UpdateChanges) -> None:
@@ -216,6 +220,15 @@ def command_name() -> str:
 def printable(text: str) -> str:
     """Return a text without control characters; those that join letters and emoji stay."""
     return "".join(c if c.isprintable() or c in JOINERS else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON, in which control characters are escaped, also those that JSON may hold as they are."""
+
+    def escape(match: re.Match[str]) -> str:
+        return match[0] if match[0].isprintable() or match[0] in JOINERS else json.dumps(match[0])[1:-1]
+
+    print(re.sub(r"[^\x20-\x7e\n]", escape, json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 @contextmanager

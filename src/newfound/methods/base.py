@@ -25,7 +25,7 @@ from newfound.errors import DataError, NoKnownIntents, SettingsError
 from newfound.methods.context import CorpusEncoder, Discovery, FitContext, Recording, encoder_for
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
-from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, check_types
+from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Seed, check_types
 from newfound.model.arrays import Names, text_classifier_tags
 from newfound.model.classifier import IntentModel
 from newfound.model.types import Intent
@@ -80,7 +80,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     pooling: Pooling | None = None
     max_length: Count = MAX_LENGTH
     device: str = defaults.DEVICE
-    seed: NonNegativeInt = defaults.SEED
+    seed: Seed = defaults.SEED
     pretrain_epochs: NonNegativeInt = 100
     pretrain_lr: Positive = 0.1
     epochs: NonNegativeInt = 100

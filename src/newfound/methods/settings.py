@@ -11,6 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from newfound.defaults import MAX_SEED
 from newfound.errors import SettingsError
 
 
@@ -35,6 +36,7 @@ class Range:
 
 Count = Annotated[int, Range(1)]
 NonNegativeInt = Annotated[int, Range(0)]
+Seed = Annotated[int, Range(0, MAX_SEED + 1)]
 Positive = Annotated[float, Range(0, open=True)]
 NotNegative = Annotated[float, Range(0)]
 DropoutRate = Annotated[float, Range(0, 1)]
@@ -86,7 +88,8 @@ def _expected(hint: Any) -> str:
 def _describe(hint: Any) -> str:
     kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if kind is int and limits:
-        return f"be a whole number from {limits[0].low:g}"
+        most = "" if limits[0].high == math.inf else f" to {limits[0].high - 1:.0f}"
+        return f"be a whole number from {limits[0].low:g}{most}"
     if limits:
         return " and ".join(map(str, limits))
     names = {int: "be a whole number", float: "be a finite number", bool: "be true or false", str: "be a text"}

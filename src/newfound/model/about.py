@@ -14,8 +14,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
-from newfound.errors import ModelError, ModelMissing
-from newfound.files import MODEL_FORMAT
+from newfound.errors import ConflictError, ModelError, ModelMissing
+from newfound.files import MODEL_FORMAT, file_signature, hold_folder
 from newfound.model.types import Calibration, Intent, Overlap, Trend, Utterance, Volume
 from newfound.text import first_line, has_half_character
 
@@ -44,6 +44,24 @@ def describe(folder: str | Path) -> dict[str, Any]:
     except (KeyError, TypeError):
         raise damaged(folder / ABOUT_FILE) from None
     return about
+
+
+def model_signature(folder: Path) -> object:
+    """Return what changes when another model is put into a folder."""
+    return file_signature(folder / ABOUT_FILE)
+
+
+@contextmanager
+def hold_model(folder: Path, signature: object, *, alone: bool = True) -> Iterator[None]:
+    """Hold a model folder to record in it what was said about the model with this signature (see `hold_folder`).
+
+    Raises:
+        ConflictError: Another model was put into the folder.
+    """
+    with hold_folder(folder, alone=alone):
+        if model_signature(folder) != signature:
+            raise ConflictError(f"another model was put into {folder.name}, nothing was recorded; look at it first")
+        yield
 
 
 def read_about(folder: Path) -> dict[str, Any]:

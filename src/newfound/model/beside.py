@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from newfound.errors import ModelError
-from newfound.files import AUDIT_FILE, GROUPS_FILE, THRESHOLDS_FILE, to_json, write_atomically
-from newfound.model.about import inside
+from newfound.files import AUDIT_FILE, GROUPS_FILE, THRESHOLDS_FILE, hold_folder, to_json, write_atomically
+from newfound.model.about import hold_model, inside
 from newfound.model.types import Intent
 from newfound.text import first_line
 
@@ -34,7 +34,13 @@ def read_groups(folder: str | Path) -> dict[str, tuple[str, ...]]:
 
 def write_groups(folder: str | Path, groups: Groups) -> None:
     """Write the groups of a model folder's intents."""
-    write_atomically(Path(folder) / GROUPS_FILE, to_json({"version": 1, "paths": groups}))
+    with hold_folder(Path(folder)):
+        write_atomically(Path(folder) / GROUPS_FILE, groups_as_json(groups))
+
+
+def groups_as_json(groups: Groups) -> bytes:
+    """Return the content of the file of groups."""
+    return to_json({"version": 1, "paths": groups})
 
 
 def path_of(id: str, groups: Groups) -> str | None:
@@ -80,7 +86,8 @@ def save_thresholds(folder: str | Path, precision: float, thresholds: Mapping[st
     """Write thresholds beside a model, and return the file."""
     path = Path(folder) / THRESHOLDS_FILE
     intents = {id: value if math.isfinite(value) else None for id, value in thresholds.items()}
-    write_atomically(path, to_json({"version": 1, "precision": precision, "intents": intents}))
+    with hold_folder(Path(folder)):
+        write_atomically(path, to_json({"version": 1, "precision": precision, "intents": intents}))
     return path
 
 
@@ -96,10 +103,12 @@ def load_answers(folder: str | Path) -> Answers:
     return answers
 
 
-def save_answers(folder: str | Path, answers: Answers) -> None:
-    """Write the answers of an audit beside a model."""
-    entries = [{"text": text, "intent": id, "belongs": belongs} for (text, id), belongs in answers.items()]
-    write_atomically(Path(folder) / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
+def add_answers(folder: Path, answers: Answers, signature: object) -> None:
+    """Add answers of an audit of the model with this signature to those beside it; nobody else adds any meanwhile."""
+    with hold_model(folder, signature):
+        everything = load_answers(folder) | answers
+        entries = [{"text": text, "intent": id, "belongs": belongs} for (text, id), belongs in everything.items()]
+        write_atomically(folder / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
 
 
 def read_beside(folder: Path, name: str) -> dict[str, Any]:

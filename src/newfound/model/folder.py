@@ -6,9 +6,11 @@ The pretrained encoder is loaded by name and verified by its hash, or it is in t
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args
 
 import torch
@@ -48,8 +50,12 @@ def save(
     overwrite: bool = False,
     with_encoder: bool = False,
     with_utterances: bool = True,
+    beside: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
-    """Write a model to a folder: all of it, or nothing (`IntentModel.save`). Review decisions are not part of it."""
+    """Write a model to a folder, and further files by name: all of it, or nothing (`IntentModel.save`).
+
+    Review decisions are not part of it.
+    """
     from safetensors.torch import save_file
 
     check_replaceable(folder, overwrite)
@@ -77,10 +83,11 @@ def save(
         "languages": spoken_languages([u.text for u in model.utterances]),
     }
     card = kept_card(folder) or model_card(about, intents, name=folder.resolve().name, source=folder.name)
-    with folder_atomically(folder) as target:
+    with folder_atomically(folder, partial(check_replaceable, folder, overwrite)) as target:
         (target / ABOUT_FILE).write_bytes(to_json(about))
         save_file(tensors, target / WEIGHTS_FILE)
-        (target / CARD_FILE).write_bytes(card)
+        for name, content in {CARD_FILE: card, **beside}.items():
+            (target / name).write_bytes(content)
         if with_utterances and model.utterances:
             names = [field.name for field in fields(Utterance)]  # days only where there are some, for older versions
             with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:

@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from newfound.data.corpus import Corpus, Origin
+from newfound.files import REVIEW_FILE
 from newfound.model.classifier import IntentModel
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.reviewed import ReviewedModel
+from newfound.review.sqlite import SqliteLog
 from newfound.review.state import WHOLE, Review, Slot
-from newfound.review.store import ReviewStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,18 @@ class Carried:
         moves = [Decision("move", {"texts": list(self.of_no_intent), "to": None})] if self.of_no_intent else []
         return [*moves, *(Decision("reject", {"intent": name}) for name in self.rejected)]
 
-    def decide(self, folder: Path, earlier: Sequence[Entry]) -> None:
-        """Record the decisions in the folder of the trained model, each as a step of those who decided it earlier."""
+    def files(self, earlier: Sequence[Entry]) -> dict[str, bytes]:
+        """Return the review that the trained model begins with: a step for each decision, of those who decided it."""
         authors = {_key(entry.decision): entry.author for entry in earlier if entry.undone_at is None}
-        for decision in self.decisions():
-            author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
-            ReviewStore(folder).decide([decision], author=author)
+        decisions = self.decisions()
+        if not decisions:
+            return {}
+        with TemporaryDirectory(prefix="newfound-review-") as folder:
+            for decision in decisions:
+                author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
+                with SqliteLog(Path(folder)).lock_for_writing() as log:
+                    log.add([decision], author)
+            return {REVIEW_FILE: (Path(folder) / REVIEW_FILE).read_bytes()}
 
     def apply(self, model: IntentModel) -> IntentModel | ReviewedModel:
         """Return the trained model with the decisions applied, if there are any."""

@@ -61,6 +61,11 @@ class History:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return cls((*read_history(folder).trainings, Training(kind, folder.resolve().name, at, None, entries)))
 
+    def as_json(self) -> bytes:
+        """Return the content of its file."""
+        trainings = [asdict(one) for one in self.trainings]
+        return to_json({"version": 1, "result": self.result, "trainings": trainings})
+
     def signed(self, result: str, author: str) -> History:
         """Return the same history of a folder that a server writes under a name, in the name of an author."""
         *earlier, last = self.trainings or (None,)
@@ -87,8 +92,7 @@ def read_history(folder: Path) -> History:
 
 def write_history(folder: Path, history: History) -> None:
     """Write how the model in a folder came to be."""
-    content = {"version": 1, "result": history.result, "trainings": [asdict(one) for one in history.trainings]}
-    write_atomically(folder / HISTORY_FILE, to_json(content))
+    write_atomically(folder / HISTORY_FILE, history.as_json())
 
 
 def _training(content: Mapping[str, Any]) -> Training:

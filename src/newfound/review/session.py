@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,6 +36,8 @@ from newfound.review.store import ReviewStore
 MAX_UTTERANCES_TO_WAIT_FOR = {"layout": 200, "votes": 2_000}  # what is computed at once for so few
 Layout = npt.NDArray[np.uint16]  # [n, 2]; the right or lower edge of the map is 65,535
 T = TypeVar("T")
+logger = logging.getLogger("newfound.review")
+_computing = {name: Lock() for name in MAX_UTTERANCES_TO_WAIT_FOR}  # one thread for each, however many models there are
 
 
 class ReviewSession:
@@ -54,7 +57,6 @@ class ReviewSession:
         self._view: ReviewView | None = None
         self._next_view: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
         self._computed: dict[str, Any] = {}
-        self._in_background: set[str] = set()  # values that are computed in the background
         self.cache = CacheByRows()
         self._lock, self._locks = Lock(), defaultdict[str, Lock](Lock)
         self._decision_lock = Lock()  # one decision of this process at a time, so that none has to be checked twice
@@ -161,14 +163,14 @@ class ReviewSession:
         return self.votes if self._is_ready("votes", lambda: self.votes) else None
 
     def _is_ready(self, name: str, compute: Callable[[], object]) -> bool:
-        """Return whether a value is computed or quick to compute; otherwise compute it in the background, once."""
+        """Return whether a value is computed or quick to compute; otherwise compute it in the background.
+
+        If that fails, or another model's value is computed at the moment, it begins when somebody asks again.
+        """
         if name in self._computed or len(self.model.utterances) <= MAX_UTTERANCES_TO_WAIT_FOR[name]:
             return True
-        with self._lock:
-            is_first = name not in self._in_background
-            self._in_background.add(name)
-        if is_first:
-            Thread(target=compute, daemon=True).start()
+        if _computing[name].acquire(blocking=False):
+            Thread(target=_compute, args=(name, compute), daemon=True).start()
         return False
 
     def warm_up(self) -> None:
@@ -188,6 +190,15 @@ class ReviewSession:
                     self._computed[name] = compute()
         value: T = self._computed[name]
         return value
+
+
+def _compute(name: str, compute: Callable[[], object]) -> None:
+    try:
+        compute()
+    except Exception as error:
+        logger.warning("%s: cannot be computed (%s: %s)", name, type(error).__name__, error)
+    finally:
+        _computing[name].release()
 
 
 def _as_layout(positions: Positions) -> Layout:

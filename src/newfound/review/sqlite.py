@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from newfound.errors import ConflictError, DecisionError, ModelError
+from newfound.errors import ConflictError, DecisionError, ModelError, OutputError
 from newfound.files import REVIEW_FILE
 from newfound.model.about import check_regular
 from newfound.review.decisions import Decision
@@ -187,7 +187,8 @@ def _explain_errors(path: Path) -> Iterator[None]:
         if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in str(error):
             raise ConflictError(f"{path}: another process holds it; try again") from None
         meaning = next((text for names, text in MEANINGS.items() if code.startswith(names)), OTHER_MEANING)
-        raise ModelError(f"{path}: {meaning.format(error=error)}") from None
+        kind = OutputError if code == "SQLITE_FULL" else ModelError
+        raise kind(f"{path}: {meaning.format(error=error)}") from None
 
 
 def _code(error: sqlite3.Error) -> str:
@@ -201,7 +202,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite has rolled it back already if the disk is full
+            connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
-from newfound.model.about import describe, read_intents, read_utterances
+from newfound.model.about import hold_model, model_signature, read_about, read_intents, read_utterances
 from newfound.model.hub import model_folder
 from newfound.review.decisions import Decision, check_new, format_decision
 from newfound.review.entries import Entry, check_conflicts, version_of
@@ -29,7 +29,8 @@ class ReviewStore:
             folder: The model folder.
         """
         self.folder = model_folder(folder)
-        self.intents = read_intents(self.folder, describe(self.folder))
+        self.signature = model_signature(self.folder)  # before it is read: what is written meanwhile is another model
+        self.intents = read_intents(self.folder, read_about(self.folder))
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
         self.log = SqliteLog(self.folder)
@@ -94,7 +95,7 @@ class ReviewStore:
             review, write = prepare(entries)
             if check is not None:
                 check(review)
-            with self.log.lock_for_writing() as log:
+            with hold_model(self.folder, self.signature, alone=False), self.log.lock_for_writing() as log:
                 if log.entries() == entries:
                     return write(log)
 

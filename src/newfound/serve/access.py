@@ -158,3 +158,9 @@ def author_of(request: Request, declared: str | None) -> str:
     if declared is not None and declared != person:
         raise HTTPException(403, f"this token belongs to {person}; leave the author out")
     return person
+
+
+def owner_of(request: Request) -> str:
+    """Return whose things are kept apart from those of others: the owner of the token, or the client."""
+    state = request.scope["state"]
+    return str(state["person"] or state["client"])

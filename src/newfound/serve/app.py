@@ -7,6 +7,7 @@ used as a path.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from newfound.encoders.encoder import Encoder
-from newfound.errors import DecisionError, NewfoundError
+from newfound.errors import DecisionError, NewfoundError, OutputError
 from newfound.model.hub import model_folder
 from newfound.serve.background.process import WorkFailed
 from newfound.serve.batching import Batcher, QueueFull
@@ -37,6 +38,7 @@ from newfound.version import __version__
 logger = logging.getLogger("newfound.serve")
 SECONDS_BETWEEN_RELOAD_CHECKS = 1.0
 MAX_ERRORS_IN_AN_ANSWER = 20
+STATUSES = {WorkFailed: 500, DecisionError: 422, OutputError: 507}  # of errors; 409 otherwise
 
 
 def create_app(
@@ -154,5 +156,12 @@ def _add_error_handlers(app: FastAPI, service: Service) -> None:
     @app.exception_handler(WorkFailed)
     @app.exception_handler(NewfoundError)
     async def on_other_error(request: Request, error: Exception) -> JSONResponse:
-        status = 500 if isinstance(error, WorkFailed) else 422 if isinstance(error, DecisionError) else 409
+        status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 409)
         return answer(status, encodable(without_paths(str(error), service.session.folder.parent)))
+
+    @app.exception_handler(OSError)
+    async def on_disk_error(request: Request, error: OSError) -> JSONResponse:
+        logger.error("%s: %s", request.url.path, error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return answer(507, "the disk is full, nothing was recorded; make room and try again")
+        return answer(503, f"the disk reports an error ({error.strerror or type(error).__name__}); try again")

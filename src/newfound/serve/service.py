@@ -12,11 +12,12 @@ from threading import Lock, Thread
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, ModelError, NewfoundError
-from newfound.files import REVIEW_FILE, THRESHOLDS_FILE
-from newfound.model.about import ABOUT_FILE
+from newfound.files import REVIEW_FILE, THRESHOLDS_FILE, file_signature
+from newfound.model.about import model_signature
 from newfound.model.types import Prediction
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
+from newfound.serve.background.folders import remove_abandoned
 from newfound.serve.background.jobs import BackgroundJobs
 from newfound.serve.background.queue import WorkQueue
 from newfound.serve.background.work import ServedModel
@@ -38,6 +39,8 @@ class Service:
         self.settings, self._encoder = settings, encoder
         self._lock = Lock()
         self._switch_lock = Lock()  # one change of the served model at a time
+        self._warming_up = Lock()  # in one thread, however often the model changes
+        remove_abandoned(folder)
         self._use(folder, *self._open(folder, encoder))
         self.batches_at_once = 2 if self.session.model.has_graph() else 1  # torch takes all cores for one
         if (problem := self.session.model.graph_problem()) is not None:
@@ -62,10 +65,18 @@ class Service:
 
     def warm_up(self) -> None:
         """Compute what the first reviewer would have to wait for otherwise; several workers have no review."""
-        if self.settings.workers == 1:
-            with contextlib.suppress(ModelError):  # a model without its utterances predicts, but cannot be reviewed
-                self.session.warm_up()
-        _keep_what_is_loaded()
+        if not self._warming_up.acquire(blocking=False):
+            return  # the other thread goes on with the newest model
+        try:
+            session = None
+            while session is not self.session:
+                session = self.session
+                if self.settings.workers == 1:
+                    with contextlib.suppress(ModelError):  # a model without its utterances only predicts
+                        session.warm_up()
+                _keep_what_is_loaded()
+        finally:
+            self._warming_up.release()
 
     async def stop_work(self) -> None:
         """Accept no more texts, and end what runs in the background."""
@@ -82,11 +93,13 @@ class Service:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""
         return self.view.reviewed.classify(texts, top=MAX_TOP)
 
-    def refresh(self) -> ReviewView:
-        """Return the model with all decisions so far, including those of other processes."""
+    def refresh(self, session: ReviewSession | None = None) -> ReviewView:
+        """Return the model of a session, by default the served one, with all decisions, also of other processes."""
         with self._lock:  # around the reading too: an older view must not replace a newer one
-            self.view = self.session.view()
-            return self.view
+            view = (session or self.session).view()
+            if view.session is self.session:
+                self.view = view
+            return view
 
     def reload_if_newer(self) -> None:
         """Load a newer model or newer decisions from the folder; the next batch is answered by them."""
@@ -112,16 +125,16 @@ class Service:
             if self._folder == folder:
                 self._signature = signature
 
-    @property
-    def served(self) -> Served:
-        """Identifies the served model, so that no decision about one model is recorded for another one."""
-        name = self.session.folder.name
-        return Served(hashlib.blake2b(repr((name, self._signature[0])).encode(), digest_size=8).hexdigest(), name)
+    def session_for(self, model: str | None) -> ReviewSession:
+        """Return the session of the served model for all that one request does, as another may be served meanwhile.
 
-    def check_model(self, model: str | None) -> None:
-        """Raise a `ConflictError` if a reviewer saw another model than the one that is served now."""
-        if model is not None and model != self.served.model:
+        Raises:
+            ConflictError: A reviewer saw another model than the one that is served now.
+        """
+        session = self.session
+        if model is not None and model != identify(session).model:
             raise ConflictError("another model is served now; look at it, then decide again")
+        return session
 
     @property
     def earlier(self) -> str | None:
@@ -164,10 +177,17 @@ class Service:
         Thread(target=self.warm_up, daemon=True).start()
 
 
+def identify(session: ReviewSession) -> Served:
+    """Identify the model of a session, so that no decision about one model is recorded for another one."""
+    name = session.folder.name
+    id = hashlib.blake2b(repr((name, session.store.signature)).encode(), digest_size=8).hexdigest()
+    return Served(id, name)
+
+
 def _signature_of(folder: Path) -> Signature:
     """Return what changes with the model, and what changes with the decisions."""
     review_files = [folder / name for name in (REVIEW_FILE, f"{REVIEW_FILE}-wal", THRESHOLDS_FILE)]
-    return _file_signature(folder / ABOUT_FILE), [_file_signature(path) for path in review_files]
+    return model_signature(folder), [file_signature(path) for path in review_files]
 
 
 def _keep_what_is_loaded() -> None:
@@ -175,11 +195,3 @@ def _keep_what_is_loaded() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-
-
-def _file_signature(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size

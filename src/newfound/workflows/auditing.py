@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from newfound.algorithms.audit import Estimate
 from newfound.errors import DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
-from newfound.model.beside import Answers, load_answers, save_answers
+from newfound.model.about import model_signature
+from newfound.model.beside import Answers, add_answers, load_answers
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
@@ -33,7 +33,6 @@ WANTED_HALF_WIDTH = 0.03
 EXAMPLES = 3  # typical utterances that a question shows
 COLUMNS = ("text", "intent", "typical", "belongs", "id")  # of a file of questions
 SAID = {"y": True, "yes": True, "true": True, "1": True, "n": False, "no": False, "false": False, "0": False}
-_writing = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +124,12 @@ def audit(request: AuditRequest) -> AuditResult:
 
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
-    runtime = Runtime(reporter_of_main(None), encoder, "cpu")
+    runtime, signature = Runtime(reporter_of_main(None), encoder, "cpu"), model_signature(Path(model))
     read = read_assigned(model, runtime)
     intents = described_without_network(read.review, read.intents) or runtime.open_model(model).intents
     examples = {intent.name: intent.exemplars for intent in intents}
-    checked = read.review.checked
-    return LogAudit(Path(model), list(read.utterances), read.ids, checked, lambda name: examples.get(name, ()))
+    checked, utterances = read.review.checked, list(read.utterances)
+    return LogAudit(Path(model), signature, utterances, read.ids, checked, lambda name: examples.get(name, ()))
 
 
 class LogAudit:
@@ -139,12 +138,13 @@ class LogAudit:
     def __init__(
         self,
         folder: Path,
+        signature: object,
         assigned: Sequence[AssignedUtterance],
         ids: Mapping[str, str],
         checked: set[str],
         examples: Callable[[str], Sequence[str]],
     ) -> None:
-        self.folder, self.ids, self.examples = folder, ids, examples
+        self.folder, self._signature, self.ids, self.examples = folder, signature, ids, examples
         self.logs = [u for u in assigned if not u.labelled and u.intent is not None and u.text not in checked]
         if not self.logs:
             raise DataError("nothing to ask about: a person labelled or assigned every utterance that has an intent")
@@ -176,8 +176,7 @@ class LogAudit:
                 raise DataError(f"“{shorten(text, 60)}” is no utterance of this model; nothing was recorded")
             if id not in self.ids.values():
                 raise DataError(f"the model has no intent with the id {id!r}; nothing was recorded")
-        with _writing:
-            save_answers(self.folder, load_answers(self.folder) | answers)
+        add_answers(self.folder, answers, self._signature)
 
     def questions(self, count: int) -> tuple[AuditQuestion, ...]:
         """Return the questions that are left of so many in all."""

@@ -18,7 +18,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError
 from newfound.files import check_file_target, csv_bytes, write_atomically
-from newfound.methods.settings import NonNegativeInt, check_types
+from newfound.methods.settings import Seed, check_types
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
 from newfound.workflows.sources import KnownSource, read_labelled
@@ -42,7 +42,7 @@ class CheckRequest:
     known: KnownSource
     out: str | Path | None = None
     encoder: str | Encoder = defaults.ENCODER
-    seed: NonNegativeInt = defaults.SEED
+    seed: Seed = defaults.SEED
     read: ReadOptions = DEFAULT_READ_OPTIONS
     overwrite: bool = False
 

@@ -14,7 +14,7 @@ from newfound.data.corpus import Corpus
 from newfound.errors import Interrupted, SettingsError
 from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
-from newfound.methods.settings import NonNegativeInt
+from newfound.methods.settings import Seed
 from newfound.training.devices import pick_device
 from newfound.training.launch import current_launch
 from newfound.training.progress import Reporter
@@ -53,7 +53,7 @@ class TrainingOptions:
     effort: str = defaults.EFFORT
     tune: str = defaults.TUNE
     device: str = defaults.DEVICE
-    seed: NonNegativeInt = defaults.SEED
+    seed: Seed = defaults.SEED
     overwrite: bool = False
 
 
@@ -72,8 +72,8 @@ def prepare(request: TrainingOptions, out: str | Path | None, reporter: Reporter
         raise SettingsError(f"effort={effort!r} is not one of {', '.join(EFFORTS)}")
     if not isinstance(tune, str) or not TUNE.fullmatch(tune):
         raise SettingsError(f"tune={tune!r} is not one of heads, last, last:K, upper, layers, all, auto")
-    if type(seed) is not int or seed < 0:
-        raise SettingsError(f"seed={seed!r} must be a whole number from 0")
+    if type(seed) is not int or not 0 <= seed <= defaults.MAX_SEED:
+        raise SettingsError(f"seed={seed!r} must be a whole number from 0 to {defaults.MAX_SEED}")
     if n_new != "auto" and (type(n_new) is not int or n_new < 1):
         raise SettingsError(f"n_new={n_new!r} must be a whole number from 1, or 'auto'")
     return out, Runtime.of(request, reporter)

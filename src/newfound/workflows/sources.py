@@ -26,7 +26,7 @@ from newfound.data.validation import (
 )
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
-from newfound.methods.settings import NonNegativeInt
+from newfound.methods.settings import Seed
 from newfound.text import has_half_character
 from newfound.workflows.runtime import Runtime
 
@@ -54,7 +54,7 @@ class LogOptions:
     read: ReadOptions = DEFAULT_READ_OPTIONS
     redact: bool = False
     max_logs: int = defaults.MAX_LOGS
-    seed: NonNegativeInt = defaults.SEED
+    seed: Seed = defaults.SEED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

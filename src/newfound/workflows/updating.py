@@ -17,8 +17,9 @@ from newfound.data.corpus import Corpus
 from newfound.data.duplicates import add_counts
 from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
+from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
-from newfound.model.beside import promised_precision, read_groups, write_groups
+from newfound.model.beside import groups_as_json, promised_precision, read_groups
 from newfound.model.hub import model_folder
 from newfound.model.types import Intent, KnownCheck, unused_id
 from newfound.review.store import ReviewStore
@@ -164,18 +165,17 @@ def save_trained(
 
     Thresholds keep their promise, for which they are computed again: other probabilities need other thresholds.
     """
-    from newfound.review.history import write_history
+    from newfound.model.folder import save
     from newfound.workflows.thresholding import ThresholdsRequest, thresholds
 
     earlier = model_folder(request.model) if isinstance(request.model, str | Path) else None
     groups = {} if earlier is None else read_groups(earlier)
     precision = None if earlier is None else promised_precision(earlier)
-    model.save(out, overwrite=request.overwrite)
-    carried.decide(out, history.trainings[-1].entries if history.trainings else ())
-    write_history(out, history)
+    beside = {HISTORY_FILE: history.as_json(), **carried.files(history.trainings[-1].entries if earlier else ())}
     ids = {intent.id for intent in model.intents}
     if kept := {id: names for id, names in groups.items() if id in ids}:
-        write_groups(out, kept)
+        beside[GROUPS_FILE] = groups_as_json(kept)
+    save(model, out, overwrite=request.overwrite, beside=beside)
     if precision is not None:
         thresholds(ThresholdsRequest(out, precision, encoder=model.encoder, device=request.device))
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Collection
 from pathlib import Path
 
 from newfound.errors import ModelError, SettingsError
-from newfound.files import check_replaceable
+from newfound.files import check_replaceable, is_held, remove_unfinished_files
 from newfound.review.history import has_history, read_history, write_history
 
 WORKPLACE_PREFIX = ".newfound-job-"
 NUMBER = r"-([1-9]\d{0,3})"  # added to the name of the first model; the group is the number
 EARLIER_SUFFIX = re.compile(r"(?:-(?:discover|update|refit)-\d{8}-\d{6})+$")  # of results of earlier versions
-SECONDS_OF_A_DAY = 86_400
 
 
 def make_workplace(model: Path) -> Path:
@@ -53,7 +52,7 @@ def put_beside(written: Path, model: Path, author: str) -> Path:
 
 
 def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> None:
-    """Remove the oldest results of jobs, and what jobs of a server that was killed left more than a day ago.
+    """Remove the oldest results of jobs.
 
     Only what a server has written is removed, and only under the name that it was given. A result with review
     decisions stays, and so does one that is in use or that holds anything else than a model.
@@ -65,9 +64,15 @@ def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> N
     for path in results[: max(0, len(results) - most)]:
         if path.resolve() not in kept and _is_only_a_model(path):
             remove(path)
-    for path in entries:
-        if path.name.startswith(WORKPLACE_PREFIX) and _is_stale(path):
-            remove(path)
+
+
+def remove_abandoned(model: Path) -> None:
+    """Remove what a server that was killed has left: folders of its jobs, and files that it had not finished."""
+    remove_unfinished_files(model)
+    for path in _entries(model.resolve().parent):
+        with contextlib.suppress(OSError):
+            if path.name.startswith(WORKPLACE_PREFIX) and not is_held(path):
+                remove(path)
 
 
 def remove(folder: Path) -> None:
@@ -102,10 +107,3 @@ def _is_only_a_model(path: Path) -> bool:
     except SettingsError:
         return False
     return True
-
-
-def _is_stale(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > SECONDS_OF_A_DAY
-    except OSError:
-        return False

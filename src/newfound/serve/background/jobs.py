@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from newfound.errors import ConflictError, NewfoundError
+from newfound.files import hold_folder
 from newfound.serve.background.folders import make_workplace, next_name, put_beside, remove, remove_old_results
 from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
 from newfound.serve.schemas.errors import without_paths
@@ -97,15 +98,16 @@ class BackgroundJobs:
 
     async def _end(self, work: asyncio.Task[Outcome], out: Path, model: Path) -> None:
         """Wait for the end of a job, tidy up, and say how it ended. This is never cancelled itself."""
-        await asyncio.wait([work])
-        try:
-            end = await self._outcome(work, out, model)
-        except (NewfoundError, WorkFailed, OSError) as error:
-            end = {"status": "failed", "message": self._hide_paths(str(error))}
-        except Exception as error:
-            logger.error("a job failed", exc_info=error)
-            end = {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
-        await asyncio.to_thread(remove, self._workplace)
+        with hold_folder(self._workplace):  # as long as this server lives: others remove what nobody holds
+            await asyncio.wait([work])
+            try:
+                end = await self._outcome(work, out, model)
+            except (NewfoundError, WorkFailed, OSError) as error:
+                end = {"status": "failed", "message": self._hide_paths(str(error))}
+            except Exception as error:
+                logger.error("a job failed", exc_info=error)
+                end = {"status": "failed", "message": f"{type(error).__name__}; the server's log says more"}
+            await asyncio.to_thread(remove, self._workplace)
         self._ended_at = time.monotonic()
         self._update(**end)
 

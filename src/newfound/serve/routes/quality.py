@@ -28,7 +28,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
             rows = view.describer.rows(number)
             return view.session.cache.get("examples", rows, lambda: view.describer.exemplars(number))
 
-        return LogAudit(view.session.folder, reviewed.assigned, reviewed.ids, reviewed.review.checked, examples)
+        session, checked = view.session, reviewed.review.checked
+        return LogAudit(session.folder, session.store.signature, reviewed.assigned, reviewed.ids, checked, examples)
 
     @app.get("/v1/audit", tags=["review"])
     async def audit(
@@ -42,8 +43,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Keep answers; they are no decisions of the review."""
 
         def run() -> AuditResult:
-            service.check_model(body.model)
-            opened = audit_of(service.refresh())
+            opened = audit_of(service.refresh(service.session_for(body.model)))
             opened.record({(one.text, one.id): one.belongs for one in body.answers})
             return opened.result(body.questions)
 

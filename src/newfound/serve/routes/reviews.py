@@ -13,16 +13,17 @@ from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
+from newfound.review.session import ReviewSession
 from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
-from newfound.serve.service import Service
+from newfound.serve.service import Service, identify
 from newfound.workflows.comparing import DiffRequest, ModelDiff, diff
 from newfound.workflows.grouping import GroupRequest, group
 
 T = TypeVar("T")
-Change = Callable[[str], Sequence[Entry]]  # records something in the name of an author
+Change = Callable[[ReviewSession, str], Sequence[Entry]]  # records something in the name of an author
 IntentName = Annotated[str, Query(max_length=200)]
 Start = Annotated[int, Query(ge=0, le=10**6, description="The number of utterances to skip")]
 LogsOnly = Annotated[bool, Query(description="Leave labelled utterances out")]
@@ -43,7 +44,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/state", tags=["review"])
     async def state() -> answers.ServedState:
         """Return all intents, the progress, and the version to send with a decision."""
-        review, served = await read(ReviewView.state), service.served
+        review, served = await read(lambda view: (view.state(), identify(view.session)))
         shared = (review.version, review.intents, review.progress)
         limits = answers.Limits(seconds_between_news=service.settings.seconds_between_news)
         return answers.ServedState(*shared, model=served.model, name=served.name, limits=limits)
@@ -51,7 +52,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/review/news", tags=["review"])
     async def news(since: Annotated[int, Query(ge=0, lt=2**53)] = 0) -> answers.News:
         """Return what happened since a version. The page asks this every few seconds, so it reads nothing from disk."""
-        view, served = service.view, service.served
+        view = service.view
+        served = identify(view.session)
         return answers.News(
             model=served.model,
             name=served.name,
@@ -124,9 +126,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         author = author_of(request, body.author)
 
         def run() -> answers.Decided:
-            service.check_model(body.model)
-            entries = [answers.EntryOut.model_validate(entry) for entry in change(author)]
-            return answers.Decided(service.refresh().version, entries)
+            session = service.session_for(body.model)
+            entries = [answers.EntryOut.model_validate(entry) for entry in change(session, author)]
+            return answers.Decided(service.refresh(session).version, entries)
 
         return await run_in_threadpool(run)
 
@@ -138,10 +140,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
         A move may have `ids`, the numbers of its utterances, instead of `texts`.
         """
 
-        def change(author: str) -> Sequence[Entry]:
-            view = service.refresh()
+        def change(session: ReviewSession, author: str) -> Sequence[Entry]:
+            view = session.view()
             decisions = [parse(view.with_texts(entry)) for entry in body.decisions]
-            return service.session.decide(decisions, author=author, expected_version=body.version)
+            return session.decide(decisions, author=author, expected_version=body.version)
 
         return await record(request, body, change)
 
@@ -149,8 +151,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def undo(request: Request, body: bodies.UndoBody) -> answers.Undone:
         """Undo the author's last step, which is all decisions that were recorded together, or one by its number."""
 
-        def change(author: str) -> Sequence[Entry]:
-            return service.session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
+        def change(session: ReviewSession, author: str) -> Sequence[Entry]:
+            return session.undo(author=author, id=body.id, step=body.step, expected_version=body.version)
 
         done = await record(request, body, change)
         return answers.Undone(done.version, done.entries[-1], done.entries)
@@ -167,8 +169,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
         It is refused if somebody has decided anything since `version`, as the preview is out of date then.
         """
 
-        def change(author: str) -> Sequence[Entry]:
-            return service.session.resize(body.to, author=author, expected_version=body.version)
+        def change(session: ReviewSession, author: str) -> Sequence[Entry]:
+            return session.resize(body.to, author=author, expected_version=body.version)
 
         return await record(request, body, change)
 
@@ -178,10 +180,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
         author_of(request, body.author)
 
         def run() -> answers.Grouped:
-            service.check_model(body.model)
-            result = group(GroupRequest(service.refresh().reviewed, body.levels))
-            write_groups(service.session.folder, result.groups)
-            service.refresh()
+            session = service.session_for(body.model)
+            result = group(GroupRequest(session.view().reviewed, body.levels))
+            write_groups(session.folder, result.groups)
+            service.refresh(session)
             return answers.Grouped([ShownIntent.of(intent) for intent in result.intents], list(result.levels))
 
         return await run_in_threadpool(run)
@@ -206,9 +208,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
             return [answers.EntryOut.model_validate(entry) for entry in entries[max(0, len(entries) - most) :]]
 
         def run() -> answers.Log:
-            chosen = of_kind(service.session.store.entries())
+            session = service.session
+            chosen = of_kind(session.store.entries())
             room, earlier = most - len(chosen), []
-            for one in reversed(read_history(service.session.folder).trainings):
+            for one in reversed(read_history(session.folder).trainings):
                 own = of_kind(one.entries)
                 facts = one.kind, one.model, one.at, one.author, len(own)
                 earlier.append(answers.EarlierTraining(*facts, latest(own, max(0, room))))

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from newfound.data.rows import LabelUse, ReadOptions
-from newfound.serve.access import author_of
+from newfound.serve.access import author_of, owner_of
 from newfound.serve.background.jobs import Kind
 from newfound.serve.background.process import Work
 from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
@@ -19,7 +20,7 @@ from newfound.serve.background.work import run_check, run_discovery, run_estimat
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.schemas import training as jobs
-from newfound.serve.service import Service
+from newfound.serve.service import Service, identify
 from newfound.serve.uploads import ENDINGS
 
 logger = logging.getLogger("newfound.serve")
@@ -61,9 +62,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """
         options = ReadOptions(text_column, label_column, header=None if header else False)
         labels: LabelUse = "required" if use == "known" else "ignored"
-        content = await request.body()
         service.uploads.forget(replaces)
-        return await run_in_threadpool(lambda: service.uploads.read(name, content, labels, options))
+        return await service.uploads.read(
+            name, await request.body(), labels, options, owner=owner_of(request), run=service.queue.run
+        )
 
     app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
@@ -107,7 +109,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         names = ("merge", "rename", "split", "reject")
         return jobs.TrainingState(
             version=view.version,
-            name=service.served.name,
+            name=view.session.folder.name,
             earlier=service.earlier,
             decided=jobs.ReviewCounts(len(review.checked), len(review.accepted), *(kinds[name] for name in names)),
             undecided=sum(review.status(name) == "new" for name in review.names),
@@ -119,7 +121,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/jobs/cancel", tags=["train"], responses={409: {"description": "No job is running"}})
     async def cancel_job(request: Request, body: bodies.CancelBody) -> jobs.JobState:
         """End the running job. Nothing of it stays, and the served model is as before."""
-        author = author_of(request, body.author)
+        author, job = author_of(request, body.author), service.jobs.state()
+        if job.status == "running" and job.author != author:
+            raise HTTPException(403, f"{job.author} has started it; only {job.author} may cancel it")
         state = await service.jobs.cancel(author)
         logger.info("%s cancelled a job (%s)", author, state.kind)
         return state
@@ -130,8 +134,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         author = author_of(request, body.author)
         switch = service.serve_result if body.which == "result" else service.serve_earlier
         await run_in_threadpool(switch)
-        logger.info("%s chose the model %s", author, service.session.folder.name)
-        return service.served
+        served = identify(service.session)
+        logger.info("%s chose the model %s", author, served.name)
+        return served
 
     @app.get("/v1/jobs", tags=["train"])
     async def job_state() -> jobs.JobState:

@@ -269,7 +269,7 @@ class CheckBody(Body):
     """The known data to check."""
 
     known: Annotated[list[KnownText], Field(min_length=1, max_length=MAX_TEXTS_TO_LEARN_FROM)]
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    seed: int = Field(default=defaults.SEED, ge=0, le=defaults.MAX_SEED)
     model_config = _example(known=KNOWN_EXAMPLE)
 
 
@@ -278,7 +278,7 @@ class EstimateBody(KnownAndLogs):
 
     logs_hold: LogsHold = defaults.LOGS_HOLD
     redact: bool = False
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    seed: int = Field(default=defaults.SEED, ge=0, le=defaults.MAX_SEED)
     model_config = _example(known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
 
 
@@ -293,7 +293,7 @@ class DiscoverBody(KnownAndLogs):
     logs_hold: LogsHold | None = None
     no_intent: NoIntent = defaults.NO_INTENT
     redact: bool = False
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    seed: int = Field(default=defaults.SEED, ge=0, le=defaults.MAX_SEED)
     model_config = _example(author="ana", known=KNOWN_EXAMPLE, logs=LOGS_EXAMPLE)
 
     def check_sources(self) -> None:
@@ -314,7 +314,7 @@ class UpdateBody(Body):
     no_intent: NoIntent = defaults.NO_INTENT
     accept_all: bool = False
     redact: bool = False
-    seed: int = Field(default=defaults.SEED, ge=0, lt=2**31)
+    seed: int = Field(default=defaults.SEED, ge=0, le=defaults.MAX_SEED)
     model_config = _example(author="ana", logs=LOGS_EXAMPLE)
 
     @model_validator(mode="after")
