@@ -86,7 +86,7 @@ def _print_audit(result: AuditResult, accuracy: Estimate) -> None:
     if result.more_questions:
         print(f"About {result.more_questions} more questions make it ±3 points.")
     if result.outdated:
-        print(f"{result.outdated} answers do not count: those utterances have another intent now, or a person's.")
+        print(f"{result.outdated} answers do not count: their intents were merged, divided or rejected since.")
     print()
     rows = [(i.name, _interval(i.accuracy), f"{i.yes} of {i.answered}") for i in result.intents]
     print_table(("intent", "accuracy", "yes"), rows)

@@ -108,13 +108,13 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
     import numpy as np
 
     logs = open_audit(request.model, request.encoder)
-    rows, right, _ = logs.counted()
-    probability, extra = list(logs.certainty[rows]), _labelled_answers(request, logs, reporter)
-    probability, right = probability + [p for p, _ in extra], right + [yes for _, yes in extra]
+    known, extra = logs.evidence(), _labelled_answers(request, logs, reporter)
+    probability = [*known.certainty[known.rows], *(p for p, _ in extra)]
+    right = [*known.right, *(yes for _, yes in extra)]
     from newfound.algorithms.audit import weights_of_sample
     from newfound.algorithms.thresholds import correction
 
-    weight = np.concatenate([weights_of_sample(logs.certainty, rows), np.ones(len(extra))])
+    weight = np.concatenate([weights_of_sample(known.certainty, known.rows), np.ones(len(extra))])
     corrected = correction(np.array(probability), np.array(right, dtype=bool), weight)
     intents = _thresholds(logs, request.precision, corrected)
     total = sum(i.utterances for i in intents)
@@ -122,7 +122,7 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
     expected = sum(i.precision * i.coverage * i.utterances for i in intents) / kept if kept else 0.0
     by_id = {i.id: math.inf if i.threshold is None else i.threshold for i in intents}
     save_thresholds(request.model, request.precision, by_id)
-    return ThresholdsResult(request.precision, expected, kept / total, len(rows), len(extra), tuple(intents))
+    return ThresholdsResult(request.precision, expected, kept / total, len(known.rows), len(extra), tuple(intents))
 
 
 def _thresholds(logs: LogAudit, wanted: float, corrected: Callable[[Floats], Floats]) -> list[IntentThreshold]:
@@ -132,7 +132,8 @@ def _thresholds(logs: LogAudit, wanted: float, corrected: Callable[[Floats], Flo
 
     number = {name: i for i, name in enumerate(logs.ids)}
     intent = np.array([number[str(u.intent)] for u in logs.logs])
-    each = algorithm.thresholds(intent, logs.certainty, corrected(logs.certainty), len(number), precision=wanted)
+    certainty = np.array([u.probability for u in logs.logs])
+    each = algorithm.thresholds(intent, certainty, corrected(certainty), len(number), precision=wanted)
     sure = algorithm.sure_threshold(corrected, wanted)
     result = []
     for (name, id), count, own in zip(logs.ids.items(), np.bincount(intent, minlength=len(number)), each, strict=True):

@@ -28,7 +28,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
             rows = view.describer.rows(number)
             return view.session.cache.get("examples", rows, lambda: view.describer.exemplars(number))
 
-        return LogAudit(view.session.folder, reviewed.assigned, reviewed.ids, reviewed.review.checked, examples)
+        checked = reviewed.review.checked
+        decided = {u.text: u.probability for u in reviewed.model.utterances if u.text in checked}
+        return LogAudit(view.session.folder, reviewed.assigned, reviewed.ids, decided, examples)
 
     @app.get("/v1/audit", tags=["review"])
     async def audit(
