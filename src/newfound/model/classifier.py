@@ -223,6 +223,13 @@ class IntentModel(FittedClassifier):
         vectors: Array = embed(self.network, features.to(self.device), batches).cpu().numpy()
         return vectors
 
+    def pretrained_vectors(self, texts: Sequence[str]) -> Array:
+        """Return the vectors of the pretrained encoder, which has learned nothing from the model's logs, [n, d]."""
+        encoder = copy(self.encoder)
+        encoder.cache = self._cache
+        vectors: Array = encoder.features(texts, encoder.tune("heads")).data.flat.float().cpu().numpy()
+        return vectors
+
     @cached_property
     def _session(self) -> GraphSession | None:
         """What computes embeddings with ONNX Runtime, the trained layers included; None if torch does it."""

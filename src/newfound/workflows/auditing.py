@@ -184,8 +184,13 @@ class LogAudit:
                 certainty.append(self._decided[text])
             elif row is not None and self.key(row)[1] == id:
                 counted.append((row, id, belongs))
-        rows, about, right = ([one[i] for one in counted] for i in range(3))
-        return Evidence(np.array(certainty), rows, about, right, len(answers) - len(counted))
+        return Evidence(
+            np.array(certainty),
+            [row for row, _, _ in counted],
+            [id for _, id, _ in counted],
+            [belongs for _, _, belongs in counted],
+            len(answers) - len(counted),
+        )
 
     def record(self, answers: Answers) -> None:
         """Keep answers; an earlier one about the same utterance and intent is replaced."""
