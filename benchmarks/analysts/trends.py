@@ -18,6 +18,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,13 +150,12 @@ def main() -> None:
         print(table(read_rows(options.table)))
         sys.exit()
     done = {(row["dataset"], row["share"], row.get("seed")) for row in read_rows(options.out)}
-    for share in SHARES:
-        for dataset in DATASETS:
-            if (dataset, share, None) not in done:
-                append_row(options.out, false_alarms(dataset, share, options.seeds))
-            for seed in options.seeds:
-                if (dataset, share, seed) not in done:
-                    append_row(options.out, measure(dataset, seed, share, options.work))
+    for dataset, share in product(DATASETS, SHARES):
+        if (dataset, share, None) not in done:
+            append_row(options.out, false_alarms(dataset, share, options.seeds))
+    for seed, dataset, share in product(options.seeds, DATASETS, SHARES):
+        if (dataset, share, seed) not in done:
+            append_row(options.out, measure(dataset, seed, share, options.work))
 
 
 if __name__ == "__main__":

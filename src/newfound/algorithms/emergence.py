@@ -30,11 +30,12 @@ def emerging_groups(x: Array, is_newer: Flags, is_unusual: Flags) -> list[npt.ND
         is_unusual: Which utterances hardly fit an intent of the model, [n]; of an intent that has only become more
             frequent, few do.
     """
-    if min(is_newer.sum(), (~is_newer).sum()) < MIN_UTTERANCES or (is_newer & is_unusual).sum() < MIN_UTTERANCES:
+    if len(x) < SIZES[0] or (is_newer & is_unusual).sum() < MIN_UTTERANCES:
         return []
     around = _neighbourhoods(x)  # [n, largest size]
     sizes = [size for size in SIZES if size <= around.shape[1]]
-    richness = _richness(around, is_newer, sizes)  # [n, sizes]
+    around = around[:, : sizes[-1]]
+    richness = _richness(_counts(around, is_newer, sizes), is_newer, sizes)  # [n, sizes]
     limit = _chance_limit(around, is_newer, sizes)
     groups: list[set[int]] = []
     for centre in np.argsort(-richness.max(1), kind="stable"):
@@ -45,11 +46,11 @@ def emerging_groups(x: Array, is_newer: Flags, is_unusual: Flags) -> list[npt.ND
         if 2 * is_unusual[near].sum() <= len(near):
             continue
         members = set(near[is_unusual[near]].tolist())
-        group = next((group for group in groups if centre in group), None)
-        if group is None:
-            groups.append(members)
+        others = members.difference(*groups)
+        if 2 * len(others) > len(members):
+            groups.append(others)
         else:
-            group |= members
+            max(groups, key=lambda group: len(group & members)).update(others)
     return [np.array(sorted(group)) for group in sorted(groups, key=len, reverse=True) if len(group) >= MIN_UTTERANCES]
 
 
@@ -63,18 +64,23 @@ def _neighbourhoods(x: Array) -> npt.NDArray[np.int64]:
     return np.concatenate([np.arange(len(x))[:, None], index.numpy()], axis=1)
 
 
-def _richness(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> npt.NDArray[np.float64]:
-    """Return by how little chance a neighbourhood has as many newer utterances, as a negative logarithm, [n, sizes]."""
+def _counts(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> npt.NDArray[np.int64]:
+    """Return the number of newer utterances in the neighbourhoods of each size, [n, sizes]."""
+    return np.add.reduceat(is_newer[around], [0, *sizes[:-1]], axis=1, dtype=np.int64).cumsum(1)
+
+
+def _richness(counts: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> npt.NDArray[np.float64]:
+    """Return how unlikely so many newer utterances are by chance, as a negative logarithm, [n, sizes]."""
     from scipy.stats import hypergeom
 
-    counts = is_newer[around].cumsum(1, dtype=np.int32)
     total, newer = len(is_newer), int(is_newer.sum())
     tails = [-hypergeom.logsf(np.arange(size + 1) - 1, total, newer, size) for size in sizes]
-    return np.stack([tail[counts[:, size - 1]] for tail, size in zip(tails, sizes, strict=True)], axis=1)
+    return np.stack([tail[own] for tail, own in zip(tails, counts.T, strict=True)], axis=1)
 
 
 def _chance_limit(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> float:
     """Return the richness that no neighbourhood exceeds by chance, but for the rate of false alarms."""
     generator = np.random.default_rng(0)
-    richest = [_richness(around, generator.permutation(is_newer), sizes).max() for _ in range(N_LOTS)]
+    most = np.stack([_counts(around, generator.permutation(is_newer), sizes).max(0) for _ in range(N_LOTS)])
+    richest = _richness(most, is_newer, sizes).max(1)
     return float(np.sort(richest)[-round(FALSE_ALARM_RATE * (N_LOTS + 1))])

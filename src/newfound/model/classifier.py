@@ -31,7 +31,6 @@ from newfound.model.arrays import (
     Classifier,
     FittedClassifier,
     Names,
-    best_of,
     ids_of,
     in_batches,
 )
@@ -192,7 +191,7 @@ class IntentModel(FittedClassifier):
         if reliability == self.calibration.reliability or not self.utterances:
             return changed
         texts = [u.text for u in self.utterances]
-        probability = best_of(changed.columns.probabilities(texts, self.utterance_vectors.numpy()))[0].round(4).tolist()
+        probability = changed.columns.answers(texts, self.utterance_vectors.numpy())[0].round(4).tolist()
         utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
         certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
         intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
