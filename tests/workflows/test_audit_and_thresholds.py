@@ -127,6 +127,13 @@ def test_thresholds_are_in_predictions_of_every_interface(model, themed, tmp_pat
         assert [a["above_threshold"] for a in answers] == expected
         assert client.post("/v1/thresholds", json={"precision": 0.9}).json()["coverage"] == result.coverage
         assert client.post("/v1/thresholds", json={"precision": 1.5}).status_code == 422
+        empty = client.post("/v1/thresholds", json={"precision": 0.9999}).json()
+        assert {(i["precision"], i["coverage"]) for i in empty["intents"]} == {(None, None)}, "no row is above it"
+        assert (empty["expected"], empty["coverage"]) == (None, 0.0)
+    shown = command("thresholds", model, "--precision", "99.99%").stdout
+    assert "0 %" not in shown.split("in all")[0]
+    assert "–: no utterance of this intent in the logs is sure enough" in shown
+    newfound.thresholds(model, 0.9)
     name = result.intents[0].name
     ReviewStore(model).decide([Decision("rename", {"intent": name, "to": "other"})], author="ana")
     assert (

@@ -128,13 +128,20 @@ def thresholds(
         print(f"Took the thresholds of {model} away")
         return
     rows = [
-        (i.name, "none" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
+        (i.name, "–" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
         for i in result.intents
     ]
     print_table(
         ("intent", "threshold", "precision", "above"),
         [*rows, ("in all", "", percent(result.expected), percent(result.coverage))],
     )
+    if any(i.precision is None for i in result.intents):
+        print(
+            f"\n–: no utterance of this intent in the logs is sure enough for {percent(wanted)}, so nothing is expected."
+        )
+        print(
+            "Its threshold is the probability from which on a prediction of any intent is sure enough, if there is one."
+        )
     if not result.answers and not result.labelled:
         print("\nThe precision is the model's own estimate. Answers of `newfound audit`, or --labelled, make it surer.")
     print("Predictions now have above_threshold.")
