@@ -136,9 +136,7 @@ def thresholds(
         [*rows, ("in all", "", percent(result.expected), percent(result.coverage))],
     )
     if any(i.precision is None for i in result.intents):
-        print(
-            f"\n–: no utterance of this intent in the logs is sure enough for {percent(wanted)}, so nothing is expected."
-        )
+        print(f"\n–: no utterance of this intent in the logs is sure enough for {percent(wanted)}.")
         print(
             "Its threshold is the probability from which on a prediction of any intent is sure enough, if there is one."
         )
