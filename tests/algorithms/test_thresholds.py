@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newfound.algorithms.thresholds import correction, sure_threshold, thresholds
+from newfound.algorithms.thresholds import correction, sure_probability, thresholds
 
 
 def test_by_hand():
@@ -54,7 +54,5 @@ def test_what_is_promised_holds_above_every_threshold(seed, wanted):
 
 def test_a_threshold_for_intents_without_utterances():
     """The model is right as often as it says: what is surely right begins at the promise itself."""
-    sure = sure_threshold(lambda p: p, 0.9)
-    assert sure.probability == pytest.approx(0.9, abs=0.001)
-    assert (sure.precision, sure.coverage) == (0.9, 0.0)
-    assert sure_threshold(lambda p: p / 2, 0.9).probability is None
+    assert sure_probability(lambda p: p, 0.9) == pytest.approx(0.9, abs=0.001)
+    assert sure_probability(lambda p: p / 2, 0.9) is None

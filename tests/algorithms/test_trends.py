@@ -1,8 +1,9 @@
-"""Trends of volumes."""
+"""Trends of volumes, and intents that have come up."""
 
 import numpy as np
 import pytest
 
+from newfound.algorithms.emergence import emerging_groups
 from newfound.algorithms.trends import alarms, shift_test, trend_test, weekly_trends
 
 
@@ -56,3 +57,31 @@ def test_shares_that_all_differ_a_little_are_no_shift_and_a_large_one_is():
     after = before * np.array([*[1.1, 0.9] * 10, 3.0])
     p_value, _ = shift_test(before, after)
     assert list(alarms(p_value)) == [False] * 20 + [True]
+
+
+def _topics(generator, count, size):
+    """Utterances about many things, each close to its centre: [count * size, 32]."""
+    x = np.repeat(generator.standard_normal((count, 32)), size, axis=0) + 0.5 * generator.standard_normal(
+        (count * size, 32)
+    )
+    return (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_dividing_one_log_by_lot_makes_no_new_intent(share):
+    """One in 100 divisions may; of 40, chance stays below 4."""
+    generator = np.random.default_rng(2)
+    x = _topics(generator, 40, 10)
+    everything = np.ones(len(x), dtype=np.bool_)
+    assert sum(bool(emerging_groups(x, generator.random(len(x)) < share, everything)) for _ in range(40)) < 4
+
+
+def test_an_intent_that_came_up_is_found_and_one_that_is_only_more_frequent_is_not():
+    generator = np.random.default_rng(3)
+    x = _topics(generator, 40, 20)
+    is_newer = generator.random(len(x)) < 0.2
+    is_newer[-20:] = True
+    is_unusual = is_newer & (np.arange(len(x)) >= len(x) - 20)
+    (group,) = emerging_groups(x, is_newer, is_unusual)
+    assert set(group) == set(range(len(x) - 20, len(x)))
+    assert emerging_groups(x, is_newer, is_unusual & (np.arange(len(x)) % 3 == 0)) == []

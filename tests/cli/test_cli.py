@@ -107,7 +107,7 @@ def test_odd_but_usable_input_warns_and_goes_on(files, tiny_folder):
     warnings = [line for line in done.stderr.splitlines() if "warning" in line]
     assert len(warnings) == 2
     assert "1 row longer than 2,000 characters" in warnings[0]
-    assert "1 row repeats of an earlier text" in warnings[1]
+    assert "1 row with the text of an earlier row" in warnings[1]
 
 
 BAD_FILES = {

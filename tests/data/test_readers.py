@@ -111,7 +111,8 @@ def test_encoding_option_reads_what_utf8_cannot(tmp_path):
 def test_duplicates_are_kept_and_counted(tmp_path):
     corpus, report = read_corpus(write(tmp_path / "l.csv", "text\nx\nx\ny\nx\n"), labels="ignored")
     assert corpus.texts == ("x", "x", "y", "x")
-    assert report.warnings() == [f"{tmp_path / 'l.csv'}: 2 rows repeats of an earlier text, kept (first: line 3)"]
+    note = "2 rows with the text of an earlier row, learned once (first: line 3)"
+    assert report.warnings() == [f"{tmp_path / 'l.csv'}: {note}"]
 
 
 def test_absurdly_long_lines_are_cut_and_counted(tmp_path):

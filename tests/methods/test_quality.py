@@ -1,12 +1,14 @@
 """Guards of quality: the real encoder on the demo corpus, 15 known and 12 new intents, with a frozen encoder.
 
-A guard must hold for every seed and on every processor, so each margin is five standard deviations over seeds 0 to 9.
+A guard must hold on every processor: a margin is five standard deviations over seeds. Where one seed says little, the
+mean of three is compared.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from newfound.algorithms.metrics import accuracy, map_clusters, strict_scores
@@ -24,12 +26,16 @@ def demo():
     return load_demo(), load_encoder("minilm"), {}
 
 
+def fit(method, train, **settings):
+    _, encoder, memory = demo()
+    settings = {"encoder": encoder, "tune": "heads", "device": "cpu", **settings}
+    return method_named(method)(**settings).fit(train.texts, train.labels, run=Run(memory=memory)).model_
+
+
 @cache
 def fitted(method, **settings):
-    task, encoder, memory = demo()
-    settings = {"encoder": encoder, "n_new": len(task.new), "tune": "heads", "device": "cpu", **settings}
-    train = task.observed_train
-    return method_named(method)(**settings).fit(train.texts, train.labels, run=Run(memory=memory)).model_
+    task, *_ = demo()
+    return fit(method, task.observed_train, n_new=len(task.new), **settings)
 
 
 @cache
@@ -56,12 +62,21 @@ def test_consensus_is_not_below_kmeans_and_not_below_a_floor():
     assert found.ood_acc > 81, "84.7 on average, standard deviation 0.6"
 
 
-def test_dpl_is_not_below_kmeans_and_not_below_a_floor():
-    """Both depend on their start: on the logs DPL has 78.8 (standard deviation 5.9) and k-means 83.4 (4.6)."""
-    assert accuracy_on_logs("dpl")[0] > accuracy_on_logs("kmeans")[0] - 42
-    found = scores_on_test("dpl")
-    assert found.ind_acc > 76, "78.8 on average, standard deviation 0.5"
-    assert found.ood_acc > 42, "74.7 on average, standard deviation 6.4, at least 61.9"
+def test_dpl_is_not_below_kmeans():
+    """Six known and five new intents: both have 97.5 % of the logs, DPL with 0.4 points of spread over seeds."""
+    task, *_ = demo()
+    names = [*task.known[:6], *task.new[:5]]
+    rows = [i for i, label in enumerate(task.train.labels) if label in names]
+    some, gold = task.observed_train.take(rows), [names.index(task.train.labels[i]) for i in rows]
+    logs = [i for i, label in enumerate(some.labels) if label is None]
+
+    def right(method):
+        models = [fit(method, some, n_new=5, seed=seed) for seed in range(3)]
+        found = [model.predict_proba([some.texts[i] for i in logs]).argmax(1) for model in models]
+        true = np.array(gold)[logs]
+        return np.mean([accuracy(true, map_clusters(true, predicted)) for predicted in found])
+
+    assert right("dpl") > max(right("kmeans") - 2, 94)
 
 
 def test_the_accuracy_that_consensus_expects_is_near_the_real_one():

@@ -15,6 +15,7 @@ from conftest import themed_corpus
 from newfound.errors import DataError
 from newfound.methods.consensus import Consensus
 from newfound.model.folder import load
+from newfound.model.types import certainty_of
 from newfound.report.page import write_page
 
 OLD = Path(__file__).parent / "folder-of-version-0.1.0"
@@ -57,6 +58,13 @@ def test_predictions_of_the_logs_are_what_is_stored(method):
     assert [name for name, u in zip(model.labels_, model.utterances, strict=True) if not u.labelled] == names
     outside = [text for text, name in zip(texts, names, strict=True) if name is None]
     assert model.predict_proba(outside).max() == 0
+    refused, kept = (
+        model.classify(outside, top=2),
+        replace(model, intents=[replace(i, min_similarity=-1.0, takes_wordless=True) for i in model.intents]),
+    )
+    assert [(p.probability, p.top) for p in refused] == [(p.probability, p.top) for p in kept.classify(outside, top=2)]
+    assert all(0 < p.probability < 1 and p.top[0].probability == p.probability for p in refused), "of its candidates"
+    assert certainty_of(model.utterances) == certainty_of(u for u in model.utterances if u.intent is not None)
 
 
 def test_a_folder_keeps_the_limits(method, folder, tiny_encoder):
@@ -119,6 +127,12 @@ def test_scores_of_no_intent_by_hand(method, folder, tiny_encoder, tmp_path):
     assert result.accuracy == pytest.approx(60), "two of no intent and one of pay are right"
     assert [row.correct for row in result.rows] == [True, True, False, False, True]
     assert "other" not in {match.label for match in result.matches}, "no intent is to match what is out of scope"
+    named = [row for row in result.rows if row.intent is not None]
+    assert result.mean_confidence == pytest.approx(100 * sum(row.probability for row in named) / 2, abs=1e-3)
+    new = next(i for i, intent in enumerate(model.intents) if not intent.known)
+    junk = [u.text for u in model.utterances if u.intent == new][:4]
+    matched = newfound.evaluate(folder, (junk, [*["other"] * 3, "wind"]), encoder=tiny_encoder, out_of_scope="other")
+    assert ("wind", 1, 4) in [(m.label, m.shared, m.of_intent) for m in matched.matches], "with what is out of scope"
     assert newfound.evaluate(folder, (texts, labels), encoder=tiny_encoder).no_intent is None
 
 

@@ -32,7 +32,8 @@ def _answer(model, count, belongs=lambda i: i % 4 > 0):
     return newfound.audit(model, count, {(q.text, q.id): belongs(i) for i, q in enumerate(questions)})
 
 
-def test_an_audit_goes_on_and_its_answers_stay_with_renamed_intents(model):
+def test_an_audit_goes_on_and_its_answers_stay_with_renamed_intents_and_moved_utterances(model):
+    """Correcting what an audit found wrong makes those utterances right, and tells nothing good about the others."""
     first = newfound.audit(model, 12)
     assert first.accuracy is None
     assert len(first.questions) == 12
@@ -49,10 +50,16 @@ def test_an_audit_goes_on_and_its_answers_stay_with_renamed_intents(model):
     renamed = newfound.audit(model, 12)
     assert renamed.answered == 12
     assert "other" in {i.name for i in renamed.intents}
-    text = done.wrong[0][0]
-    ReviewStore(model).decide([Decision("move", {"texts": [text], "to": None})], author="ana")
+    promised = newfound.thresholds(model, 0.8)
+    found = [text for text, _ in done.wrong]
+    ReviewStore(model).decide([Decision("move", {"texts": found, "to": None})], author="ana")
     moved = newfound.audit(model, 12)
-    assert (moved.answered, moved.outdated) == (11, 1)
+    assert (moved.answered, moved.outdated, moved.wrong) == (12, 0, ())
+    rise = len(found) / sum(i.utterances for i in promised.intents)
+    assert moved.accuracy.value == pytest.approx(done.accuracy.value + rise, abs=0.01)
+    assert newfound.thresholds(model, 0.8).coverage == pytest.approx(promised.coverage, abs=0.05)
+    ReviewStore(model).decide([Decision("reject", {"intent": "other"})], author="ana")
+    assert newfound.audit(model, 12).outdated > 0
 
 
 def test_an_audit_is_the_same_in_every_interface(model, tmp_path, tiny_encoder):
@@ -120,6 +127,13 @@ def test_thresholds_are_in_predictions_of_every_interface(model, themed, tmp_pat
         assert [a["above_threshold"] for a in answers] == expected
         assert client.post("/v1/thresholds", json={"precision": 0.9}).json()["coverage"] == result.coverage
         assert client.post("/v1/thresholds", json={"precision": 1.5}).status_code == 422
+        empty = client.post("/v1/thresholds", json={"precision": 0.9999}).json()
+        assert {(i["precision"], i["coverage"]) for i in empty["intents"]} == {(None, None)}, "no row is above it"
+        assert (empty["expected"], empty["coverage"]) == (None, 0.0)
+    shown = command("thresholds", model, "--precision", "99.99%").stdout
+    assert "0 %" not in shown.split("in all")[0]
+    assert "–: no utterance of this intent in the logs is sure enough" in shown
+    newfound.thresholds(model, 0.9)
     name = result.intents[0].name
     ReviewStore(model).decide([Decision("rename", {"intent": name, "to": "other"})], author="ana")
     assert (

@@ -86,7 +86,9 @@ def test_scores_are_those_of_the_rows(saved, labelled, tmp_path, tiny_encoder):
     assert result.accuracy == pytest.approx(100 * np.mean(right), abs=1e-3)
     by_name = [r for r, row in zip(right, rows, strict=True) if row["label"] not in ("move", "solar")]
     assert result.accuracy_by_name == pytest.approx(100 * np.mean(by_name), abs=1e-3)
-    assert result.mean_confidence == pytest.approx(100 * np.mean([float(row["probability"]) for row in rows]), abs=1e-3)
+    assert result.mean_confidence == pytest.approx(
+        100 * np.mean([float(row["probability"]) for row in rows if row["intent"]]), abs=1e-3
+    )
     assert sum(confusion.count for confusion in result.confusions) == right.count(False)
     counts = [confusion.count for confusion in result.confusions]
     assert counts == sorted(counts, reverse=True)

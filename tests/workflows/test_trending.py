@@ -66,6 +66,11 @@ def test_trends_by_python_and_command(folder, themed, tiny_encoder, tiny_folder,
     result = json.loads(done.stdout)
     assert result["changed"]
     assert 200 in [shift["after"] for shift in result["shifts"]]
+    fresh = [f"{a} {b} {c}" for a in "solar car charge".split() for b in FRESH for c in ("now", "soon", "cheap")]
+    found = newfound.workflows.trends(folder / "model", [*texts, *fresh * 3], encoder=tiny_encoder)
+    assert found.emerging, "every text of the model's logs came again, and these were never there"
+    assert len(set(found.emerging[0].exemplars) & set(fresh)) >= 2
+    assert found.emerging[0].size <= len(fresh), "a repeat is no further utterance"
     quiet = command("trends", folder / "model", same, *options)
     assert quiet.returncode == (3 if nothing.changed else 0), quiet.stderr
     assert "All times are in one week: there is no trend yet." in quiet.stdout

@@ -1,66 +1,86 @@
-"""Groups of similar utterances that are frequent in newer logs and rare in earlier ones: intents that have come up."""
+"""Utterances that are frequent in newer logs and rare in earlier ones: intents that have come up.
+
+Newer and earlier utterances are put together. If nothing has come up, it is as if lots had been drawn which of them are
+newer, so that each neighbourhood has its share of newer ones but for chance. Around every utterance, neighbourhoods of
+several sizes are looked at. How rich in newer ones the richest of them all is by chance is learned by drawing such lots
+again and again (a permutation test of the whole search). So false alarms are as rare as wanted, however many
+neighbourhoods there are; choosing among the rich ones afterwards, by whatever the model thinks of them, only makes them
+rarer.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float32]
+Array = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
 MIN_UTTERANCES = 6  # of an intent that has come up
-MAX_P_VALUE = 0.01  # of a group as frequent in newer logs, divided by the number of groups that are looked at
-QUANTILE_OF_CLOSENESS = 0.25  # of the intents, as close as which the utterances of a group are on average
-QUANTILE_OF_MEMBERS = 0.25  # of the similarities of a group's members to its centre, from which on others are near
+SIZES = (8, 12, 16, 24, 32, 48, 64)  # of the neighbourhoods, the utterance in the middle included
+FALSE_ALARM_RATE = 0.01
+N_LOTS = 199
 
 
-def closeness_of_intents(x: Floats, label: npt.NDArray[np.int64]) -> float:
-    """Return a mean similarity of the utterances of an intent that most intents exceed.
-
-    Args:
-        x: Vectors of utterances at unit length, [n, d].
-        label: Their intents, [n]; -1 for none.
-    """
-    means = []
-    for intent in np.unique(label[label >= 0]):
-        own = x[label == intent]
-        if len(own) > 1:
-            total = own.sum(0)
-            means.append((float(total @ total) - len(own)) / (len(own) * (len(own) - 1)))
-    return float(np.quantile(means, QUANTILE_OF_CLOSENESS)) if means else 1.0
-
-
-def emerging_groups(
-    x: Floats, earlier: Floats, n_newer: int, n_earlier: int, closeness: float
-) -> list[npt.NDArray[np.int64]]:
-    """Return the rows of each group of unusual utterances that newer logs have and earlier logs hardly have.
-
-    Unusual utterances of an intent that the model has are as frequent in the earlier logs; those of an intent that has
-    come up are not there.
+def emerging_groups(x: Array, is_newer: Flags, is_unusual: Flags) -> list[npt.NDArray[np.int64]]:
+    """Return the rows of each group of unusual newer utterances where there are hardly any earlier ones.
 
     Args:
-        x: Vectors of the unusual utterances of newer logs at unit length, [n, d].
-        earlier: Vectors of utterances of the earlier logs, [m, d], all of them or a sample.
-        n_newer: The number of utterances of the newer logs, unusual or not.
-        n_earlier: The number of utterances that `earlier` has.
-        closeness: The mean similarity of the utterances of an intent.
+        x: Vectors of newer and earlier utterances at unit length, [n, d]; they must not depend on which are newer.
+        is_newer: Which utterances are newer, [n].
+        is_unusual: Which utterances hardly fit an intent of the model, [n]; of an intent that has only become more
+            frequent, few do.
     """
-    from scipy.stats import binom
-    from sklearn.cluster import AgglomerativeClustering
-
-    if len(x) < MIN_UTTERANCES:
+    if len(x) < SIZES[0] or (is_newer & is_unusual).sum() < MIN_UTTERANCES:
         return []
-    clustering = AgglomerativeClustering(
-        n_clusters=None, metric="cosine", linkage="average", distance_threshold=max(1e-6, 1 - closeness)
-    )
-    label = clustering.fit_predict(x)
-    groups = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
-    groups = [rows for rows in groups if len(rows) >= MIN_UTTERANCES]
-    emerged = []
-    for rows in groups:
-        centre = x[rows].mean(0)
-        similarity = x[rows] @ centre
-        limit = np.quantile(similarity, QUANTILE_OF_MEMBERS)
-        newer, before = int((similarity >= limit).sum()), int((earlier @ centre >= limit).sum())
-        p_value = binom.sf(newer - 1, newer + before, n_newer / max(1, n_newer + n_earlier))
-        if p_value * len(groups) <= MAX_P_VALUE:
-            emerged.append(rows)
-    return sorted(emerged, key=len, reverse=True)
+    around = _neighbourhoods(x)  # [n, largest size]
+    sizes = [size for size in SIZES if size <= around.shape[1]]
+    around = around[:, : sizes[-1]]
+    richness = _richness(_counts(around, is_newer, sizes), is_newer, sizes)  # [n, sizes]
+    limit = _chance_limit(around, is_newer, sizes)
+    groups: list[set[int]] = []
+    for centre in np.argsort(-richness.max(1), kind="stable"):
+        if richness[centre].max() <= limit:
+            break
+        near = around[centre, : sizes[richness[centre].argmax()]]
+        near = near[is_newer[near]]
+        if 2 * is_unusual[near].sum() <= len(near):
+            continue
+        members = set(near[is_unusual[near]].tolist())
+        others = members.difference(*groups)
+        if 2 * len(others) > len(members):
+            groups.append(others)
+        else:
+            max(groups, key=lambda group: len(group & members)).update(others)
+    return [np.array(sorted(group)) for group in sorted(groups, key=len, reverse=True) if len(group) >= MIN_UTTERANCES]
+
+
+def _neighbourhoods(x: Array) -> npt.NDArray[np.int64]:
+    """Return each utterance and its nearest ones, [n, largest size]."""
+    import torch
+
+    from newfound.algorithms.neighbours import nearest
+
+    _, index = nearest(torch.from_numpy(x), SIZES[-1] - 1)
+    return np.concatenate([np.arange(len(x))[:, None], index.numpy()], axis=1)
+
+
+def _counts(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> npt.NDArray[np.int64]:
+    """Return the number of newer utterances in the neighbourhoods of each size, [n, sizes]."""
+    return np.add.reduceat(is_newer[around], [0, *sizes[:-1]], axis=1, dtype=np.int64).cumsum(1)
+
+
+def _richness(counts: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> npt.NDArray[np.float64]:
+    """Return how unlikely so many newer utterances are by chance, as a negative logarithm, [n, sizes]."""
+    from scipy.stats import hypergeom
+
+    total, newer = len(is_newer), int(is_newer.sum())
+    tails = [-hypergeom.logsf(np.arange(size + 1) - 1, total, newer, size) for size in sizes]
+    return np.stack([tail[own] for tail, own in zip(tails, counts.T, strict=True)], axis=1)
+
+
+def _chance_limit(around: npt.NDArray[np.int64], is_newer: Flags, sizes: list[int]) -> float:
+    """Return the richness that no neighbourhood exceeds by chance, but for the rate of false alarms."""
+    generator = np.random.default_rng(0)
+    most = np.stack([_counts(around, generator.permutation(is_newer), sizes).max(0) for _ in range(N_LOTS)])
+    richest = _richness(most, is_newer, sizes).max(1)
+    return float(np.sort(richest)[-round(FALSE_ALARM_RATE * (N_LOTS + 1))])

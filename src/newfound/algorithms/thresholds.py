@@ -74,14 +74,14 @@ def thresholds(
     return [_threshold(probability[intent == i], right[intent == i], precision) for i in range(n_intents)]
 
 
-def sure_threshold(corrected: Callable[[Floats], Floats], precision: float) -> Threshold:
-    """Return the threshold above which every single prediction keeps the promise, whatever its intent.
+def sure_probability(corrected: Callable[[Floats], Floats], precision: float) -> float | None:
+    """Return the probability from which on every single prediction keeps the promise, whatever its intent.
 
     It is for intents of which the logs have no utterance that does: nothing of theirs is above it so far.
     """
     grid = np.linspace(MIN_ROOM, 1 - MIN_ROOM, 1_000)
     keeps = np.flatnonzero(corrected(grid) >= precision)
-    return Threshold(float(grid[keeps[0]]) if len(keeps) else None, precision if len(keeps) else 0.0, 0.0)
+    return float(grid[keeps[0]]) if len(keeps) else None
 
 
 def _threshold(probability: Floats, right: Floats, wanted: float) -> Threshold:

@@ -85,7 +85,7 @@ def _print_audit(result: AuditResult, accuracy: Estimate) -> None:
     if result.more_questions:
         print(f"About {result.more_questions} more questions make it ±3 points.")
     if result.outdated:
-        print(f"{result.outdated} answers do not count: those utterances have another intent now, or a person's.")
+        print(f"{result.outdated} answers do not count: their intents were merged, divided or rejected since.")
     print()
     rows = [(i.name, _interval(i.accuracy), f"{i.yes} of {i.answered}") for i in result.intents]
     print_table(("intent", "accuracy", "yes"), rows)
@@ -127,13 +127,18 @@ def thresholds(
         print(f"Took the thresholds of {model} away")
         return
     rows = [
-        (i.name, "none" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
+        (i.name, "–" if i.threshold is None else f"{i.threshold:.3f}", percent(i.precision), percent(i.coverage))
         for i in result.intents
     ]
     print_table(
         ("intent", "threshold", "precision", "above"),
         [*rows, ("in all", "", percent(result.expected), percent(result.coverage))],
     )
+    if any(i.precision is None for i in result.intents):
+        print(f"\n–: no utterance of this intent in the logs is sure enough for {percent(wanted)}.")
+        print(
+            "Its threshold is the probability from which on a prediction of any intent is sure enough, if there is one."
+        )
     if not result.answers and not result.labelled:
         print("\nThe precision is the model's own estimate. Answers of `newfound audit`, or --labelled, make it surer.")
     print("Predictions now have above_threshold.")

@@ -120,10 +120,10 @@ def print_evaluation(result: Evaluation, *, worst: int) -> None:
     shown = [f"{value:.1f} % {name}" for name, value in parts.items() if value is not None]
     print(f"accuracy     {result.accuracy:.1f} %" + (f" ({', '.join(shown)})" if len(shown) == 2 else ""))
     print(f"macro-F1     {result.macro_f1:.1f} %")
-    print(
-        f"calibration  mean confidence {result.mean_confidence:.1f} %, accuracy {result.accuracy:.1f} %, "
-        f"calibration error {result.calibration_error:.1f} %"
-    )
+    parts = {"mean confidence": result.mean_confidence, "accuracy": result.accuracy_of_intents}
+    parts["calibration error"] = result.calibration_error
+    shown = [f"{name} {value:.1f} %" for name, value in parts.items() if value is not None]
+    print(f"calibration  {', '.join(shown) or 'no intent is predicted'}")
     if result.no_intent is not None:
         none = result.no_intent
         parts = {"precision": none.precision, "recall": none.recall}

@@ -36,6 +36,13 @@ def distinct(logs: Corpus) -> Corpus:
     return Corpus(kept.texts, kept.labels, origins)
 
 
+def distinct_examples(labelled: Corpus) -> Corpus:
+    """Return labelled utterances without repeats of a text with its label, which are no further examples."""
+    pairs = list(zip(labelled.texts, labelled.labels, strict=True))
+    first = {pair: i for i, pair in reversed(list(enumerate(pairs)))}
+    return labelled if len(first) == len(pairs) else labelled.take(sorted(first.values()))
+
+
 def add_counts(earlier: Corpus, logs: Corpus) -> tuple[Corpus, Corpus]:
     """Count utterances of new logs that an earlier corpus already has as further occurrences there.
 

@@ -96,7 +96,7 @@ class ReadReport:
             "empty": "empty, skipped",
             "recoded": "not UTF-8, read as Windows-1252",
             "unlabelled": "without a label, skipped",
-            "duplicates": "repeats of an earlier text, kept",
+            "duplicates": "with the text of an earlier row, learned once",
             "undated": "with a time that cannot be read, kept without it",
         }
         return [

@@ -19,7 +19,7 @@ from newfound.intents.languages import languages_of
 from newfound.intents.naming import name_intents
 from newfound.methods.context import Discovery, FitContext
 from newfound.methods.expected import expected_accuracy
-from newfound.model.arrays import best_of, reliability_of, temperature_of, with_reliability
+from newfound.model.arrays import reliability_of, temperature_of, with_reliability
 from newfound.model.classifier import IntentModel, stamp_provenance
 from newfound.model.network import CosineClassifier, IntentNetwork
 from newfound.model.types import AssignedUtterance, Calibration, Intent, Status, Utterance
@@ -59,7 +59,7 @@ def build_model(corpus: Corpus, context: FitContext, discovery: Discovery) -> In
         **({"choices": dict(discovery.choices)} if discovery.choices else {}),
         **({} if check is None else {"known_check": check.as_dict()}),
     }
-    utterances = _utterances(corpus, context.y, probabilities)
+    utterances = _utterances(corpus, context.y, corrected, limits.outside)
     embed = IntentModel(context.encoder, context.tune, network, (), calibration, {}).transform
     described = _describe_intents(corpus.intents, utterances, x.float().cpu(), probabilities, embed)
     intents = [
@@ -222,14 +222,13 @@ def _typical(context: FitContext, network: IntentNetwork, x: Tensor, has_intent:
     return [round(float(q), 6) for q in torch.quantile(closest[:MAX_QUANTILE_ROWS], torch.linspace(0, 1, 101).double())]
 
 
-def _utterances(corpus: Corpus, y: Tensor, probabilities: Tensor) -> list[Utterance]:
+def _utterances(corpus: Corpus, y: Tensor, candidates: npt.NDArray[np.float32], outside: Tensor) -> list[Utterance]:
     """The training utterances with their intents: as labelled by a person, and as predicted where none did."""
-    probability, predicted = best_of(probabilities.numpy())
-    n_intents = probabilities.shape[1]
     utterances = []
-    rows = zip(corpus.texts, corpus.origins, y.tolist(), predicted.tolist(), probability.tolist(), strict=True)
-    for text, origin, known, column, p in rows:
-        intent = known if known >= 0 and origin.labelled else column if column < n_intents else None
+    answers = zip(candidates.argmax(1).tolist(), candidates.max(1).tolist(), outside.tolist(), strict=True)
+    rows = zip(corpus.texts, corpus.origins, y.tolist(), answers, strict=True)
+    for text, origin, known, (column, p, is_outside) in rows:
+        intent = known if known >= 0 and origin.labelled else None if is_outside else column
         utterances.append(
             Utterance(text, intent, origin.labelled, round(p, 4), origin.count, origin.source, origin.days)
         )

@@ -54,6 +54,25 @@ class Columns:
         """Return the probabilities of texts with these vectors [n, d], [n, intents]."""
 
     @abstractmethod
+    def candidates(self, texts: Sequence[str], vectors: Array) -> Array:
+        """Return what the probabilities would be if no text were too unlike its intent, [n, intents]."""
+
+    def answers(
+        self, texts: Sequence[str], vectors: Array, probabilities: Array | None = None
+    ) -> tuple[Array, npt.NDArray[np.int64], Array]:
+        """Return what is answered: `best_of` the probabilities, and the probabilities that are shown, [n, intents].
+
+        A text that is too unlike its intent has none, but its candidates are shown, and the probability of the best.
+        """
+        shown = self.probabilities(texts, vectors) if probabilities is None else probabilities.copy()
+        value, best = best_of(shown)
+        none = np.flatnonzero(~shown.any(1))
+        if len(none):
+            shown[none] = self.candidates([texts[i] for i in none.tolist()], vectors[none])
+            value[none] = best_of(shown[none])[0]
+        return value, best, shown
+
+    @abstractmethod
     def outliers(self, vectors: Array) -> npt.NDArray[np.float64]:
         """Return how unlike all intents each vector is, from 0 to 1, [n]."""
 
@@ -86,10 +105,19 @@ class Classifier(Columns):
     def probabilities(self, texts: Sequence[str], vectors: Array) -> Array:
         """Return the probabilities of texts, [n, intents]; zeros for a text that belongs to no intent."""
         cosines = self.cosines(vectors)
-        uncorrected = softmax(cosines / np.float32(self.calibration.temperature))
-        probabilities = with_reliability(uncorrected, self.is_new, self.calibration.reliability)
+        probabilities = self._probabilities(cosines)
         probabilities[self._has_no_intent(texts, cosines)] = 0
         return probabilities
+
+    def candidates(self, texts: Sequence[str], vectors: Array) -> Array:
+        """Return what the probabilities would be if no text were too unlike its intent; zeros for a blank text."""
+        probabilities = self._probabilities(self.cosines(vectors))
+        probabilities[[is_blank(text) for text in texts]] = 0
+        return probabilities
+
+    def _probabilities(self, cosines: Array) -> Array:
+        uncorrected = softmax(cosines / np.float32(self.calibration.temperature))
+        return with_reliability(uncorrected, self.is_new, self.calibration.reliability)
 
     def _has_no_intent(self, texts: Sequence[str], cosines: Array) -> npt.NDArray[np.bool_]:
         """Return which texts nothing can be seen of, are too unlike their intent, or lack words it asks for, [n]."""
@@ -165,8 +193,7 @@ class FittedClassifier:
         """
         vectors, statuses = self.transform(texts), self.columns.statuses
         names, ids, paths = list(statuses), self.columns.ids, self.columns.paths
-        probabilities, outliers = self.columns.probabilities(texts, vectors), self.columns.outliers(vectors)
-        value, best = best_of(probabilities)
+        (value, best, probabilities), outliers = self.columns.answers(texts, vectors), self.columns.outliers(vectors)
         ranked = _ranked_intents(probabilities, names, top)
         predictions = []
         for text, i, p, o, r in zip(texts, best.tolist(), value.tolist(), outliers.tolist(), ranked, strict=True):
@@ -298,14 +325,14 @@ def best_of(probabilities: Array) -> tuple[Array, npt.NDArray[np.int64]]:
 
 
 def _ranked_intents(probabilities: Array, names: Sequence[str], top: int) -> list[tuple[RankedIntent, ...]]:
-    """Return the most probable intents of each row, `top` at most, the best first."""
+    """Return the most probable intents of each row, `top` at most, the best first; none of a row of zeros."""
     count = min(top, len(names))
     if not count:
         return [()] * len(probabilities)
     index = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
     value = np.take_along_axis(probabilities, index, axis=1)
     return [
-        tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True))
+        tuple(RankedIntent(names[i], round_probability(p)) for i, p in zip(row, values, strict=True) if values[0] > 0)
         for row, values in zip(index.tolist(), value.tolist(), strict=True)
     ]
 

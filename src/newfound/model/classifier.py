@@ -31,7 +31,6 @@ from newfound.model.arrays import (
     Classifier,
     FittedClassifier,
     Names,
-    best_of,
     ids_of,
     in_batches,
 )
@@ -179,10 +178,9 @@ class IntentModel(FittedClassifier):
         """Return the same model, whose stored utterances and intents are as certain as it is of them."""
         if self.calibration.reliability == 1 or not self.utterances:  # they do not depend on which intents are new
             return self
-        probability, _ = best_of(self.utterance_columns)
-        utterances = [
-            replace(u, probability=p) for u, p in zip(self.utterances, probability.round(4).tolist(), strict=True)
-        ]
+        texts = [u.text for u in self.utterances]
+        probability = self.columns.answers(texts, self.utterance_vectors.numpy())[0].round(4).tolist()
+        utterances = [replace(u, probability=p) for u, p in zip(self.utterances, probability, strict=True)]
         certainty = [certainty_of(u for u in utterances if u.intent == i) for i in range(len(self.intents))]
         intents = [replace(intent, certainty=c) for intent, c in zip(self.intents, certainty, strict=True)]
         return replace(self, intents=tuple(intents), utterance_source=utterances)
@@ -210,6 +208,13 @@ class IntentModel(FittedClassifier):
         features = encoder.features(texts, self.tune)
         batches = whole_corpus(features.data.lengths, self.device)
         vectors: Array = embed(self.network, features.to(self.device), batches).cpu().numpy()
+        return vectors
+
+    def pretrained_vectors(self, texts: Sequence[str]) -> Array:
+        """Return the vectors of the pretrained encoder, which has learned nothing from the model's logs, [n, d]."""
+        encoder = copy(self.encoder)
+        encoder.cache = self._cache
+        vectors: Array = encoder.features(texts, encoder.tune("heads")).data.flat.float().cpu().numpy()
         return vectors
 
     @cached_property

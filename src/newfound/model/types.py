@@ -270,12 +270,14 @@ class Prediction:
         intent: The name of the intent; None if the text belongs to no intent, for instance because nothing of it can be
             seen.
         known: Whether the intent is a known one.
-        probability: The probability of the intent, or of no intent.
+        probability: The probability of the intent. A text that is too unlike its most probable intent has no intent,
+            and the probability of that one; 1 if nothing of it can be seen, or a person said that it has none.
         outlier: The share of labelled training utterances that are more similar to their intent, from 0 to 1; of the
             utterances of the logs, if fewer than 100 are labelled or the encoder was trained on them. A text with a
             score close to 1 is unlike all intents.
         status: Whether the intent is known, accepted or new; None if the text belongs to no intent.
-        top: The most probable intents, as many as were asked for, the best first.
+        top: The most probable intents, as many as were asked for, the best first, also of a text that is too unlike
+            them; empty if there are none.
         intent_id: The id of the intent, which stays when it is renamed; None if the text belongs to no intent.
         path: The names of the groups that the intent is in, such as `travel/flights`; None if it is in no group.
         above_threshold: Whether the probability reaches the threshold of the intent (`newfound thresholds`), so that
@@ -297,11 +299,11 @@ class Prediction:
 def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float | None:
     """Return the mean probability of utterances from the logs, weighted by their count; None without any utterance.
 
-    Utterances that a person labelled do not count; if all are, it is 1. What is missing to 1 is the expected error that
-    reports show.
+    Utterances that a person labelled and those of no intent do not count; if there are no others, it is 1. What is
+    missing to 1 is the expected error that reports show.
     """
     every = list(utterances)
-    logs = [u for u in every if not u.labelled]
+    logs = [u for u in every if not u.labelled and u.intent is not None]
     total = sum(u.count for u in logs)
     if not total:
         return 1.0 if every else None

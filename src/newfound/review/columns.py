@@ -47,6 +47,10 @@ class ReviewedColumns(Columns):
         """
         return self.named(self.classifier.probabilities(texts, vectors), texts, vectors)
 
+    def candidates(self, texts: Sequence[str], vectors: Array) -> Array:
+        """Return what the probabilities would be if no text were too unlike its intent, [n, intents]."""
+        return self.named(self.classifier.candidates(texts, vectors), texts, vectors)
+
     def named(self, columns: Array, texts: Sequence[str], vectors: Array) -> Array:
         """Return the same for texts whose probabilities of the model's columns are known, [n, columns]."""
         named: Array = columns @ self.names_of_columns

@@ -16,7 +16,7 @@ from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
-from newfound.model.arrays import FittedClassifier, Names, best_of, round_probability
+from newfound.model.arrays import FittedClassifier, Names, round_probability
 from newfound.model.beside import Groups, read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_model
@@ -110,7 +110,8 @@ class ReviewedModel(FittedClassifier):
         if not utterances:
             raise ModelError("the model was saved without its utterances; discover again and keep them")
         named = self.utterance_probabilities
-        value, best = best_of(named.numpy())
+        texts = [u.text for u in utterances]
+        value, best, _ = self.columns.answers(texts, self.model.utterance_vectors.numpy(), named.numpy())
         parts = {column: self._names_of_parts(column) for column in self.columns.prototypes}
         result = []
         for row, (u, p, i) in enumerate(zip(utterances, value.tolist(), best.tolist(), strict=True)):

@@ -8,14 +8,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from newfound.algorithms.audit import Estimate
 from newfound.errors import DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
-from newfound.model.about import model_signature
+from newfound.model.about import model_signature, stream_utterances
 from newfound.model.beside import Answers, add_answers, load_answers
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import described_without_network
@@ -86,12 +85,12 @@ class AuditResult:
 
     Attributes:
         answered: How many answers count.
-        outdated: Answers about utterances that have another intent now; they do not count.
+        outdated: Answers about intents that were merged, divided or rejected since; they do not count.
         accuracy: The share of the logs' distinct utterances whose intent is right, with its 90 % interval; None without
-            an answer.
+            an answer. What a person assigned counts as right.
         more_questions: How many more questions make the interval as narrow as ±3 points.
         intents: The intents that were asked about, the worst first.
-        wrong: The utterances that do not belong to their intent, with its name.
+        wrong: The utterances that do not belong to their intent, with its name, and that nobody has moved yet.
         questions: The questions that are left.
     """
 
@@ -128,8 +127,22 @@ def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAu
     read = read_assigned(model, runtime)
     intents = described_without_network(read.review, read.intents) or runtime.open_model(model).intents
     examples = {intent.name: intent.exemplars for intent in intents}
-    checked, utterances = read.review.checked, list(read.utterances)
-    return LogAudit(Path(model), signature, utterances, read.ids, checked, lambda name: examples.get(name, ()))
+    assigned, checked = list(read.utterances), read.review.checked
+    decided = {u.text: u.probability for u in stream_utterances(model, len(read.intents)) if u.text in checked}
+    return LogAudit(Path(model), signature, assigned, read.ids, decided, lambda name: examples.get(name, ()))
+
+
+class Evidence(NamedTuple):
+    """The answers that count. An answer tells about all utterances that the model is as sure of as of this one.
+
+    It still counts when its own utterance was moved afterwards: otherwise only the good ones would be left.
+    """
+
+    certainty: Floats  # of the utterances that can be asked about, then of those that were asked about and moved, [n]
+    rows: list[int]  # of the utterances that were asked about, [answers]
+    ids: list[str]  # the intents that were asked about
+    right: list[bool]
+    outdated: int  # how many answers do not count
 
 
 class LogAudit:
@@ -141,33 +154,42 @@ class LogAudit:
         signature: object,
         assigned: Sequence[AssignedUtterance],
         ids: Mapping[str, str],
-        checked: set[str],
+        decided: Mapping[str, float],
         examples: Callable[[str], Sequence[str]],
     ) -> None:
+        """Take the utterances; `decided` has the probability that the model gave to those that a person assigned."""
         self.folder, self._signature, self.ids, self.examples = folder, signature, ids, examples
-        self.logs = [u for u in assigned if not u.labelled and u.intent is not None and u.text not in checked]
+        self.logs = [u for u in assigned if not u.labelled and u.intent is not None and u.text not in decided]
         if not self.logs:
             raise DataError("nothing to ask about: a person labelled or assigned every utterance that has an intent")
         self._row = {u.text: row for row, u in enumerate(self.logs)}
-        self._texts = {u.text for u in assigned}
-        self.learned = {u.text for u in assigned if u.labelled or u.text in checked}
+        self._texts, self._decided = {u.text for u in assigned}, decided
+        self.learned = {u.text for u in assigned if u.labelled or u.text in decided}
 
     def key(self, row: int) -> tuple[str, str]:
         """Return text and intent id of an utterance of the logs."""
         return self.logs[row].text, self.ids[str(self.logs[row].intent)]
 
-    @cached_property
-    def certainty(self) -> Floats:
-        """The probability of each utterance's intent, [logs]."""
+    def evidence(self) -> Evidence:
+        """Return the answers that count."""
         import numpy as np
 
-        return np.array([u.probability for u in self.logs])
-
-    def counted(self) -> tuple[list[int], list[bool], int]:
-        """Return the utterances whose answers count, the answers, and how many others there are."""
-        answers = load_answers(self.folder)
-        rows = [self._row[text] for text, id in answers if text in self._row and self.key(self._row[text])[1] == id]
-        return rows, [answers[self.key(row)] for row in rows], len(answers) - len(rows)
+        answers, ids = load_answers(self.folder), set(self.ids.values())
+        certainty, counted = [u.probability for u in self.logs], []
+        for (text, id), belongs in answers.items():
+            row = self._row.get(text)
+            if row is None and text in self._decided and id in ids:
+                counted.append((len(certainty), id, belongs))
+                certainty.append(self._decided[text])
+            elif row is not None and self.key(row)[1] == id:
+                counted.append((row, id, belongs))
+        return Evidence(
+            np.array(certainty),
+            [row for row, _, _ in counted],
+            [id for _, id, _ in counted],
+            [belongs for _, _, belongs in counted],
+            len(answers) - len(counted),
+        )
 
     def record(self, answers: Answers) -> None:
         """Keep answers; an earlier one about the same utterance and intent is replaced."""
@@ -184,7 +206,8 @@ class LogAudit:
 
         if type(count) is not int or count < 0:
             raise SettingsError(f"questions={count!r} must be a whole number from 0")
-        rows = choose_questions(self.certainty, count, asked=self.counted()[0]) if count else []
+        known = self.evidence()
+        rows = choose_questions(known.certainty, count, asked=known.rows) if count else []
         return tuple(self._question(row) for row in rows)
 
     def _question(self, row: int) -> AuditQuestion:
@@ -198,23 +221,22 @@ class LogAudit:
         from newfound.algorithms.audit import accuracy_of_intent, accuracy_of_sample, more_questions
         from newfound.algorithms.thresholds import correction
 
-        rows, answers, outdated = self.counted()
-        left = self.questions(count)
-        if not rows:
-            return AuditResult(0, outdated, None, 0, (), (), left)
-        right, names = np.array(answers), np.array([u.intent for u in self.logs])
-        total = accuracy_of_sample(self.certainty, rows, right)
-        corrected = correction(self.certainty[rows], right)(self.certainty)
-        intents = []
-        for name in sorted(set(names[rows])):
-            own = names[rows] == name
-            estimate = accuracy_of_intent(corrected[names == name], corrected[rows][own], right[own])
-            intents.append(AuditedIntent(name, self.ids[name], estimate, int(own.sum()), int(right[own].sum())))
-        intents.sort(key=lambda i: i.accuracy.value)
-        wrong = tuple((self.logs[row].text, names[row]) for row, yes in zip(rows, answers, strict=True) if not yes)
-        more = more_questions(total, len(rows), WANTED_HALF_WIDTH)
-        more = min(more, len(self.logs) - len(rows))
-        return AuditResult(len(rows), outdated, total, more, tuple(intents), wrong, left)
+        known, left = self.evidence(), self.questions(count)
+        if not known.rows:
+            return AuditResult(0, known.outdated, None, 0, (), (), left)
+        rows, right, about = np.array(known.rows), np.array(known.right), np.array(known.ids)
+        total = accuracy_of_sample(known.certainty, known.rows, right, settled=rows >= len(self.logs))
+        corrected = correction(known.certainty[rows], right)(known.certainty)
+        names, intents = np.array([u.intent for u in self.logs]), []
+        for name, id in self.ids.items():
+            own, asked = np.flatnonzero(names == name), about == id
+            if len(own) and asked.any():
+                estimate = accuracy_of_intent(corrected[own], corrected[rows[asked]], right[asked])
+                intents.append(AuditedIntent(name, id, estimate, int(asked.sum()), int(right[asked].sum())))
+        intents.sort(key=lambda i: (i.accuracy.value, i.name))
+        wrong = tuple((self.logs[row].text, str(names[row])) for row in rows[~right & (rows < len(self.logs))])
+        more = min(more_questions(total, len(rows), WANTED_HALF_WIDTH), len(known.certainty) - len(rows))
+        return AuditResult(len(rows), known.outdated, total, more, tuple(intents), wrong, left)
 
     def write(self, path: Path, count: int) -> int:
         """Write the questions that are left to a CSV file that a colleague can fill in; return their number."""

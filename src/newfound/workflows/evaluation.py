@@ -62,7 +62,7 @@ class EvaluatedUtterance:
         label: The label that a person gave.
         intent: The predicted intent; None for no intent.
         meaning: The label that the predicted intent stands for: its own name, or the label it is matched to.
-        probability: The probability of the predicted intent.
+        probability: The probability of the predicted intent, or of the one that it is too unlike.
         correct: Whether the meaning is the label.
     """
 
@@ -149,8 +149,9 @@ class Evaluation:
         macro_f1: The mean of the labels' F1 scores.
         accuracy_by_name: The accuracy on utterances whose label is the name of an intent; None if there are none.
         accuracy_matched: The accuracy on the others; None if there are none.
-        mean_confidence: The mean probability of the predicted intents.
-        calibration_error: The expected calibration error.
+        accuracy_of_intents: The share of correct predictions among those of an intent; None if there are none.
+        mean_confidence: The mean probability of these, and
+        calibration_error: their expected calibration error.
         matches: The new and accepted intents that no label names, with the labels they are matched to.
         confusions: The pairs of a label and a wrong intent, the most frequent first.
         rows: The result of each utterance.
@@ -165,8 +166,9 @@ class Evaluation:
     macro_f1: float
     accuracy_by_name: float | None
     accuracy_matched: float | None
-    mean_confidence: float
-    calibration_error: float
+    accuracy_of_intents: float | None
+    mean_confidence: float | None
+    calibration_error: float | None
     matches: tuple[IntentMatch, ...]
     confusions: tuple[Confusion, ...]
     rows: tuple[EvaluatedUtterance, ...]
@@ -206,8 +208,8 @@ def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> E
     statuses: dict[str, DiscoveredStatus] = {
         name: "accepted" if name in accepted else "new" for name in model.names if name in discovered
     }
-    inside = [i for i, label in enumerate(corpus.labels) if label != outside]
-    matches = match_intents(corpus.take(inside), [predictions[i] for i in inside], names=model.names, statuses=statuses)
+    unmatched = model.names if outside is None else (*model.names, outside)
+    matches = match_intents(corpus, predictions, names=unmatched, statuses=statuses)
     label_of = {match.intent: match.label for match in matches}
     rows = []
     for label, p in zip(corpus.labels, predictions, strict=True):
@@ -237,7 +239,8 @@ def match_intents(
 ) -> tuple[IntentMatch, ...]:
     """Match intents one to one to the labels that the model does not know; matched ones first, the largest first.
 
-    `names` has all intents of the model, and `statuses` those that were found in logs.
+    `names` has what is not matched: all intents of the model, and the label of no intent. `statuses` has the intents
+    that were found in logs.
     """
     import numpy as np
 
@@ -274,7 +277,8 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
     ids = {label: i for i, label in enumerate(sorted(sizes))}
     true = np.array([ids[row.label] for row in rows], dtype=np.int64)
     predicted = np.array([-1 if row.meaning is None else ids.get(row.meaning, -1) for row in rows], dtype=np.int64)
-    probability = np.array([row.probability for row in rows])
+    named = [row for row in rows if row.intent is not None]
+    probability = np.array([row.probability for row in named])
     wrong = Counter((row.label, row.intent) for row in rows if not row.correct)
     confusions = [
         Confusion(label, intent, count, round(count / sizes[label], 4)) for (label, intent), count in wrong.items()
@@ -287,8 +291,11 @@ def _scores(rows: Sequence[EvaluatedUtterance], names: frozenset[str]) -> dict[s
         "macro_f1": round(macro_f1(true, predicted), 4),
         "accuracy_by_name": _percent([row.correct for row in rows if row.label in names]),
         "accuracy_matched": _percent([row.correct for row in rows if row.label not in names]),
-        "mean_confidence": round(100 * float(probability.mean()), 4),
-        "calibration_error": round(calibration_error(probability, np.array([row.correct for row in rows])), 4),
+        "accuracy_of_intents": _percent([row.correct for row in named]),
+        "mean_confidence": round(100 * float(probability.mean()), 4) if named else None,
+        "calibration_error": round(calibration_error(probability, np.array([row.correct for row in named])), 4)
+        if named
+        else None,
         "confusions": tuple(
             sorted(confusions, key=lambda c: (-c.count, -c.count / sizes[c.label], c.label, str(c.intent)))
         ),

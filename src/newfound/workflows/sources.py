@@ -10,7 +10,7 @@ from typing import Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
-from newfound.data.duplicates import DistinctSample, distinct
+from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
 from newfound.data.labels import misspelt_labels
 from newfound.data.readers import open_rows
 from newfound.data.redact import redact, redact_corpus
@@ -78,7 +78,7 @@ def read_inputs(
     *,
     conflicts_file: Path | None = None,
 ) -> tuple[Corpus, Corpus]:
-    """Return the labelled utterances of the known intents, and the logs without repeats, each with its count.
+    """Return the labelled utterances of the known intents, and the logs with counts, both without repeats.
 
     Args:
         known: Labelled utterances. Without logs, those that have no label are the logs; if none has a label, all are.
@@ -90,11 +90,13 @@ def read_inputs(
     """
     _check_max_logs(options)
     labelled, unlabelled, n_distinct = _read(known, logs, options, runtime, conflicts_file)
+    labelled = distinct_examples(labelled)
     _warn_of_labels(labelled, runtime)
     if options.redact:
         labelled, unlabelled = _mask(labelled, runtime), _mask(unlabelled, runtime)
         # Texts that differed in what is masked now may be equal, with two labels.
         labelled = labelled.take(without_conflicts("known, masked", rows_of(labelled), options.conflicts)[0])
+        labelled = distinct_examples(labelled)
     sample = _distinct_sample(unlabelled, n_distinct, options, runtime)
     if not len(labelled):
         runtime.reporter.note("No known intents: all intents are discovered.")

@@ -53,16 +53,16 @@ class IntentThreshold:
         id: Its id.
         utterances: How many utterances of the logs it is computed from; an intent without any has the threshold of all.
         threshold: The least probability; None if none keeps the promise.
-        precision: The expected precision above it.
-        coverage: The share of its utterances above it.
+        precision: The expected precision above it; None if no utterance of its logs is.
+        coverage: The share of its utterances above it; None if no utterance of its logs is.
     """
 
     name: str
     id: str
     utterances: int
     threshold: float | None
-    precision: float
-    coverage: float
+    precision: float | None
+    coverage: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ThresholdsResult:
 
     Attributes:
         precision: What was promised; None if the thresholds were taken away.
-        expected: The expected precision of all that is above its threshold.
+        expected: The expected precision of all that is above its threshold; None if nothing is.
         coverage: The share of the logs' utterances that is.
         answers: How many answers of an audit corrected the probabilities.
         labelled: How many labelled utterances did.
@@ -79,7 +79,7 @@ class ThresholdsResult:
     """
 
     precision: float | None
-    expected: float
+    expected: float | None
     coverage: float
     answers: int
     labelled: int
@@ -102,27 +102,28 @@ def thresholds(request: ThresholdsRequest, *, reporter: Reporter | None = None) 
         if not path.exists():
             raise SettingsError(f"{request.model}: has no thresholds to take away")
         path.unlink()
-        return ThresholdsResult(None, 0.0, 0.0, 0, 0, ())
+        return ThresholdsResult(None, None, 0.0, 0, 0, ())
     if not 0 < request.precision < 1:
         raise SettingsError(f"precision={request.precision}: give a share between 0 and 1, such as 0.95")
     import numpy as np
 
     logs = open_audit(request.model, request.encoder)
-    rows, right, _ = logs.counted()
-    probability, extra = list(logs.certainty[rows]), _labelled_answers(request, logs, reporter)
-    probability, right = probability + [p for p, _ in extra], right + [yes for _, yes in extra]
+    known, extra = logs.evidence(), _labelled_answers(request, logs, reporter)
+    probability = [*known.certainty[known.rows], *(p for p, _ in extra)]
+    right = [*known.right, *(yes for _, yes in extra)]
     from newfound.algorithms.audit import weights_of_sample
     from newfound.algorithms.thresholds import correction
 
-    weight = np.concatenate([weights_of_sample(logs.certainty, rows), np.ones(len(extra))])
+    weight = np.concatenate([weights_of_sample(known.certainty, known.rows), np.ones(len(extra))])
     corrected = correction(np.array(probability), np.array(right, dtype=bool), weight)
     intents = _thresholds(logs, request.precision, corrected)
     total = sum(i.utterances for i in intents)
-    kept = sum(i.coverage * i.utterances for i in intents)
-    expected = sum(i.precision * i.coverage * i.utterances for i in intents) / kept if kept else 0.0
+    above = [(i.coverage * i.utterances, i.precision) for i in intents if i.coverage and i.precision]
+    kept = sum(count for count, _ in above)
+    expected = sum(count * precision for count, precision in above) / kept if kept else None
     by_id = {i.id: math.inf if i.threshold is None else i.threshold for i in intents}
     save_thresholds(request.model, request.precision, by_id)
-    return ThresholdsResult(request.precision, expected, kept / total, len(rows), len(extra), tuple(intents))
+    return ThresholdsResult(request.precision, expected, kept / total, len(known.rows), len(extra), tuple(intents))
 
 
 def _thresholds(logs: LogAudit, wanted: float, corrected: Callable[[Floats], Floats]) -> list[IntentThreshold]:
@@ -132,12 +133,13 @@ def _thresholds(logs: LogAudit, wanted: float, corrected: Callable[[Floats], Flo
 
     number = {name: i for i, name in enumerate(logs.ids)}
     intent = np.array([number[str(u.intent)] for u in logs.logs])
-    each = algorithm.thresholds(intent, logs.certainty, corrected(logs.certainty), len(number), precision=wanted)
-    sure = algorithm.sure_threshold(corrected, wanted)
+    certainty = np.array([u.probability for u in logs.logs])
+    each = algorithm.thresholds(intent, certainty, corrected(certainty), len(number), precision=wanted)
+    sure = algorithm.sure_probability(corrected, wanted)
     result = []
     for (name, id), count, own in zip(logs.ids.items(), np.bincount(intent, minlength=len(number)), each, strict=True):
-        t = sure if own.probability is None else own
-        result.append(IntentThreshold(name, id, int(count), t.probability, t.precision, t.coverage))
+        kept = (sure, None, None) if own.probability is None else (own.probability, own.precision, own.coverage)
+        result.append(IntentThreshold(name, id, int(count), *kept))
     return result
 
 

@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from newfound import defaults
 from newfound.data.corpus import Corpus, Days, Origin
-from newfound.data.duplicates import DistinctSample
+from newfound.data.duplicates import DistinctSample, same_words
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.data.validation import stream_rows
 from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
-from newfound.model.types import Trend
+from newfound.model.types import AssignedUtterance, Prediction, Trend, Utterance
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import LogSource
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
+    from newfound.engines.predictor import Predictor
     from newfound.review.reviewed import ReviewedModel
 
 TEXTS_AT_ONCE = 1_024
 MIN_OUTLIER = 0.8  # from which score on an utterance is looked at, whether it belongs to an intent that came up
-MAX_OUTLIERS = 5_000  # distinct utterances that are clustered
-MAX_EARLIER = 10_000  # utterances of the model's logs that they are compared with
+MAX_NEWER = 5_000  # distinct utterances of the newer logs among which intents that came up are looked for
+MAX_EARLIER = 10_000  # distinct utterances of the model's logs that they are compared with
 EXEMPLARS = 3
 
 
@@ -138,7 +139,9 @@ def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trend
     model = runtime.open_model(request.model)
     if not model.model.utterances:
         raise ModelError("the model was saved without its utterances; discover again and keep them")
-    predictor, outliers = Predictor(model), DistinctSample(MAX_OUTLIERS)
+    predictor, newer = Predictor(model), DistinctSample(MAX_NEWER)
+    in_logs = Counter({same_words(u.text): u.count for u in model.model.utterances if _is_of_logs(u)})
+    again: Counter[str] = Counter()
     after: Counter[str | None] = Counter()
     days: Counter[tuple[str | None, str]] = Counter()
     settled: dict[str, str] = {}
@@ -148,9 +151,10 @@ def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trend
             after[prediction.intent] += origin.count
             for day, count in origin.days:
                 days[prediction.intent, day] += count
-            if prediction.intent is None or prediction.outlier > MIN_OUTLIER:
-                unusual += origin.count
-                outliers.add(prediction.text, origin)
+            unusual += origin.count * _is_unusual(prediction)
+            newer.add(prediction.text, origin)
+            if (words := same_words(prediction.text)) in in_logs:
+                again[words] += origin.count
     if not after:
         raise DataError("no utterance in the newer logs; they need one text a row")
     by_intent: dict[str, list[tuple[str, int]]] = {name: [] for name in model.names}
@@ -171,7 +175,7 @@ def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trend
             for name, volume in known_volumes.items()
             if volume.trend not in (None, "steady")
         ),
-        emerging=_emerging(model, outliers.corpus().texts, after.total()),
+        emerging=_emerging(model, predictor, newer.corpus().texts, _drawn_as_newer(in_logs, again)),
     )
 
 
@@ -203,7 +207,7 @@ def _earlier_counts(model: ReviewedModel) -> Counter[str]:
     assigned = assigned_without_network(model.review, model.model.utterances) or model.assigned
     counts: Counter[str] = Counter()
     for u in assigned:
-        if u.intent is not None and (not u.labelled or u.days):
+        if u.intent is not None and _is_of_logs(u):
             counts[u.intent] += u.count
     return counts
 
@@ -226,26 +230,54 @@ def _shifts(names: Sequence[str], before: Counter[str], after: Counter[str | Non
     return tuple(sorted(found, key=lambda shift: -max(shift.ratio, 1 / max(shift.ratio, 0.01))))
 
 
-def _emerging(model: ReviewedModel, texts: Sequence[str], n_newer: int) -> tuple[EmergingIntent, ...]:
+def _is_of_logs(u: Utterance | AssignedUtterance) -> bool:
+    return not u.labelled or bool(u.days)
+
+
+def _is_unusual(prediction: Prediction) -> bool:
+    return prediction.intent is None or prediction.outlier > MIN_OUTLIER
+
+
+def _drawn_as_newer(before: Counter[str], again: Counter[str]) -> set[str]:
+    """Return which texts of both logs stand for a newer utterance, by a lot among all their occurrences.
+
+    Each text counts once, or one that is repeated often would look like an intent. The lot does not favour either logs;
+    to count it in both would, as the larger logs repeat more.
+    """
+    import numpy as np
+
+    texts = sorted(again)
+    lots = np.random.default_rng(0).random(len(texts))
+    return {text for text, lot in zip(texts, lots, strict=True) if lot < again[text] / (again[text] + before[text])}
+
+
+def _emerging(
+    model: ReviewedModel, predictor: Predictor, newer: Sequence[str], drawn: set[str]
+) -> tuple[EmergingIntent, ...]:
     import numpy as np
     import torch
 
-    from newfound.algorithms.emergence import MIN_UTTERANCES, closeness_of_intents, emerging_groups
+    from newfound.algorithms.emergence import emerging_groups
+    from newfound.encoders.cache import FeatureCache
     from newfound.intents.description import exemplars
     from newfound.intents.naming import name_intents
     from newfound.model.arrays import unit
+    from newfound.paths import feature_cache_dir
 
-    if len(texts) < MIN_UTTERANCES:
+    seen = {same_words(u.text) for u in model.model.utterances} - drawn
+    texts = [text for text in newer if same_words(text) not in seen]
+    logs = [u for u in model.model.utterances if _is_of_logs(u) and same_words(u.text) not in drawn]
+    logs = [logs[i] for i in np.sort(np.random.default_rng(0).permutation(len(logs))[:MAX_EARLIER])]
+    unusual = [_is_unusual(prediction) for prediction in predictor.predictions(texts)]
+    if not texts or not logs or not any(unusual):
         return ()
-    x, utterances = unit(model.transform(texts)), model.model.utterances
-    chosen = np.sort(np.random.default_rng(0).permutation(len(utterances))[:MAX_EARLIER])
-    some = [utterances[i] for i in chosen]
-    known = unit(model.model.utterance_vectors[chosen].numpy())
-    label = np.array([-1 if u.intent is None else u.intent for u in some], dtype=np.int64)
-    is_log = np.array([not u.labelled for u in some], dtype=np.bool_)
-    groups = emerging_groups(x, known[is_log], n_newer, int(is_log.sum()), closeness_of_intents(known, label))
+    keeping = model.model.with_cache(model.encoder.cache or FeatureCache(feature_cache_dir()))
+    earlier = keeping.pretrained_vectors([u.text for u in logs])
+    x = unit(np.concatenate([model.model.pretrained_vectors(texts), earlier]))
+    is_newer = np.arange(len(x)) < len(texts)
+    groups = emerging_groups(x, is_newer, np.array([*unusual, *[False] * len(logs)]))
     members = [[texts[i] for i in rows] for rows in groups]
-    names = name_intents(members, taken=model.names, others=[[u.text for u in some if u.intent is not None]])
+    names = name_intents(members, taken=model.names, others=[[u.text for u in logs if u.intent is not None]])
     emerging = []
     for name, own, rows in zip(names, members, groups, strict=True):
         vectors = torch.from_numpy(x[rows])

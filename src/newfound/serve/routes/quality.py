@@ -29,7 +29,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
             return view.session.cache.get("examples", rows, lambda: view.describer.exemplars(number))
 
         session, checked = view.session, reviewed.review.checked
-        return LogAudit(session.folder, session.store.signature, reviewed.assigned, reviewed.ids, checked, examples)
+        decided = {u.text: u.probability for u in reviewed.model.utterances if u.text in checked}
+        return LogAudit(session.folder, session.store.signature, reviewed.assigned, reviewed.ids, decided, examples)
 
     @app.get("/v1/audit", tags=["review"])
     async def audit(

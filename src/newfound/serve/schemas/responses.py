@@ -295,8 +295,9 @@ class EvaluationOut(FromAttributes):
     macro_f1: float
     accuracy_by_name: float | None
     accuracy_matched: float | None = Field(description="On utterances whose label the model does not know")
-    mean_confidence: float
-    calibration_error: float = Field(description="The expected calibration error")
+    accuracy_of_intents: float | None = Field(description="Where an intent is predicted, like the next two")
+    mean_confidence: float | None
+    calibration_error: float | None = Field(description="The expected calibration error")
     matches: list[IntentMatchOut]
     confusions: list[Confusion]
     no_intent: NoIntentScores | None = Field(description="None unless a label stands for no intent")

@@ -149,7 +149,8 @@ function logsOnlyControl(selection) {
  * @param {ListOptions} options
  */
 function item(u, box, pressText, { withIntent = true, from }) {
-  const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : percent(u.probability);
+  const certainty = u.intent === null ? "" : percent(u.probability);
+  const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : certainty;
   const move = () => askAndMove([u.text], { except: from === undefined ? [] : [from] });
   return el("li", [
     box,

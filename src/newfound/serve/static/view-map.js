@@ -119,7 +119,7 @@ export async function mapView(name) {
       const intent = data.points.intent[/** @type {number} */ (i)];
       const fact = data.checked[i ?? 0]
         ? t("map.kind.checked")
-        : t("map.probable", { share: percent(data.probability[i ?? 0]) });
+        : intent >= 0 && t("map.probable", { share: percent(data.probability[i ?? 0]) });
       const intentName = intent < 0 ? t("noIntent") : data.names[intent];
       fill(card, [
         el("p", { class: "text" }, texts.get(id) ?? "…"),
