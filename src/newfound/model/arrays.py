@@ -68,7 +68,7 @@ class Columns:
         value, best = best_of(shown)
         none = np.flatnonzero(~shown.any(1))
         if len(none):
-            shown[none] = self.candidates([texts[i] for i in none], vectors[none])
+            shown[none] = self.candidates([texts[i] for i in none.tolist()], vectors[none])
             value[none] = best_of(shown[none])[0]
         return value, best, shown
 
