@@ -225,34 +225,3 @@ def test_ids_are_read_from_the_folder(model):
     about["intents"][0]["id"] = "first-round"
     (model / "model.json").write_text(json.dumps(about))
     assert ReviewStore(model).intents[0].id == "first-round"
-
-
-@pytest.mark.real_encoder
-def test_on_real_data(shared_data, tmp_path):
-    """Ten intents of BANKING77, four of them new, by an oracle: an audit's interval and thresholds are near the truth.
-
-    With 60 answers the interval is about 11 points wide (`benchmarks/analysts/audit.json`), that is a standard
-    deviation of 3.3 points; the margin is five of them.
-    """
-    with (shared_data / "banking77" / "train.csv").open(newline="") as file:
-        rows = [(r["text"], r.get("label") or r["category"]) for r in csv.DictReader(file)]
-    names = sorted({label for _, label in rows})[::8][:10]
-    own = {text: label for name in names for text, label in [r for r in rows if r[1] == name][:60]}
-    given = [label if label in names[:6] and i % 2 else None for i, label in enumerate(own.values())]
-    made = newfound.discover((list(own), given), out=tmp_path / "m", n_new=4, device="cpu", effort="quick")
-    named = [(own[u.text], made.model.intents[u.intent]) for u in made.model.utterances if u.intent is not None]
-    meaning = {}
-    for intent in made.model.intents:
-        gold = [label for label, its in named if its.name == intent.name]
-        meaning[intent.name] = intent.name if intent.known else max(sorted(set(gold)), key=gold.count)
-    logs = [u for u in made.model.utterances if not u.labelled and u.intent is not None]
-    right = [own[u.text] == meaning[made.model.intents[u.intent].name] for u in logs]
-    questions = newfound.audit(tmp_path / "m", 60).questions
-    result = newfound.audit(tmp_path / "m", 60, {(q.text, q.id): own[q.text] == meaning[q.intent] for q in questions})
-    truth = sum(right) / len(right)
-    assert abs(result.accuracy.value - truth) < 0.17
-    promise = newfound.thresholds(tmp_path / "m", 0.95)
-    assert promise.answers == 60
-    predictions = newfound.predict(tmp_path / "m", [u.text for u in logs])
-    above = [ok for p, ok in zip(predictions, right, strict=True) if p.above_threshold]
-    assert sum(above) / len(above) > truth
