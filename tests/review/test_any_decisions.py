@@ -194,19 +194,3 @@ def test_stored_decisions_of_older_versions_are_replayed(session):
     with store.log.lock_for_writing() as log:
         log.add([Decision("rename", {"intent": "pay", "to": "two\nlines"})], "ana")
     assert "two\nlines" in store.review().names
-
-
-def test_a_decision_describes_the_intents_once(session, monkeypatch):
-    """The view that was made before a decision was recorded is the one that is shown after it."""
-    from newfound.intents import description
-
-    session.view().state()
-    session.decide([Decision("accept", {"intent": session.store.names[-1]})], author="ana")  # makes the file
-    session.view().state()
-    made, weekly_volumes = [], description.weekly_volumes
-    monkeypatch.setattr(description, "weekly_volumes", lambda days: made.append(1) or weekly_volumes(days))
-    session.decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
-    state = session.view().state()
-    assert len(made) == 1
-    assert "paying" in [intent.name for intent in state.intents]
-    assert state.version == session.store.version() == 2

@@ -157,11 +157,9 @@ class IntentDescriber:
 
     @cached_property
     def _rows(self) -> list[list[int]]:
-        rows: list[list[int]] = [[] for _ in self.names]
-        for row, intent in enumerate(self.label.tolist()):
-            if intent >= 0:
-                rows[intent].append(row)
-        return rows
+        order = self.label.argsort(stable=True)
+        sizes = torch.bincount(self.label + 1, minlength=1 + len(self.names)).tolist()  # no intent is first
+        return [rows.tolist() for rows in order.split(sizes)[1:]]
 
     def rows(self, intent: int) -> list[int]:
         """Return the row numbers of an intent's utterances."""
@@ -201,10 +199,10 @@ class IntentDescriber:
         return Intent(
             name,
             self.statuses[name] == "known",
-            sum(u.count for u in utterances),
+            sum([u.count for u in utterances]),
             (),
             accepted=self.statuses[name] == "accepted",
-            labelled=sum(u.labelled for u in utterances),
+            labelled=sum([u.labelled for u in utterances]),
             certainty=certainty_of(utterances),
             volume=self.volumes[intent],
         )

@@ -171,8 +171,10 @@ class ReviewView:
     @cached_property
     def undecided(self) -> list[int]:
         """The utterances from the logs that nobody has assigned."""
-        decided = self.reviewed.review.moved
-        return [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
+        moved, utterances = self.reviewed.review.moved, self.describer.utterances
+        is_undecided = self.session.is_log.clone()
+        is_undecided[[row for row in self.reviewed.decided_rows if utterances[row].text in moved]] = False
+        return is_undecided.nonzero().squeeze(1).tolist()
 
     def utterance(self, i: int) -> views.ListedUtterance:
         """Return one utterance by its number."""
