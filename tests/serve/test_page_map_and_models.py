@@ -304,9 +304,10 @@ def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder
 
 def test_the_report_and_the_page_show_the_same_numbers_and_colours(page, tmp_path, saved, tiny_encoder, browser):
     shares = [i / 10_000 for i in range(10_001)] + [i / 997 for i in range(998)]
-    written = page.evaluate("(shares) => import('/static/format.js').then((m) => shares.map(m.percent))", shares)
+    scripts = page.locator("script[type=module]").get_attribute("src").removesuffix("app.js")
+    written = page.evaluate(f"(shares) => import('{scripts}format.js').then((m) => shares.map(m.percent))", shares)
     assert written == [percent(share) for share in shares]
-    palette = page.evaluate("() => import('/static/palette.js').then((m) => m.PALETTE)")
+    palette = page.evaluate(f"() => import('{scripts}palette.js').then((m) => m.PALETTE)")
     assert len(set(palette)) == 12
     rgb = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in palette]
     nearest = min(

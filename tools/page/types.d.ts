@@ -301,8 +301,8 @@ interface View {
   title?: string;
   content?: Child;
   keys?: Record<string, () => unknown>;
-  waitingKeys?: Set<string>; // keys that wait while a decision is under way
-  onlySeen?: Set<string>; // keys that are dropped if what they are about was not seen yet
+  asks?: unknown; // what is to be read before a key or a click answers it; another value is another question
+  isFailure?: boolean; // whether it only says what went wrong
   onNews?: () => boolean | Promise<boolean>; // returns whether the view is drawn again
   onShown?: () => void;
   seen?: Seen;

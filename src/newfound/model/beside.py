@@ -19,6 +19,7 @@ from newfound.model.types import Intent
 from newfound.text import first_line
 
 Answers = dict[tuple[str, str], bool]  # whether an utterance belongs to the intent of an id
+NewAnswers = Mapping[tuple[str, str], bool | None]  # None takes an answer back
 Groups = Mapping[str, tuple[str, ...]]  # the names of the groups that the intent of an id is in, coarsest first
 
 
@@ -90,9 +91,10 @@ def load_answers(folder: str | Path) -> Answers:
     return answers
 
 
-def save_answers(folder: str | Path, answers: Answers) -> None:
+def save_answers(folder: str | Path, answers: NewAnswers) -> None:
     """Write the answers of an audit beside a model."""
-    entries = [{"text": text, "intent": id, "belongs": belongs} for (text, id), belongs in answers.items()]
+    given = [(text, id, belongs) for (text, id), belongs in answers.items() if belongs is not None]
+    entries = [{"text": text, "intent": id, "belongs": belongs} for text, id, belongs in given]
     write_atomically(Path(folder) / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
 
 

@@ -198,9 +198,9 @@ class ReviewView:
         texts = [self.describer.utterances[i].text for i in rows]
         return split_proposal(parts, self.session.vectors[list(rows)], texts, self.names)
 
-    def queue(self, count: int = 20) -> list[views.QueueItem]:
+    def queue(self, count: int = 20, shown: int | None = None) -> list[views.QueueItem]:
         """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
-        return self.review_queue.first(count)
+        return self.review_queue.first(count, shown)
 
     def candidates(self, probabilities: Tensor, count: int) -> tuple[tuple[str, float], ...]:
         """Return the most probable intents with their probabilities, of those of all intents, [intents]."""

@@ -149,8 +149,8 @@ class ReviewQueue:
         self._order: _Order | None = None
         self._lock = Lock()
 
-    def first(self, count: int) -> list[QueueItem]:
-        """Return the first utterances of the queue."""
+    def first(self, count: int, shown: int | None = None) -> list[QueueItem]:
+        """Return the first utterances of the queue; before them the one that a person reads, if it is undecided."""
         with self._lock:
             if self._order is None or not self._order.has_votes:
                 votes = self._view.session.votes_now()
@@ -158,7 +158,11 @@ class ReviewQueue:
                     self._order = self._compute(votes)
             order = self._order
         asked = list(order.questions[:count])
-        return asked + [self._item(i) for i in order.rows[: count - len(asked)]]
+        items = asked + [self._item(i) for i in order.rows[: count - len(asked)]]
+        present = [item for item in order.questions if item.id == shown]
+        if not present and shown is not None and shown in self._view.undecided:
+            present = [self._item(shown)]
+        return present + [item for item in items if item.id != shown][: count - len(present)]
 
     def _compute(self, votes: LogVotes | None) -> _Order:
         describer, rows = self._view.describer, self._view.undecided

@@ -28,7 +28,7 @@ access_logger = logging.getLogger("newfound.access")
 OnRequest = Callable[[str, int, float], None]  # path, status, seconds
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/static/app.css"})  # they show nothing of the model
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login"})  # these and scripts and styles show nothing of the model
 PATHS_A_PAGE_ASKS_ALONE = frozenset(
     {"/v1/review/news", "/v1/review/training"}
 )  # an open page that nobody uses does not keep a session alive
@@ -139,7 +139,7 @@ class GuardMiddleware:
             raise HTTPException(421, "this server answers for localhost only")
 
     def _check_identity(self, scope: Scope, headers: dict[str, str]) -> Identity:
-        if not self.tokens.required or scope["path"] in OPEN_PATHS:
+        if not self.tokens.required or scope["path"] in OPEN_PATHS or scope["path"].startswith("/static/"):
             return Identity()
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":

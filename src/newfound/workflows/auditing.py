@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from newfound.algorithms.audit import Estimate
 from newfound.errors import DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
-from newfound.model.beside import Answers, load_answers, save_answers
+from newfound.model.beside import Answers, NewAnswers, load_answers, save_answers
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
@@ -43,13 +43,14 @@ class AuditRequest:
     Attributes:
         model: The model folder.
         questions: How many questions are to be answered in all, those that were answered earlier included.
-        answers: A file of questions in which the column `belongs` is filled in, or answers by text and intent id.
+        answers: A file of questions in which the column `belongs` is filled in, or answers by text and intent id; None
+            takes one back.
         encoder: Where the model's encoder lies, if it cannot be found.
     """
 
     model: str | Path
     questions: int = DEFAULT_QUESTIONS
-    answers: str | Path | Answers | None = None
+    answers: str | Path | NewAnswers | None = None
     encoder: str | Encoder | None = None
 
 
@@ -169,15 +170,15 @@ class LogAudit:
         rows = [self._row[text] for text, id in answers if text in self._row and self.key(self._row[text])[1] == id]
         return rows, [answers[self.key(row)] for row in rows], len(answers) - len(rows)
 
-    def record(self, answers: Answers) -> None:
-        """Keep answers; an earlier one about the same utterance and intent is replaced."""
+    def record(self, answers: NewAnswers) -> None:
+        """Keep answers; an earlier one about the same utterance and intent is replaced, or taken back by None."""
         for text, id in answers:
             if text not in self._texts:
                 raise DataError(f"“{shorten(text, 60)}” is no utterance of this model; nothing was recorded")
             if id not in self.ids.values():
                 raise DataError(f"the model has no intent with the id {id!r}; nothing was recorded")
         with _writing:
-            save_answers(self.folder, load_answers(self.folder) | answers)
+            save_answers(self.folder, {**load_answers(self.folder), **answers})
 
     def questions(self, count: int) -> tuple[AuditQuestion, ...]:
         """Return the questions that are left of so many in all."""
