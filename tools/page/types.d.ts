@@ -92,7 +92,8 @@ interface Utterance {
 
 interface UtterancePage {
   utterances: Utterance[];
-  total: number;
+  total: number; // of different texts
+  occurrences: number; // of utterances
   ids: number[]; // of all, or of the first ones if there are more than can be moved at once
 }
 
@@ -186,6 +187,7 @@ interface LogMap {
   status: Status[];
   positions: string;
   intents: string;
+  counts: string;
   ids: string;
   probabilities: string;
   checked: string;

@@ -159,11 +159,15 @@ class IntentDescriber:
     def _rows(self) -> list[list[int]]:
         order = self.label.argsort(stable=True)
         sizes = torch.bincount(self.label + 1, minlength=1 + len(self.names)).tolist()  # no intent is first
-        return [rows.tolist() for rows in order.split(sizes)[1:]]
+        return [rows.tolist() for rows in torch.split(order, sizes)[1:]]
 
     def rows(self, intent: int) -> list[int]:
         """Return the row numbers of an intent's utterances."""
         return self._rows[intent]
+
+    def occurrences(self, rows: Iterable[int]) -> int:
+        """Return how many utterances these rows are: one that was said three times is one row and three utterances."""
+        return sum([self.utterances[i].count for i in rows])
 
     @cached_property
     def keywords(self) -> list[tuple[str, ...]]:
@@ -202,7 +206,7 @@ class IntentDescriber:
             sum([u.count for u in utterances]),
             (),
             accepted=self.statuses[name] == "accepted",
-            labelled=sum([u.labelled for u in utterances]),
+            labelled=sum([u.count for u in utterances if u.labelled]),
             certainty=certainty_of(utterances),
             volume=self.volumes[intent],
         )

@@ -118,9 +118,14 @@ class ReviewSession:
             self._next_view = view
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
-        earlier = None if self._view is None else self._view.reviewed
-        settings = {"vectors_of": self._vectors_of, "groups": read_groups(self.folder), "earlier": earlier}
-        return ReviewView(self, ReviewedModel(self.model, review, **settings), version)
+        reviewed = ReviewedModel(
+            self.model,
+            review,
+            vectors_of=self._vectors_of,
+            groups=read_groups(self.folder),
+            earlier=None if self._view is None else self._view.reviewed,
+        )
+        return ReviewView(self, reviewed, version)
 
     @property
     def vectors(self) -> Tensor:

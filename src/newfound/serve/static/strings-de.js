@@ -39,6 +39,7 @@ export const german = {
   sideBySide: "Vergleichen",
   tryAgain: "Erneut versuchen",
   undo: "Rückgängig",
+  differentTexts: { one: "{n} verschiedener Text", other: "{n} verschiedene Texte" },
   utterances: { one: "{n} Äußerung", other: "{n} Äußerungen" },
   "key.ctrl": "Strg",
   "key.enter": "Enter",
@@ -148,7 +149,7 @@ export const german = {
     other: "{n} neue Intents decken {share} Ihrer Logs ab",
   },
   "overview.nothingNew": "Keine neuen Intents",
-  "overview.logs": { one: "{n} Äußerung wurde gelesen.", other: "{n} Äußerungen wurden gelesen." },
+  "overview.logs": { one: "{n} Äußerung der Logs wurde gelesen.", other: "{n} Äußerungen der Logs wurden gelesen." },
   "overview.known": {
     one: "{n} bekannter Intent deckt {share} ab.",
     other: "{n} bekannte Intents decken {share} ab.",
