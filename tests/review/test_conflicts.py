@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -137,32 +136,6 @@ def test_the_order_of_decisions_and_undos_does_not_depend_on_the_clock(folder, m
     with pytest.raises(ConflictError, match=f"bo took back that ana renamed {first} to one"):
         store.decide([Decision("accept", {"intent": "one"})], author="ana", expected_version=seen)
     store.decide([Decision("accept", {"intent": "two"})], author="ana", expected_version=seen)
-
-
-@pytest.mark.slow
-def test_eight_reviewers_at_once_are_hardly_ever_refused(folder, tiny_encoder):
-    """Eight people decide twelve times each about their own utterances, each on a state that is out of date."""
-    session = ReviewSession(folder, encoder=tiny_encoder)
-    texts = [u.text for u in session.model.utterances if not u.labelled]
-    names = session.store.names
-
-    def decide(reviewer):
-        refused = 0
-        for number in range(12):
-            text = texts[(reviewer + 8 * number) % len(texts)]
-            decision = Decision("move", {"texts": [text], "to": names[(reviewer + number) % len(names)]})
-            try:
-                session.decide([decision], author=f"reviewer {reviewer}", expected_version=0)
-            except ConflictError:
-                refused += 1
-        return refused
-
-    with ThreadPoolExecutor(8) as pool:
-        refused = sum(pool.map(decide, range(8)))
-    distinct = min(96, len(texts))
-    assert refused <= 96 - distinct, f"{refused} of 96 refused"
-    assert len(session.store.entries()) == 96 - refused
-    assert len(load(folder, encoder=tiny_encoder).review.moved) == distinct
 
 
 def test_undo_takes_back_ones_own_last_decision(folder, tiny_encoder):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -375,7 +374,3 @@ def test_a_conflict_names_who_undid(folder):
         store.decide([Decision("accept", {"intent": "solar"})], author="ana", expected_version=seen)
     with pytest.raises(ConflictError, match="bo has undone decision 1 already"):
         store.undo(author="ana", id=1)
-
-
-def test_sqlite_supports_what_the_store_needs():
-    assert sqlite3.sqlite_version_info >= (3, 37)  # STRICT tables

@@ -143,15 +143,6 @@ def test_a_name_that_does_not_exist_is_asked_about(page):
     assert len(decisions(page)) == 2
 
 
-def test_the_list_shows_examples_beside_accept(page):
-    first, _ = names(page)
-    row = row_of(page, first)
-    page.wait_for_selector(f"button[aria-label='Accept {first}']:enabled")
-    shown = row.locator(".examples li").all_text_contents()
-    asked = page.evaluate("(name) => fetch('/v1/review/intent?name=' + name).then((a) => a.json())", first)
-    assert shown == asked["exemplars"][:2]
-
-
 def test_the_list_filters_sorts_and_handles_several(page):
     first, second = names(page)
     page.fill("#filter", second)

@@ -43,7 +43,8 @@ def test_all_places_agree_where_texts_repeat_and_some_have_no_intent(browser, sa
         name = names(page)[0]
         page.click("details.known > summary")
         titles = page.locator("tbody tr:has(a.name) td.traffic").evaluate_all("cells => cells.map((c) => c.title)")
-        sizes = dict(zip(page.locator("tbody a.name").all_text_contents(), [numbers(t)[0] for t in titles], strict=True))
+        shown = page.locator("tbody a.name").all_text_contents()
+        sizes = {name: numbers(title)[0] for name, title in zip(shown, titles, strict=True)}
         assert sum(sizes.values()) + n_none == n_all
         page.click(f"main a:has-text('{n_none} utterances of no intent')")
         page.wait_for_selector(f"h3:has-text('{n_none} utterances of no intent {len(put_aside)} different texts')")

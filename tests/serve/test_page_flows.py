@@ -134,6 +134,8 @@ def test_the_utterance_that_is_read_is_not_exchanged(page):
     until(lambda: asked)
     page.wait_for_timeout(300)
     assert (utterance(page), page.locator(".answer").all_inner_texts()) == (text, answers)
+    press(page, "a")
+    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
 
 
 def test_whole_intents_are_merged_by_another_card_and_another_key(page):
@@ -231,18 +233,6 @@ def test_a_stale_question_does_not_overwrite_what_another_decided(page):
     until(lambda: page.evaluate("() => fetch('/v1/review/log').then((a) => a.json())")["total"] >= 2)
     moves = {entry["arguments"]["texts"][0]: entry["author"] for entry in decisions(page)}
     assert moves[second["text"]] == "Bo"
-
-
-def test_answers_go_on_after_news_of_somebody_else(page):
-    first, _ = names(page)
-    to_view(page, "queue")
-    page.wait_for_selector(".big")
-    text = utterance(page)
-    decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
-    said(page, f"Bo accepted {first}")
-    press(page, "a")
-    wait_for_another(page, text)
-    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
 
 
 def test_the_queue_follows_what_is_decided_in_another_view(page):

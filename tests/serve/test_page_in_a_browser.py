@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from browsing import answer_dialog, decisions, names, open_intent, press, row_of, said
+from browsing import answer_dialog, decisions, names, open_intent, row_of, said
 from serving import QUIET, server_of
 
 from conftest import HOSTILE
@@ -83,41 +83,6 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
     assert text not in found["moving_house"]
 
 
-def test_the_queue_is_answered_by_keyboard(page):
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    first = page.locator(".big").text_content()
-    press(page, "a")
-    page.wait_for_function("old => (document.querySelector('.big')?.textContent ?? old) !== old", arg=first)
-    second = page.locator(".big").text_content()
-    press(page, "n")
-    answer_dialog(page, "something_new")
-    said(page, "Made something_new")
-    page.wait_for_function("old => (document.querySelector('.big')?.textContent ?? old) !== old", arg=second)
-    third = page.locator(".big").text_content()
-    press(page, "r")
-    said(page, "It belongs to no intent")
-    page.wait_for_function("old => (document.querySelector('.big')?.textContent ?? old) !== old", arg=third)
-    press(page, "u")
-    said(page, "Undone: Ana put")
-    assert page.locator(".big").text_content() == third, "what was undone comes back"
-    assert "2 utterances checked" in page.locator("#progress-text").text_content()
-    assert "something_new" in names(page)
-
-
-def test_a_double_click_is_one_decision(page):
-    sent = []
-    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    page.wait_for_timeout(300)
-    page.evaluate("() => { const b = document.querySelector('.answer.assigned'); b.click(); b.click(); b.click(); }")
-    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
-    press(page, "a")  # a second click that was sent would have come before this key
-    page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
-    assert len(sent) == len(decisions(page)) == 2
-
-
 def test_the_map_is_in_step_with_the_list(page):
     first = names(page)[0]
     page.goto(page.url.split("#")[0] + f"#map/{first}")
@@ -126,15 +91,6 @@ def test_the_map_is_in_step_with_the_list(page):
     assert selected == page.locator(".side .utterances li").count() > 5
     page.click("button:has-text('Show all intents')")
     page.wait_for_selector(".side:has-text('Click a point')")
-    page.check("#lasso")
-    page.evaluate("() => document.querySelector('#map').scrollIntoView({ block: 'center' })")
-    box = page.locator("#map").bounding_box()
-    page.mouse.move(box["x"] + 15, box["y"] + 8)  # not in the rounded corner
-    page.mouse.down()
-    for x, y in ((0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)):
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
-    page.mouse.up()
-    page.wait_for_function("old => parseInt(document.querySelector('.side strong')?.textContent) > old", arg=selected)
 
 
 def test_a_person_logs_in_with_the_token(browser, saved, tmp_path, tiny_encoder):
@@ -187,15 +143,6 @@ def test_after_a_restart_the_page_leads_to_the_login(browser, saved, tmp_path, t
         page.goto(address)
         assert page.url.endswith("/login")
     context.close()
-
-
-def test_try_it_shows_no_stray_words(page):
-    page.click("nav a:has-text('Try it')")
-    page.fill("#try-text", "pay the bill")
-    page.click("button:has-text('Classify')")
-    page.wait_for_selector(".big")
-    text = page.locator("main").inner_text()
-    assert not {"false", "null", "undefined", "NaN"} & set(text.replace(":", " ").split()), text
 
 
 def test_markup_in_the_logs_is_text(page):
