@@ -48,6 +48,7 @@ TITLES = {
     "first_screen": "first screen, ms by the clock",
     "next_question": "key to the next question, ms by the clock",
     "decision": "one decision, ms",
+    "queue": "the queue after a decision, ms",
     "search": "search, ms",
     "move": "move 1,000 utterances, ms",
     "undo": "undo that, ms",
@@ -62,6 +63,7 @@ TITLES = {
 PORT = 8813
 REPEATS, QUICK_REPEATS = 5, 20  # the clock of processor time has steps of 10 ms
 MOVED = 1_000
+QUEUE = "/v1/review/queue?most=200"
 SECONDS_OF_READING = 1.0  # of an utterance in the queue
 FRAMES = 60
 WORDS = "a"  # of the search, so that it has many hits
@@ -110,6 +112,7 @@ class Measured:
         first_screen: From the address to the first heading, by the clock.
         next_question: From a key in the queue to the next utterance, by the clock; the median of ten.
         decision: Moving one utterance.
+        queue: The answer that the page gets its next questions from, after another utterance was moved.
         search: A search with hits in most utterances.
         move: Moving 1,000 utterances with one decision, as the page does it.
         undo: Taking that decision back.
@@ -126,6 +129,7 @@ class Measured:
     first_screen: float
     next_question: float
     decision: float
+    queue: float
     search: float
     move: float
     undo: float
@@ -238,8 +242,14 @@ def _measure(size: int, server: int) -> Measured:
         moves.append(milliseconds(lambda: _move(moved, by_number=by_number)))
         undos.append(milliseconds(lambda: _ask("/v1/review/undo", {"author": "ana", "version": _version()})))
     some = iter(range(QUICK_REPEATS))
+    _wait_for_questions()
+    queues = []
+    for _ in range(REPEATS):
+        _move([next(some)], by_number=by_number)
+        queues.append(milliseconds(lambda: _ask(QUEUE)))
     return Measured(
         utterances=size,
+        queue=median(queues),
         decision=milliseconds(lambda: _move([next(some)], by_number=by_number), REPEATS),
         search=milliseconds(lambda: _ask(search), QUICK_REPEATS),
         move=median(moves),
@@ -248,6 +258,12 @@ def _measure(size: int, server: int) -> Measured:
         map_bytes=len(_ask("/v1/review/map")),
         **_measure_in_browser(),
     )
+
+
+def _wait_for_questions() -> None:
+    """Wait until the queue begins with questions about several utterances: these are computed in the background."""
+    while all(item["stands_for"] == 1 for item in json.loads(_ask(QUEUE))["items"]):
+        time.sleep(0.5)
 
 
 def _version() -> int:

@@ -271,4 +271,12 @@ class NothingAccepted(DecisionError):
 
 
 class ConflictError(NewfoundError):
-    """Somebody else decided in the meantime; look again before you decide."""
+    """Somebody else decided in the meantime; look again before you decide.
+
+    Attributes:
+        entry: The number of the decision that is in the way and can be undone; None if there is none.
+    """
+
+    def __init__(self, message: str, *, entry: int | None = None) -> None:
+        super().__init__(message)
+        self.entry = entry

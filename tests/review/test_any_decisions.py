@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from newfound.errors import DecisionError
 from newfound.review.decisions import MAX_PARTS, Decision, check_new
-from newfound.review.reviewed import load
 from newfound.review.session import ReviewSession
 from newfound.review.state import Review
 from newfound.review.store import ReviewStore
@@ -26,27 +25,6 @@ def pristine(saved, tiny_encoder):
 @pytest.fixture
 def session(saved, tiny_encoder, tmp_path):
     return ReviewSession(shutil.copytree(saved, tmp_path / "model"), encoder=tiny_encoder)
-
-
-def test_confirming_an_utterance_and_then_splitting_its_intent(session, tiny_encoder):
-    """The queue's `a`, then "Split like this": the folder must stay whole, and the utterance in one of the parts."""
-    view = session.view()
-    name = next(i.name for i in view.state().intents if not i.known)
-    confirmed = next(u.text for u in view.intent(name).utterances if not u.labelled)
-    session.decide([Decision("move", {"texts": [confirmed], "to": name})], author="ana")
-    split = session.view().intent(name).split
-    into = {part.name: list(part.utterances) for part in split.parts}
-    session.decide([Decision("split", {"intent": name, "into": into})], author="ana")
-    after = session.view()
-    for look in (after.state, after.queue, after.points, lambda: after.search("a")):
-        look()
-    found = next(u for u in after.describer.utterances if u.text == confirmed)
-    assert found.intent in into
-    reopened = load(session.folder, encoder=tiny_encoder)
-    assert reopened.predict([confirmed])[0] == found.intent
-    assert reopened.assigned
-    session.undo(author="ana")
-    assert session.view().reviewed.review.moved == {confirmed: name}
 
 
 NAMES = st.sampled_from(["leak", "meter", "pay", "new 1", "new 2", "x", "y", "z"])
@@ -194,19 +172,3 @@ def test_stored_decisions_of_older_versions_are_replayed(session):
     with store.log.lock_for_writing() as log:
         log.add([Decision("rename", {"intent": "pay", "to": "two\nlines"})], "ana")
     assert "two\nlines" in store.review().names
-
-
-def test_a_decision_describes_the_intents_once(session, monkeypatch):
-    """The view that was made before a decision was recorded is the one that is shown after it."""
-    from newfound.intents import description
-
-    session.view().state()
-    session.decide([Decision("accept", {"intent": session.store.names[-1]})], author="ana")  # makes the file
-    session.view().state()
-    made, weekly_volumes = [], description.weekly_volumes
-    monkeypatch.setattr(description, "weekly_volumes", lambda days: made.append(1) or weekly_volumes(days))
-    session.decide([Decision("rename", {"intent": "pay", "to": "paying"})], author="ana")
-    state = session.view().state()
-    assert len(made) == 1
-    assert "paying" in [intent.name for intent in state.intents]
-    assert state.version == session.store.version() == 2

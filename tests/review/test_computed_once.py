@@ -6,12 +6,16 @@ import shutil
 import sqlite3
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from newfound.errors import ConflictError
 from newfound.files import REVIEW_FILE
+from newfound.questions import evidence
+from newfound.review import reviewed, sqlite
 from newfound.review.decisions import Decision
 from newfound.review.queries import ReviewView
 from newfound.review.questions import ReviewQueue
@@ -75,6 +79,40 @@ def test_questions_join_the_queue_when_the_votes_are_counted(session, computed, 
     view.queue()
     view.queue()
     assert computed == [0, 0]
+
+
+def test_a_decision_costs_what_it_changes_and_not_what_there_is(session, monkeypatch, tiny_encoder):
+    """Of the log only the new entry is read, of the utterances only the moved ones are assigned, and few are cut."""
+    calls, modules = Counter(), {"_arguments": sqlite, "kmeans": evidence, "round_probability": reviewed}
+
+    def count(name, function, *given, **more):
+        calls[name] += 1
+        return function(*given, **more)
+
+    for name, module in modules.items():
+        monkeypatch.setattr(module, name, partial(count, name, getattr(module, name)))
+    item, *_ = session.view().queue(500)
+    at_first = calls.copy()
+    new, other = (intent.name for intent in session.view().state().intents[:2])
+    moves = [{"texts": [item.text], "to": item.intent}, {"texts": [item.text], "to": None}]
+    moves += [{"texts": [u.text], "to": "made", "create": True} for u in session.view().queue(9)[8:]]
+    for number, decision in enumerate([Decision("move", arguments) for arguments in moves]):
+        calls.clear()
+        session.decide([decision], author="ana")
+        assert [session.view().state().version, len(session.view().entries)] == [number + 1] * 2
+        session.view().queue(500)
+        assert calls["_arguments"] == 1
+        assert calls["round_probability"] == 0 < at_first["round_probability"]
+        assert calls["kmeans"] < at_first["kmeans"]
+    split = session.view().intent(new).split
+    into = {part.name: list(part.utterances) for part in split.parts}
+    for decision in (Decision("split", {"intent": new, "into": into}), Decision("accept", {"intent": other})):
+        session.decide([decision], author="ana")
+    session.undo(author="ana")
+    ours, fresh = session.view(), ReviewSession(session.folder, encoder=tiny_encoder).view()
+    assert ours.state() == fresh.state()
+    assert ours.queue(500) == fresh.queue(500)
+    assert ours.reviewed.utterance_probabilities.equal(fresh.reviewed.utterance_probabilities)
 
 
 def test_a_decision_makes_the_state_once_and_while_nobody_is_kept_waiting(session, monkeypatch):

@@ -46,7 +46,7 @@ def test_a_split_is_proposed_with_names_and_central_utterances_of_both_parts():
     parts = two_parts(vectors)
     assert parts.separation > 0.9
     assert sorted(torch.bincount(parts.label).tolist()) == [5, 9]
-    proposal = split_proposal(parts, vectors, pay + leak, names_in_use=["pay_bill"])
+    proposal = split_proposal(parts, vectors, pay + leak, [1] * len(vectors), names_in_use=["pay_bill"])
     assert proposal.separation == parts.separation
     assert sorted(part.size for part in proposal.parts) == [5, 9]
     by_size = {part.size: part for part in proposal.parts}
@@ -62,7 +62,10 @@ def test_at_most_twelve_utterances_describe_a_part():
     texts = [f"word{i} of many" for i in range(60)]
     parts = TwoParts(torch.tensor([0] * 30 + [1] * 30), 0.5)
     vectors = torch.cat([around(0.0, 30), around(1.5, 30)])
-    assert [len(part.utterances) for part in split_proposal(parts, vectors, texts, []).parts] == [12, 12]
+    assert [len(part.utterances) for part in split_proposal(parts, vectors, texts, [1] * len(texts), []).parts] == [
+        12,
+        12,
+    ]
 
 
 def test_too_few_utterances_are_not_divided():

@@ -44,12 +44,6 @@ def test_questions_head_the_queue_in_the_order_of_their_gain_and_nothing_comes_t
     assert items[0].candidates[0][0] == items[0].intent or items[0].asks_about
 
 
-def test_what_is_answered_is_not_asked_again(session):
-    item = session.view().queue(1)[0]
-    session.decide([Decision("move", {"texts": [item.text], "to": item.intent})], author="ana")
-    assert item.id not in [i.id for i in session.view().queue(500)]
-
-
 def test_similar_utterances_follow_a_move_at_the_refit(session, tiny_encoder, tmp_path):
     item, other = a_move(session)
     session.decide([Decision("move", {"texts": [item.text], "to": other})], author="ana")

@@ -43,6 +43,12 @@ def to_view(page, view):
     page.goto(page.url.split("#")[0] + f"#{view}")
 
 
+def press(page, key):
+    """Press a key as somebody who has read what is shown: a key that comes sooner answers nothing."""
+    page.wait_for_timeout(350)
+    page.keyboard.press(key)
+
+
 def decisions(page):
     """What was decided, oldest first, as the API returns it."""
     return page.evaluate("() => fetch('/v1/review/log').then((answer) => answer.json())")["entries"]

@@ -79,9 +79,30 @@ def test_operation_endpoints(client):
     assert description["components"]["schemas"]["PredictBody"]["examples"] == [{"texts": ["where is my card?"]}]
 
 
+def scripts_of(client):
+    return re.findall(r'"(/static/[^"]+)"', client.get("/").text)
+
+
+def test_scripts_are_compressed_and_loaded_once_until_they_change(client):
+    """Their address holds a hash of what they are, so that a browser need not ask for them again."""
+    whole = sent = 0
+    for address in dict.fromkeys(scripts_of(client)):
+        answer = client.get(address)
+        whole, sent = whole + len(answer.content), sent + int(answer.headers["content-length"])
+        assert answer.headers["cache-control"] == "max-age=31536000, immutable"
+        assert client.head(address).headers["content-length"] == answer.headers["content-length"]
+    assert sent < 0.45 * whole
+    page = client.get("/")
+    assert page.headers["cache-control"] == client.get("/v1/review/state").headers["cache-control"] == "no-store"
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert client.get("/v1/review/queue?most=200").headers["content-encoding"] == "gzip"
+    plain = client.get("/v1/review/state", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+
+
 def test_every_path_is_counted_by_its_name(client):
     paths = [path.replace("{format}", "csv") for path in client.get("/openapi.json").json()["paths"]]
-    for path in [*paths, "/", "/static/app.css", "/wp-login.php", "/v1/predictions"]:
+    for path in [*paths, "/", *scripts_of(client)[:1], "/wp-login.php", "/v1/predictions"]:
         client.head(path)
     counted = re.findall(r'newfound_requests_total\{route="([^"]*)"', client.get("/metrics").text)
     assert {*map(route_of, paths), "/", "/static", "other"} <= set(counted)
@@ -141,8 +162,9 @@ def test_answering_the_queue_lowers_the_expected_error(client):
     for item in before["items"][:5]:
         assert decide(client, {"move": {"texts": [item["text"]], "to": item["intent"]}}).status_code == 200
     out = before["items"][5]
+    assert client.get(f"/v1/review/queue?most=1&shown={out['id']}").json()["items"][0]["id"] == out["id"], "it is read"
     assert decide(client, {"move": {"texts": [out["text"]], "to": None}}).status_code == 200
-    after = client.get("/v1/review/queue").json()
+    after = client.get(f"/v1/review/queue?shown={out['id']}").json()
     assert after["expected_error"] < before["expected_error"]
     assert not {i["text"] for i in after["items"]} & {i["text"] for i in before["items"][:6]}
     assert client.post("/v1/predict", json={"texts": [out["text"]]}).json()["predictions"][0]["intent"] is None
@@ -154,6 +176,7 @@ def test_two_reviewers_do_not_overwrite_each_other(client):
     late = decide(client, {"rename": {"intent": first, "to": "b_name"}}, author="bo", version=0)
     assert late.status_code == 409
     assert f"ana renamed {first} to a_name in the meantime" in late.json()["detail"]
+    assert late.json()["entry"] == client.get("/v1/review/log").json()["entries"][-1]["id"]
     assert set(new_names(client)) == {"a_name", second}, "nothing of the refused decision was done"
     other = decide(client, {"rename": {"intent": second, "to": "b_name"}}, author="bo", version=0)
     assert other.status_code == 200, "a decision about something else is no conflict"

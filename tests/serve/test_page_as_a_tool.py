@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from browsing import answer_dialog, decisions, names, open_intent, row_of, said, section, to_view
+from browsing import answer_dialog, decisions, names, open_intent, press, row_of, said, section, to_view
 from serving import server_of
 
 pytest_plugins = ["browsing_fixtures"]
@@ -136,20 +136,11 @@ def test_a_name_that_does_not_exist_is_asked_about(page):
     assert [entry["arguments"].get("create") for entry in decisions(page)] == [None, True]
     to_view(page, "queue")
     page.wait_for_selector(".big")
-    page.keyboard.press("n")
+    press(page, "n")
     answer_dialog(page, second)
     page.wait_for_selector("#ask-problem:has-text('already')")
     page.keyboard.press("Escape")
     assert len(decisions(page)) == 2
-
-
-def test_the_list_shows_examples_beside_accept(page):
-    first, _ = names(page)
-    row = row_of(page, first)
-    page.wait_for_selector(f"button[aria-label='Accept {first}']:enabled")
-    shown = row.locator(".examples li").all_text_contents()
-    asked = page.evaluate("(name) => fetch('/v1/review/intent?name=' + name).then((a) => a.json())", first)
-    assert shown == asked["exemplars"][:2]
 
 
 def test_the_list_filters_sorts_and_handles_several(page):
@@ -283,9 +274,15 @@ def test_a_restarted_server_is_found_again(browser, saved, tmp_path, tiny_encode
         page.goto(address)
         page.fill("#author", "Ana")
         first, _ = names(page)
+        to_view(page, "queue")
+        page.wait_for_selector(".big")
+    press(page, "a")
+    page.wait_for_selector("#said.bad:has-text('The server does not answer')")
     page.wait_for_selector("#notice:has-text('The server does not answer')")
     with server_of(folder, tiny_encoder, port=int(address.rpartition(":")[2])):
         page.wait_for_selector("#notice", state="hidden")
+        page.wait_for_selector("#toast", state="hidden")
+        to_view(page, "intents")
         page.click(f"button[aria-label='Accept {first}']")
         said(page, f"Accepted {first}")
     context.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import answer_dialog, decisions, names, open_intent, said, section, to_view
+from browsing import answer_dialog, decisions, names, open_intent, press, said, section, to_view
 
 from waiting import until
 
@@ -61,33 +61,121 @@ def test_the_overview_warns_where_known_intents_fall(page):
     assert quality.locator(".bad").count() == 0
 
 
-def test_a_queue_of_twenty_is_answered_without_waiting_for_the_server(page):
-    """The next utterance is shown while the answers are still under way: the server is held back meanwhile."""
-    may_go_on = threading.Event()
+# As soon as another utterance is there, press a key and click, before anybody can have read it.
+ANSWER_THE_NEXT_AT_ONCE = """() => {
+  const old = document.querySelector('.big').textContent;
+  new MutationObserver((_, observer) => {
+    if ([undefined, old].includes(document.querySelector('.big')?.textContent)) return;
+    observer.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
+    document.querySelector('.answer').click();
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
 
-    def hold_back(route):
-        if may_go_on.is_set():
+
+def hold_back(page, path):
+    """Keep requests of the page from the server; the function that is returned lets them go on, in their order."""
+    held, may_pass = [], []
+    page.route(path, lambda route: route.continue_() if may_pass else held.append(route))
+
+    def go_on():
+        may_pass.append(True)
+        for route in held:
             route.continue_()
-        else:
-            held.append(route)
 
-    held = []
+    return go_on
+
+
+def test_the_queue_is_answered_without_waiting_for_the_server_and_only_by_who_has_read_it(page):
+    """The next utterance is shown while answers are under way. A key or click that comes too early is for none."""
     to_view(page, "queue")
     page.wait_for_selector(".big")
-    page.route("**/v1/review/decisions", hold_back)
+    go_on = hold_back(page, "**/v1/review/decisions")
     seen = [utterance(page)]
-    for key in ["a", "r"] * 10:
-        page.keyboard.press(key)
+    for _ in range(6):
+        page.evaluate(ANSWER_THE_NEXT_AT_ONCE)
+        press(page, "a")
         seen.append(wait_for_another(page, seen[-1]))
-    page.wait_for_selector("text=20 of")
-    assert len(set(seen)) == 21
+    page.wait_for_selector("text=6 of")
+    assert len(set(seen)) == 7
     assert decisions(page) == []
-    may_go_on.set()
-    for route in held:
-        route.continue_()
-    page.wait_for_selector("#progress-text:has-text('20 utterances checked')")
+    go_on()
+    page.wait_for_selector("#progress-text:has-text('6 utterances checked')")
     recorded = decisions(page)
-    assert [entry["arguments"]["texts"] for entry in recorded] == [[text] for text in seen[:20]], "in their order"
+    assert [entry["arguments"]["texts"] for entry in recorded] == [[text] for text in seen[:6]], "in their order"
+
+
+def test_the_dialog_of_a_new_name_closes_at_once_and_what_was_typed_for_it_answers_nothing(page):
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    text = utterance(page)
+    go_on = hold_back(page, "**/v1/review/decisions")
+    press(page, "n")
+    answer_dialog(page, "brand_new")
+    page.keyboard.type("as")
+    page.wait_for_selector("#ask", state="hidden", timeout=2_000)
+    second = wait_for_another(page, text)
+    page.wait_for_timeout(400)
+    assert utterance(page) == second
+    go_on()
+    said(page, "Made brand_new")
+    (entry,) = decisions(page)
+    assert entry["arguments"] == {"texts": [text], "to": "brand_new", "create": True}
+
+
+def test_the_utterance_that_is_read_is_not_exchanged(page):
+    """The queue is another one after somebody's decision, and what is read would not be among its first."""
+    first, _ = names(page)
+    to_view(page, "queue")
+    page.wait_for_selector(".big")
+    text, asked = utterance(page), []
+
+    def without_the_shown(route):
+        answer = route.fetch()
+        queue, shown = answer.json(), parse_qs(urlsplit(route.request.url).query).get("shown")
+        asked.append(shown)
+        items = [i for i in queue["items"][::-1] if i["text"] != text]
+        kept = [{**i, "candidates": []} for i in queue["items"] if shown == [str(i["id"])]]
+        route.fulfill(response=answer, json={**queue, "items": kept + items})
+
+    page.route("**/v1/review/queue*", without_the_shown)
+    answers = page.locator(".answer").all_inner_texts()
+    decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
+    said(page, f"Bo accepted {first}")
+    until(lambda: asked)
+    page.wait_for_timeout(300)
+    assert (utterance(page), page.locator(".answer").all_inner_texts()) == (text, answers)
+    press(page, "a")
+    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
+
+
+def test_whole_intents_are_merged_by_another_card_and_another_key(page):
+    new, other = names(page)
+    sizes = {
+        i["name"]: i["size"] for i in page.evaluate("() => fetch('/v1/review/state').then(a => a.json())")["intents"]
+    }
+
+    def ask_about_an_intent(route):
+        answer = route.fetch()
+        queue = answer.json()
+        items = [i for i in queue["items"] if i["intent"] == new]
+        for item in items[:1]:
+            item |= {"asks_about": new, "candidates": [[other, 0.4], ["leak", 0.2]]}
+        route.fulfill(response=answer, json={**queue, "items": items})
+
+    page.route("**/v1/review/queue*", ask_about_an_intent)
+    to_view(page, "queue")
+    page.wait_for_selector(f"h3:has-text('Is {new} ({sizes[new]} utterances) the same intent')")
+    press(page, "1")
+    press(page, "m")
+    assert decisions(page) == []
+    assert not page.locator("dialog[open]").count()
+    press(page, "j")
+    sentence = f"{new} ({sizes[new]} utterances) becomes a part of {other} ({sizes[other]} utterances)"
+    page.wait_for_selector(f"#ask[open]:has-text('{sentence}')")
+    page.keyboard.press("Enter")
+    said(page, f"Merged {new} into {other}")
+    assert [entry["kind"] for entry in decisions(page)] == ["merge"]
 
 
 def test_each_answer_shows_what_it_means(page):
@@ -134,8 +222,9 @@ def test_an_answer_that_is_refused_can_be_brought_back(page):
     hear_nothing(page)
     decide_elsewhere(page, "Bo", {"move": {"texts": [text], "to": None}})
     decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
-    page.keyboard.press("a")
+    press(page, "a")
     said(page, "Bo put")
+    assert page.locator("#said").get_attribute("class") == "bad"
     page.click("#said-actions button:has-text('Bring back')")
     said(page, "Undone: Bo put")
     assert [entry["undone_by"] for entry in decisions(page)] == ["Ana", None]
@@ -149,24 +238,12 @@ def test_a_stale_question_does_not_overwrite_what_another_decided(page):
     second = page.evaluate("() => fetch('/v1/review/queue').then((a) => a.json())")["items"][1]
     hear_nothing(page)
     decide_elsewhere(page, "Bo", {"move": {"texts": [second["text"]], "to": None}})
-    page.keyboard.press("a")
-    page.keyboard.press("a")
+    press(page, "a")
+    press(page, "a")
     page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
     until(lambda: page.evaluate("() => fetch('/v1/review/log').then((a) => a.json())")["total"] >= 2)
     moves = {entry["arguments"]["texts"][0]: entry["author"] for entry in decisions(page)}
     assert moves[second["text"]] == "Bo"
-
-
-def test_answers_go_on_after_news_of_somebody_else(page):
-    first, _ = names(page)
-    to_view(page, "queue")
-    page.wait_for_selector(".big")
-    text = utterance(page)
-    decide_elsewhere(page, "Bo", {"accept": {"intent": first}})
-    said(page, f"Bo accepted {first}")
-    page.keyboard.press("a")
-    wait_for_another(page, text)
-    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
 
 
 def test_the_queue_follows_what_is_decided_in_another_view(page):
@@ -194,10 +271,10 @@ def test_the_end_of_the_queue(page):
     last = None
     for _ in rest:
         last = utterance(page) if last is None else wait_for_another(page, last)
-        page.keyboard.press("a")
+        press(page, "a")
     page.wait_for_selector("h2:has-text('Nothing is left to check')")
     page.wait_for_selector(f"#progress-text:has-text('{len(texts)} utterances checked')")
-    page.keyboard.press("u")
+    press(page, "u")
     page.wait_for_function("text => document.querySelector('.big')?.textContent === text", arg=last)
 
 
@@ -206,11 +283,11 @@ def test_undo_by_its_buttons_waits_for_the_answer_that_is_under_way(page):
     to_view(page, "queue")
     page.wait_for_selector(".big")
     first = utterance(page)
-    page.keyboard.press("a")
+    press(page, "a")
     second = wait_for_another(page, first)
     page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
     page.route("**/v1/review/decisions", lambda route: held.append(route))
-    page.keyboard.press("a")
+    press(page, "a")
     wait_for_another(page, second)
     page.click("#undo")
     until(lambda: held)
@@ -238,7 +315,7 @@ def test_who_is_reviewing_is_asked_once_and_the_click_is_not_lost(page):
     page.fill("#author", "")
     to_view(page, "queue")
     page.wait_for_selector(".big")
-    page.keyboard.press("a")
+    press(page, "a")
     page.wait_for_selector("#name-dialog[open]")
     page.click("#name-cancel")
     assert len(decisions(page)) == 2
@@ -266,12 +343,12 @@ def test_the_list_is_worked_through_by_keys(page):
     page.wait_for_selector(f"button[aria-label='Accept {first}']:enabled")
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.dataset.name") == first
-    page.keyboard.press("a")
+    press(page, "a")
     said(page, f"Accepted {first}")
     page.wait_for_function("name => document.activeElement?.dataset.name === name", arg=second)
     page.keyboard.press("Enter")
     page.wait_for_selector(f"h2:has-text('{second}')")
-    page.keyboard.press("a")
+    press(page, "a")
     said(page, f"Accepted {second}")
     assert [entry["kind"] for entry in decisions(page)] == ["accept", "accept"]
 
@@ -302,6 +379,7 @@ def test_a_phone(page):
     page.wait_for_selector(".big")
     assert not page.locator("nav").is_visible(), "the menu closes"
     text = utterance(page)
+    page.wait_for_timeout(300)
     page.locator(".answer").first.click()
     wait_for_another(page, text)
     page.wait_for_selector("#progress-text:has-text('1 utterance checked')", state="attached")

@@ -83,77 +83,6 @@ def test_a_reviewer_turns_clusters_into_intents(page, tmp_path):
     assert text not in found["moving_house"]
 
 
-def test_the_queue_is_answered_by_keyboard(page):
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    first = page.locator(".big").text_content()
-    page.keyboard.press("a")
-    page.wait_for_function("old => (document.querySelector('.big')?.textContent ?? old) !== old", arg=first)
-    second = page.locator(".big").text_content()
-    page.keyboard.press("n")
-    answer_dialog(page, "something_new")
-    said(page, "Made something_new")
-    page.wait_for_function("old => (document.querySelector('.big')?.textContent ?? old) !== old", arg=second)
-    third = page.locator(".big").text_content()
-    page.keyboard.press("r")
-    said(page, "It belongs to no intent")
-    page.wait_for_function("old => (document.querySelector('.big')?.textContent ?? old) !== old", arg=third)
-    page.keyboard.press("u")
-    said(page, "Undone: Ana put")
-    assert page.locator(".big").text_content() == third, "what was undone comes back"
-    assert "2 utterances checked" in page.locator("#progress-text").text_content()
-    assert "something_new" in names(page)
-
-
-def test_ten_quick_keys_are_ten_decisions(page):
-    """Keys that are pressed while a decision is under way wait, and apply to the utterance that is then shown."""
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    for _ in range(10):
-        page.keyboard.press("a")
-    page.wait_for_selector("#progress-text:has-text('10 utterances checked')")
-    decided = decisions(page)
-    assert [entry["kind"] for entry in decided] == ["move"] * 10
-    assert len({entry["arguments"]["texts"][0] for entry in decided}) == 10, "ten different utterances"
-
-
-def test_quick_keys_keep_their_order(page):
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    for key in "arusaa":  # accept, no intent, undo that, skip the same utterance, accept the next two
-        page.keyboard.press(key)
-    page.wait_for_selector("#progress-text:has-text('3 utterances checked')")
-    first, second, third, fourth = decisions(page)
-    assert second["arguments"]["to"] is None
-    assert second["undone_by"] == "Ana"
-    assert len({entry["arguments"]["texts"][0] for entry in (first, second, third, fourth)}) == 4
-
-
-def test_letters_for_a_dialog_are_no_decisions(page):
-    """`a n` and then a name in quick succession: the letters of the name that come too early are dropped."""
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    page.evaluate("""() => { for (const key of 'anarasa')
-      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true })); }""")
-    page.wait_for_selector("#ask[open]")
-    page.keyboard.press("Escape")
-    page.keyboard.press("a")  # letters that were kept would be handled before this one
-    page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
-    assert len(decisions(page)) == 2
-
-
-def test_a_double_click_is_one_decision(page):
-    sent = []
-    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    page.click("nav a:has-text('Queue')")
-    page.wait_for_selector(".big")
-    page.evaluate("() => { const b = document.querySelector('.answer.assigned'); b.click(); b.click(); b.click(); }")
-    page.wait_for_selector("#progress-text:has-text('1 utterance checked')")
-    page.keyboard.press("a")  # a second click that was sent would have come before this key
-    page.wait_for_selector("#progress-text:has-text('2 utterances checked')")
-    assert len(sent) == len(decisions(page)) == 2
-
-
 def test_the_map_is_in_step_with_the_list(page):
     first = names(page)[0]
     page.goto(page.url.split("#")[0] + f"#map/{first}")
@@ -162,15 +91,6 @@ def test_the_map_is_in_step_with_the_list(page):
     assert selected == page.locator(".side .utterances li").count() > 5
     page.click("button:has-text('Show all intents')")
     page.wait_for_selector(".side:has-text('Click a point')")
-    page.check("#lasso")
-    page.evaluate("() => document.querySelector('#map').scrollIntoView({ block: 'center' })")
-    box = page.locator("#map").bounding_box()
-    page.mouse.move(box["x"] + 15, box["y"] + 8)  # not in the rounded corner
-    page.mouse.down()
-    for x, y in ((0.99, 0.01), (0.99, 0.99), (0.01, 0.99), (0.01, 0.01)):
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=4)
-    page.mouse.up()
-    page.wait_for_function("old => parseInt(document.querySelector('.side strong')?.textContent) > old", arg=selected)
 
 
 def test_a_person_logs_in_with_the_token(browser, saved, tmp_path, tiny_encoder):
@@ -224,15 +144,6 @@ def test_after_a_restart_the_page_leads_to_the_login(browser, saved, tmp_path, t
         page.goto(address)
         assert page.url.endswith("/login")
     context.close()
-
-
-def test_try_it_shows_no_stray_words(page):
-    page.click("nav a:has-text('Try it')")
-    page.fill("#try-text", "pay the bill")
-    page.click("button:has-text('Classify')")
-    page.wait_for_selector(".big")
-    text = page.locator("main").inner_text()
-    assert not {"false", "null", "undefined", "NaN"} & set(text.replace(":", " ").split()), text
 
 
 def test_markup_in_the_logs_is_text(page):

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import yaml
-from browsing import answer_dialog, decisions, names, open_intent, row_of, said, to_view
+from browsing import answer_dialog, names, row_of, said, to_view
 from serving import QUIET, client_of, columns_of
 
 import newfound.review.session as session_module
@@ -50,11 +50,6 @@ def screen_point(page, index):
         MARGIN + points.positions[index][i] * (box[side] - 2 * MARGIN) for i, side in enumerate(("width", "height"))
     )
     return box["x"] + x, box["y"] + y, int(points.ids[index])
-
-
-def colour_in_legend(page, name):
-    entry = page.locator(f".legend button:has-text('{name}') .dot")
-    return entry.evaluate("(dot) => dot.style.background")
 
 
 def zoom(page):
@@ -118,6 +113,14 @@ def test_the_map_works_by_keyboard(page):
     page.wait_for_selector(".side strong:has-text('1 selected')")
     page.keyboard.press("i")
     page.wait_for_function("() => parseInt(document.querySelector('.side strong').textContent) > 1")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "Move …":
+            break
+    page.keyboard.press("Enter")
+    answer_dialog(page, "leak")
+    said(page, "utterances to leak")
+    page.focus("#map")
     page.keyboard.press("Escape")
     page.wait_for_selector(".side:has-text('Click a point')")
     page.keyboard.press("0")
@@ -142,36 +145,6 @@ def test_two_fingers_zoom_and_one_is_left_to_the_page(page):
       touch('pointerup', 1, 100, 100); touch('pointerup', 2, 300, 100);
     }""")
     wait_for_zoom(page, 200)
-
-
-def test_a_lasso_makes_an_intent_and_colours_stay(page):
-    _, second = names(page)
-    open_map(page)
-    before = colour_in_legend(page, second)
-    page.check("#lasso")
-    x, y, _ = screen_point(page, 0)
-    page.mouse.move(x - 25, y - 25)
-    page.mouse.down()
-    for dx, dy in ((25, -25), (25, 25), (-25, 25), (-25, -25)):
-        page.mouse.move(x + dx, y + dy, steps=3)
-    page.mouse.up()
-    page.wait_for_selector(".side strong")
-    selected = int(page.locator(".side strong").text_content().split()[0])
-    page.click(".side button:has-text('New intent …')")
-    page.wait_for_selector("#ask[open]")
-    assert page.locator("#ask-quotes li").count() >= min(selected, 8)
-    answer_dialog(page, "from_the_map")
-    said(page, "Made from_the_map")
-    page.wait_for_selector(".legend li:has-text('from_the_map')")
-    (entry,) = decisions(page)
-    assert len(entry["arguments"]["texts"]) == selected
-    open_intent(page, second)
-    page.click("button:has-text('Rename')")
-    answer_dialog(page, "renamed")
-    said(page, "Renamed to renamed")
-    open_map(page)
-    after = colour_in_legend(page, "renamed")
-    assert after == before != ""
 
 
 def test_the_map_does_not_wait_for_the_final_layout(saved, tiny_encoder, monkeypatch):
@@ -304,9 +277,10 @@ def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder
 
 def test_the_report_and_the_page_show_the_same_numbers_and_colours(page, tmp_path, saved, tiny_encoder, browser):
     shares = [i / 10_000 for i in range(10_001)] + [i / 997 for i in range(998)]
-    written = page.evaluate("(shares) => import('/static/format.js').then((m) => shares.map(m.percent))", shares)
+    scripts = page.locator("script[type=module]").get_attribute("src").removesuffix("app.js")
+    written = page.evaluate(f"(shares) => import('{scripts}format.js').then((m) => shares.map(m.percent))", shares)
     assert written == [percent(share) for share in shares]
-    palette = page.evaluate("() => import('/static/palette.js').then((m) => m.PALETTE)")
+    palette = page.evaluate(f"() => import('{scripts}palette.js').then((m) => m.PALETTE)")
     assert len(set(palette)) == 12
     rgb = [[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in palette]
     nearest = min(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browsing import decisions, names, said, to_view
+from browsing import decisions, names, press, said, to_view
 
 import newfound
 from conftest import themed_corpus
@@ -39,7 +39,7 @@ def test_every_view_works_and_accepted_intents_are_known_after_a_refit(page):
         page.wait_for_selector(f"h2:has-text('{heading}')")
     to_view(page, "queue")
     page.wait_for_selector(".card.stage .big")
-    page.keyboard.press("a")
+    press(page, "a")
     said(page, " is ")
     first = names(page)[0]
     page.click(f"button[aria-label='Accept {first}']")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from browsing import answer_dialog, decisions, names, open_intent, said, to_view
 from serving import columns_of
@@ -188,29 +186,6 @@ def test_groups_are_soft_areas_and_parts_of_the_legend(page, tmp_path):
       return new Set(Array.from(data).filter((value, k) => k % 4 === 3)).size;
     }""")
     assert coloured > 3, "areas fade out"
-
-
-def test_utterances_are_moved_on_the_map_by_keyboard_alone(page):
-    to_view(page, "map")
-    page.wait_for_selector("#map:text-matches('map: .+')", state="attached")
-    page.focus("#map")
-    page.keyboard.press("+")
-    for key in itertools.islice(itertools.cycle(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]), 40):
-        if page.locator(".point-card strong").is_visible():
-            break
-        page.keyboard.press(key)
-    page.keyboard.press("i")
-    page.wait_for_selector(".side strong")
-    n = selected(page)
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent") == "Move …":
-            break
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#ask[open]")
-    answer_dialog(page, "leak")
-    said(page, f"Moved {n} utterances to leak" if n > 1 else "Moved to leak")
-    assert len(decisions(page)[0]["arguments"]["texts"]) == n
 
 
 @pytest.mark.parametrize("has_webgl", [True, False])

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import background_works as works
 import pytest
-from browsing import names, said, section, to_view
+from browsing import names, press, said, section, to_view
 
 from newfound.serve.routes import training
 from waiting import until
@@ -34,7 +34,7 @@ def decide(page):
     said(page, f"Accepted {first}")
     to_view(page, "queue")
     page.wait_for_selector(".card.stage .big")
-    page.keyboard.press("a")
+    press(page, "a")
     said(page, " is ")
     return first
 

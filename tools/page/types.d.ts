@@ -93,7 +93,8 @@ interface Utterance {
 
 interface UtterancePage {
   utterances: Utterance[];
-  total: number;
+  total: number; // of different texts
+  occurrences: number; // of utterances
   ids: number[]; // of all, or of the first ones if there are more than can be moved at once
 }
 
@@ -187,6 +188,7 @@ interface LogMap {
   status: Status[];
   positions: string;
   intents: string;
+  counts: string;
   ids: string;
   probabilities: string;
   checked: string;
@@ -312,8 +314,8 @@ interface View {
   title?: string;
   content?: Child;
   keys?: Record<string, () => unknown>;
-  waitingKeys?: Set<string>; // keys that wait while a decision is under way
-  onlySeen?: Set<string>; // keys that are dropped if what they are about was not seen yet
+  asks?: unknown; // what is to be read before a key or a click answers it; another value is another question
+  isFailure?: boolean; // whether it only says what went wrong
   onNews?: () => boolean | Promise<boolean>; // returns whether the view is drawn again
   onShown?: () => void;
   seen?: Seen;

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from newfound.workflows.prediction import PredictRequest
 
 MAX_WRONG_SHOWN = 5
+ANSWERS = {"y": True, "n": False, "u": None}
 
 
 def audit(
@@ -59,25 +60,28 @@ def audit(
 
 
 def _ask(opened: LogAudit, count: int) -> None:
-    """Ask on the terminal; each answer is kept at once."""
-    left = opened.questions(count)
-    for number, question in enumerate(left, 1):
+    """Ask on the terminal; each answer is kept at once, and u takes the last one back."""
+    left, at = opened.questions(count), 0
+    while at < len(left):
+        question = left[at]
         print(
-            f"\n{number} of {len(left)}: “{printable(question.text)}”\nDoes it belong to {printable(question.intent)}?"
+            f"\n{at + 1} of {len(left)}: “{printable(question.text)}”\nDoes it belong to {printable(question.intent)}?"
         )
         for example in question.examples:
             print(f"  such as: {printable(shorten(example, 80))}")
         said = ""
-        while said not in ("y", "n", "s", "q"):
+        while said not in ("y", "n", "s", "q") and not (said == "u" and at):
             try:
-                said = input("y, n, s to skip, q to stop: ").strip().casefold()[:1]
+                said = input("y, n, s to skip, u to undo, q to stop: ").strip().casefold()[:1]
             except EOFError:
                 said = "q"
         if said == "q":
             print()
             return
+        at += -1 if said == "u" else 1
         if said != "s":
-            opened.record({(question.text, question.id): said == "y"})
+            about = left[at] if said == "u" else question
+            opened.record({(about.text, about.id): ANSWERS[said]})
 
 
 def _print_audit(result: AuditResult, accuracy: Estimate) -> None:

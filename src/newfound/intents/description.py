@@ -157,15 +157,17 @@ class IntentDescriber:
 
     @cached_property
     def _rows(self) -> list[list[int]]:
-        rows: list[list[int]] = [[] for _ in self.names]
-        for row, intent in enumerate(self.label.tolist()):
-            if intent >= 0:
-                rows[intent].append(row)
-        return rows
+        order = self.label.argsort(stable=True)
+        sizes = torch.bincount(self.label + 1, minlength=1 + len(self.names)).tolist()  # no intent is first
+        return [rows.tolist() for rows in torch.split(order, sizes)[1:]]
 
     def rows(self, intent: int) -> list[int]:
         """Return the row numbers of an intent's utterances."""
         return self._rows[intent]
+
+    def occurrences(self, rows: Iterable[int]) -> int:
+        """Return how many utterances these rows are: one that was said three times is one row and three utterances."""
+        return sum([self.utterances[i].count for i in rows])
 
     @cached_property
     def keywords(self) -> list[tuple[str, ...]]:
@@ -201,10 +203,10 @@ class IntentDescriber:
         return Intent(
             name,
             self.statuses[name] == "known",
-            sum(u.count for u in utterances),
+            sum([u.count for u in utterances]),
             (),
             accepted=self.statuses[name] == "accepted",
-            labelled=sum(u.labelled for u in utterances),
+            labelled=sum([u.count for u in utterances if u.labelled]),
             certainty=certainty_of(utterances),
             volume=self.volumes[intent],
         )

@@ -19,6 +19,7 @@ from newfound.model.types import Intent
 from newfound.text import first_line
 
 Answers = dict[tuple[str, str], bool]  # whether an utterance belongs to the intent of an id
+NewAnswers = Mapping[tuple[str, str], bool | None]  # None takes an answer back
 Groups = Mapping[str, tuple[str, ...]]  # the names of the groups that the intent of an id is in, coarsest first
 
 
@@ -103,11 +104,11 @@ def load_answers(folder: str | Path) -> Answers:
     return answers
 
 
-def add_answers(folder: Path, answers: Answers, signature: object) -> None:
+def add_answers(folder: Path, answers: NewAnswers, signature: object) -> None:
     """Add answers of an audit of the model with this signature to those beside it; nobody else adds any meanwhile."""
     with hold_model(folder, signature):
-        everything = load_answers(folder) | answers
-        entries = [{"text": text, "intent": id, "belongs": belongs} for (text, id), belongs in everything.items()]
+        every = {**load_answers(folder), **answers}.items()
+        entries = [{"text": text, "intent": id, "belongs": said} for (text, id), said in every if said is not None]
         write_atomically(folder / AUDIT_FILE, to_json({"version": 1, "answers": entries}))
 
 

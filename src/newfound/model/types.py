@@ -303,8 +303,8 @@ def certainty_of(utterances: Iterable[AssignedUtterance | Utterance]) -> float |
     missing to 1 is the expected error that reports show.
     """
     every = list(utterances)
-    logs = [u for u in every if not u.labelled and u.intent is not None]
-    total = sum(u.count for u in logs)
+    logs = [(u.count, u.probability) for u in every if not u.labelled and u.intent is not None]
+    total = sum([count for count, _ in logs])
     if not total:
         return 1.0 if every else None
-    return round(sum(u.count * u.probability for u in logs) / total, 4)
+    return round(sum([count * probability for count, probability in logs]) / total, 4)

@@ -1,11 +1,12 @@
 """What clusterings and vectors say about sets of rows: where a set falls apart, and whether two sets are one intent.
 
-Vectors are [n, d] of unit length, votes [votes, n] are clusterings of the same rows. Nothing here changes.
+Vectors are [n, d] of unit length, votes [votes, n] are clusterings of the same rows. Nothing here changes
+but the memory of cuts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,7 @@ from newfound.algorithms.clustering import kmeans
 
 MIN_ROWS_TO_CUT = 4
 CUT_RESTARTS = 3
+MAX_KEPT_CUTS = 4_096
 # Logistic regressions on 1,000 cuts and 300 pairs of clusters on four fresh partitions (benchmarks/questions/odds.py).
 LOG_ODDS_DIFFERENT = (4.07, -6.72)  # two parts are two intents: constant, and factor of their co-association
 LOG_ODDS_SAME = (-4.37, 6.83)  # two clusters are one intent
@@ -45,6 +47,7 @@ class Evidence:
     x: Tensor  # [n, d]
     votes: Tensor  # [votes, n]
     clusters: int  # the largest number of clusters of a vote
+    cuts: dict[bytes, Tensor] = field(default_factory=dict)  # those that were made, by their rows
 
     def piece(self, rows: Tensor, anchor: int, intent: int) -> Piece:
         """Return rows as one piece, with the part that a question would be about."""
@@ -90,8 +93,14 @@ class Evidence:
         return counts.scatter_add_(1, votes, torch.ones_like(votes, dtype=counts.dtype))
 
     def cut(self, rows: Tensor) -> Tensor:
-        """Return which of two halves each row is in."""
-        return kmeans(self.x[rows], 2, restarts=CUT_RESTARTS, seed=0).labels
+        """Return which of two halves each row is in; the same rows are cut once."""
+        key = rows.cpu().numpy().tobytes()
+        half = self.cuts.get(key)
+        if half is None:
+            if len(self.cuts) >= MAX_KEPT_CUTS:
+                self.cuts.clear()
+            half = self.cuts[key] = kmeans(self.x[rows], 2, restarts=CUT_RESTARTS, seed=0).labels
+        return half
 
     def medoid(self, rows: Tensor) -> int:
         """Return the row that is nearest to the mean of some rows."""

@@ -64,18 +64,20 @@ class AnswerState:
         *,
         settled: Collection[int] = (),
         outside: Mapping[int, OutsideIntent] | None = None,
+        cuts: dict[bytes, Tensor] | None = None,
     ) -> None:
         """Begin with a consensus.
 
         Args:
             x: Vectors of the rows, [n, d] of unit length.
             votes: Clusterings [n] of the rows, one or more.
-            labels: The consensus, [n]: numbers from 0, one for each intent.
+            labels: The consensus, [n]: numbers from 0, one for each intent; rows of -1 are left out.
             settled: Intents that are not to be joined with each other.
             outside: Intents without rows, by numbers that `labels` does not have. Answers may give them rows.
+            cuts: The cuts that earlier states of the same vectors have made; those of this state are added.
         """
         every = torch.stack(list(votes))  # [votes, n]
-        self.evidence = Evidence(x, every, int(every.max()) + 1 if len(x) else 0)
+        self.evidence = Evidence(x, every, int(every.max()) + 1 if len(x) else 0, {} if cuts is None else cuts)
         self.outside = dict(outside or {})
         self.settled = frozenset(settled) | self.outside.keys()
         self.apart: set[frozenset[int]] = set()  # pairs of intents that answers tell apart
@@ -83,7 +85,7 @@ class AnswerState:
         self.asked: set[int] = set()  # rows
         self.confirmed: set[int] = set()  # rows that were said to be where they were
         self._certain: set[int] = set()  # rows whose intent was said
-        of_intent = {i: (labels == i).nonzero().squeeze(1) for i in torch.unique(labels).tolist()}
+        of_intent = {i: (labels == i).nonzero().squeeze(1) for i in torch.unique(labels[labels >= 0]).tolist()}
         anchors = {intent: self.evidence.medoid(rows) for intent, rows in of_intent.items()}
         self.pieces = [self.evidence.piece(rows, anchors[intent], intent) for intent, rows in of_intent.items()]
         # Rows that stand for each intent, the first one for all of it.

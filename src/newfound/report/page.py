@@ -111,16 +111,17 @@ def _about(reviewed: ReviewedModel, utterances: Sequence[AssignedUtterance]) -> 
     """Return the lines of the section about the model: name and value."""
     provenance = reviewed.provenance
     seconds = sum(provenance.get("timings", {}).values())
-    logs = [u for u in utterances if not u.labelled and u.intent is not None]
-    n_labelled = sum(u.labelled and u.intent is not None for u in utterances)
-    n_known = sum(u.intent in reviewed.review.known for u in logs)
-    without = [u.text for u in utterances if u.intent is None]
-    n_without, examples = len(without), "; ".join(shorten(text, MAX_EXAMPLE_LENGTH) for text in without[:3])
+    n_labelled = sum(u.count for u in utterances if u.labelled)
+    logs = [u for u in utterances if not u.labelled]
+    n_logs, n_known = sum(u.count for u in logs), sum(u.count for u in logs if u.intent in reviewed.review.known)
+    without = [u for u in utterances if u.intent is None]
+    n_without = sum(u.count for u in without)
+    examples = "; ".join(shorten(u.text, MAX_EXAMPLE_LENGTH) for u in without[:3])
     return [
         ("method", f"{provenance.get('method', '?')} on encoder {reviewed.encoder.name}"),
         ("made", f"{provenance.get('created', '?')}, in {seconds:.0f} s on {provenance.get('device', '?')}"),
         ("labelled utterances", f"{n_labelled:,}"),
-        ("utterances from the logs", f"{len(logs):,}, of which {n_known:,} are of known intents"),
+        ("utterances from the logs", f"{n_logs:,}, of which {n_known:,} are of known intents"),
         ("utterances of no intent", f"{n_without:,}, for instance {examples}" if n_without else "none"),
     ]
 

@@ -22,7 +22,7 @@ const colour = (i) => intentColour(numbers[i], isKnown.has(names[i]));
 /** @param {number} i */
 const sentence = (i) => `${names[points[i][2]]}: ${points[i][3]}`;
 /** @param {number} n */
-const utterances = (n) => `${count(n)} ${n === 1 ? "utterance" : "utterances"}`;
+const texts = (n) => `${count(n)} ${n === 1 ? "text" : "texts"}`;
 const words = () => search.value.trim().toLowerCase();
 
 const map = scatter(byId("map"), {
@@ -33,7 +33,7 @@ const map = scatter(byId("map"), {
     byId("hover").textContent = i === null ? "" : sentence(i);
   },
   onSelect: (some) => {
-    said.textContent = some.length === 1 ? sentence(some[0]) : some.length ? utterances(some.length) : "";
+    said.textContent = some.length === 1 ? sentence(some[0]) : some.length ? texts(some.length) : "";
   },
 });
 
@@ -54,7 +54,7 @@ function isHidden({ dataset: { name, status, text } }) {
 
 function filter() {
   for (const card of cards) card.classList.toggle("hidden", isHidden(card));
-  said.textContent = words() ? `${utterances(points.filter(matches).length)} on the map` : "";
+  said.textContent = words() ? `${texts(points.filter(matches).length)} on the map` : "";
   map.lightUp(words() || chosen !== null || onlyNew.checked ? (i) => matches(points[i]) : null);
 }
 

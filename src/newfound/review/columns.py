@@ -56,12 +56,16 @@ class ReviewedColumns(Columns):
         named: Array = columns @ self.names_of_columns
         for column in self.prototypes:
             named += (columns[:, [column]] * self.share_of_parts(column, vectors)) @ self.names_of_parts(column)
+        self.assign(named, texts)
+        return named
+
+    def assign(self, named: Array, texts: Sequence[str]) -> None:
+        """Set the probabilities [n, intents] of texts that a person assigned, in place."""
         for row, text in enumerate(texts):
             if text in self.review.moved:
                 self._assign(named[row], self.review.moved[text])
             elif text in self.review.possible_parts:
                 self._assign(named[row], self._most_probable(named[row], self.review.possible_parts[text]))
-        return named
 
     @property
     def statuses(self) -> dict[str, Status]:

@@ -88,7 +88,7 @@ def check_conflicts(entries: Sequence[Entry], seen: int | None, decisions: Seque
         is_taken_back = times[event.entry.id] > 1  # decided and undone: the state is what the author saw
         changed = () if is_taken_back else _touched_things(event.entry.decision, "changes")
         if any(relied.get(thing, set()) - {becomes} for thing, becomes in changed):
-            raise ConflictError(f"{event.words} in the meantime; look at it, then decide again")
+            raise _conflict(event, "look at it, then decide again")
 
 
 def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
@@ -98,7 +98,12 @@ def check_nothing_decided(entries: Sequence[Entry], seen: int | None) -> None:
     """
     for event in _since(entries, seen):
         if any(_touched_things(event.entry.decision, "changes")):
-            raise ConflictError(f"{event.words} in the meantime; look at the preview again")
+            raise _conflict(event, "look at the preview again")
+
+
+def _conflict(event: Event, advice: str) -> ConflictError:
+    message = f"{event.words} in the meantime; {advice}"
+    return ConflictError(message, entry=None if event.is_undo else event.entry.id)
 
 
 def _since(entries: Sequence[Entry], seen: int | None) -> list[Event]:

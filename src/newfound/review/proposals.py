@@ -74,15 +74,19 @@ def central_texts(vectors: Tensor, texts: Sequence[str], count: int) -> tuple[st
 
 
 def split_proposal(
-    parts: TwoParts, vectors: Tensor, texts: Sequence[str], names_in_use: Sequence[str]
+    parts: TwoParts, vectors: Tensor, texts: Sequence[str], counts: Sequence[int], names_in_use: Sequence[str]
 ) -> SplitProposal:
-    """Return the proposal to split an intent with these texts, with a name and central utterances for each part."""
+    """Return the proposal to split an intent with these texts, which occurred so often.
+
+    Each part has a name and central utterances.
+    """
     groups = [(parts.label == part).nonzero().squeeze(1) for part in (0, 1)]
     texts_of_parts = [[texts[i] for i in group.tolist()] for group in groups]
+    sizes = [sum(counts[i] for i in group.tolist()) for group in groups]
     names = name_intents(texts_of_parts, taken=names_in_use)
     shown = (
-        Part(name, len(own), central_texts(vectors[group], own, MAX_DESCRIBING_UTTERANCES))
-        for group, own, name in zip(groups, texts_of_parts, names, strict=True)
+        Part(name, size, central_texts(vectors[group], own, MAX_DESCRIBING_UTTERANCES))
+        for group, own, name, size in zip(groups, texts_of_parts, names, sizes, strict=True)
     )
     return SplitProposal(parts.separation, tuple(shown))
 

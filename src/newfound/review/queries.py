@@ -88,9 +88,9 @@ class ReviewView:
             known_share=traffic.known,
             accepted=len(review.accepted),
             new=sum(not i.known for i in intents),
-            checked=len(review.checked),
+            checked=self.describer.occurrences(self.reviewed.decided_rows),
             expected_error=self.describer.expected_error,
-            without_intent=int((self.describer.label < 0).sum()),
+            without_intent=self.describer.occurrences(self._rows_without_intent),
             known_check=KnownCheck.of(self.reviewed.provenance),
         )
         listed = (
@@ -131,6 +131,7 @@ class ReviewView:
             merges=merge_proposals(self.describer, self.session.vectors, number) if start == 0 else (),
             split=self._split(rows) if start == 0 else None,
             total=page.total,
+            occurrences=page.occurrences,
             utterances=page.utterances,
             ids=page.ids,
             comments=self._comments(name),
@@ -146,9 +147,12 @@ class ReviewView:
     def without_intent(self, *, start: int = 0, logs_only: bool = False, count: int = 50) -> views.Page:
         """Return utterances that belong to no intent, those that a person put there first."""
         checked = self.reviewed.review.checked
-        rows = (self.describer.label < 0).nonzero().squeeze(1).tolist()
-        rows.sort(key=lambda i: self.describer.utterances[i].text not in checked)
+        rows = sorted(self._rows_without_intent, key=lambda i: self.describer.utterances[i].text not in checked)
         return self._page(rows, start, logs_only, count)
+
+    @property
+    def _rows_without_intent(self) -> list[int]:
+        return (self.describer.label < 0).nonzero().squeeze(1).tolist()
 
     def pairs(self, count: int = 30) -> list[views.ConfusedPair]:
         """Return the pairs of intents that are most often mixed up."""
@@ -171,8 +175,10 @@ class ReviewView:
     @cached_property
     def undecided(self) -> list[int]:
         """The utterances from the logs that nobody has assigned."""
-        decided = self.reviewed.review.moved
-        return [i for i, u in enumerate(self.describer.utterances) if not u.labelled and u.text not in decided]
+        moved, utterances = self.reviewed.review.moved, self.describer.utterances
+        is_undecided = self.session.is_log.clone()
+        is_undecided[[row for row in self.reviewed.decided_rows if utterances[row].text in moved]] = False
+        return is_undecided.nonzero().squeeze(1).tolist()
 
     def utterance(self, i: int) -> views.ListedUtterance:
         """Return one utterance by its number."""
@@ -193,12 +199,13 @@ class ReviewView:
         parts = self._two_parts(rows)
         if parts is None:
             return None
-        texts = [self.describer.utterances[i].text for i in rows]
-        return split_proposal(parts, self.session.vectors[list(rows)], texts, self.names)
+        utterances = [self.describer.utterances[i] for i in rows]
+        texts, counts = [u.text for u in utterances], [u.count for u in utterances]
+        return split_proposal(parts, self.session.vectors[list(rows)], texts, counts, self.names)
 
-    def queue(self, count: int = 20) -> list[views.QueueItem]:
+    def queue(self, count: int = 20, shown: int | None = None) -> list[views.QueueItem]:
         """Return the utterances from the logs that most need a check (see `ReviewQueue`)."""
-        return self.review_queue.first(count)
+        return self.review_queue.first(count, shown)
 
     def candidates(self, probabilities: Tensor, count: int) -> tuple[tuple[str, float], ...]:
         """Return the most probable intents with their probabilities, of those of all intents, [intents]."""
@@ -216,22 +223,28 @@ class ReviewView:
         if logs_only:
             rows = [i for i in rows if not self.describer.utterances[i].labelled]
         shown = tuple(self.utterance(i) for i in rows[start : start + count])
-        return views.Page(len(rows), shown, tuple(rows[: views.MAX_UTTERANCES_TO_MOVE]))
+        ids = tuple(rows[: views.MAX_UTTERANCES_TO_MOVE])
+        return views.Page(len(rows), self.describer.occurrences(rows), shown, ids)
 
     def utterances(self, ids: Sequence[int]) -> views.Page:
         """Return utterances by their numbers."""
         self._check_ids(ids)
-        return views.Page(len(ids), tuple(self.utterance(i) for i in ids), tuple(ids))
+        shown = tuple(self.utterance(i) for i in ids)
+        return views.Page(len(ids), self.describer.occurrences(ids), shown, tuple(ids))
 
     def selection(self, ids: Sequence[int]) -> views.Selection:
         """Return which intents some utterances belong to, and so what moving them would take from these."""
         self._check_ids(ids)
-        utterances = self.describer.utterances
-        taken = Counter(utterances[i].intent for i in ids)
-        sizes = {name: len(self.describer.rows(c)) for c, name in enumerate(self.names)}
-        without = len(utterances) - sum(sizes.values())
-        losses = (views.Loss(name, n, without if name is None else sizes[name]) for name, n in taken.most_common())
-        return views.Selection(tuple(losses), sum(utterances[i].labelled for i in ids))
+        describer, taken, labelled = self.describer, Counter[str | None](), 0
+        for u in (describer.utterances[i] for i in ids):
+            taken[u.intent] += u.count
+            labelled += u.count if u.labelled else 0
+        sizes: dict[str | None, int] = {
+            name: describer.occurrences(describer.rows(c)) for c, name in enumerate(self.names)
+        }
+        sizes[None] = describer.occurrences(self._rows_without_intent)
+        losses = tuple(views.Loss(name, n, sizes[name]) for name, n in taken.most_common())
+        return views.Selection(losses, labelled)
 
     def with_texts(self, decision: Any) -> Any:
         """Return a decision as it is recorded: a move may name its utterances by their numbers, in `ids`."""
@@ -272,6 +285,7 @@ class ReviewView:
         return {
             "ids": np.array(rows, "<i4"),
             "intents": self.describer.label.numpy()[rows].astype("<i4"),
+            "counts": np.array([utterances[i].count for i in rows], "<i4"),
             "probabilities": np.array([round(1_000 * utterances[i].probability) for i in rows], "<u2"),
             "checked": np.array([utterances[i].text in checked for i in rows], "u1"),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -50,6 +50,7 @@ class LogVotes:
         self.rows = logs
         points = F.normalize(model.utterance_vectors[logs].float(), dim=-1)
         self.vectors = diffuse(points, neighbours=NEIGHBOURS)
+        self.cuts: dict[bytes, Tensor] = {}  # of these vectors, for all versions of the review
         k = min(len({utterances[i].intent for i in logs.tolist()}), len(logs))
         self.votes: list[Tensor] = []
         if k > 1:
@@ -63,27 +64,21 @@ class ReviewQuestions:
     def __init__(self, reviewed: ReviewedModel, logs: LogVotes) -> None:
         review = reviewed.review
         number = {name: i for i, name in enumerate(reviewed.names)}
-        before = ReviewedModel(
-            reviewed.model, replace(review, moved={}, possible_parts={}), vectors_of=reviewed.vectors_of
-        ).assigned
+        before = reviewed.unmoved.assigned
         decided = {text: name for text, name in review.moved.items() if name in number}
         undecidable = review.moved.keys() - decided.keys() | review.possible_parts.keys()
-        kept = [
-            j
-            for j, i in enumerate(logs.rows.tolist())
-            if before[i].intent in number and before[i].text not in undecidable
-        ]
+        rows = logs.rows.tolist()
+        of_row = [-1 if before[i].text in undecidable else number.get(before[i].intent or "", -1) for i in rows]
         self._names = reviewed.names
-        self.rows = logs.rows[kept]  # numbers of the utterances
+        self.rows = logs.rows  # numbers of the utterances
         self._state: AnswerState | None = None
-        if logs.votes and kept:
-            labels = torch.tensor([number[before[i].intent or ""] for i in self.rows.tolist()])
+        if logs.votes and max(of_row) >= 0:
             settled = [number[name] for name in review.known | review.accepted]
-            votes = [v[kept] for v in logs.votes]
-            self._state = AnswerState(logs.vectors[kept], votes, labels, settled=settled)
-            for row, i in enumerate(self.rows.tolist()):
+            labels = torch.tensor(of_row)
+            self._state = AnswerState(logs.vectors, logs.votes, labels, settled=settled, cuts=logs.cuts)
+            for row, i in enumerate(rows):
                 intent = decided.get(before[i].text)
-                if intent is not None:
+                if intent is not None and of_row[row] >= 0:
                     self._state.tell(row, number[intent])
 
     def labels(self) -> dict[int, str]:
@@ -91,7 +86,7 @@ class ReviewQuestions:
         if self._state is None:
             return {}
         labels = resolve_labels(self._state).tolist()
-        return {i: self._names[label] for i, label in zip(self.rows.tolist(), labels, strict=True)}
+        return {i: self._names[label] for i, label in zip(self.rows.tolist(), labels, strict=True) if label >= 0}
 
     def questions(self, count: int) -> list[Question]:
         """Return the next questions, in order, if the answers before each confirm what is assigned now.
@@ -152,8 +147,8 @@ class ReviewQueue:
         self._order: _Order | None = None
         self._lock = Lock()
 
-    def first(self, count: int) -> list[QueueItem]:
-        """Return the first utterances of the queue."""
+    def first(self, count: int, shown: int | None = None) -> list[QueueItem]:
+        """Return the first utterances of the queue; before them the one that a person reads, if it is undecided."""
         with self._lock:
             if self._order is None or not self._order.has_votes:
                 votes = self._view.session.votes_now()
@@ -161,22 +156,25 @@ class ReviewQueue:
                     self._order = self._compute(votes)
             order = self._order
         asked = list(order.questions[:count])
-        return asked + [self._item(i) for i in order.rows[: count - len(asked)]]
+        items = asked + [self._item(i) for i in order.rows[: count - len(asked)]]
+        present = [item for item in order.questions if item.id == shown]
+        if not present and shown is not None and shown in self._view.undecided:
+            present = [self._item(shown)]
+        return present + [item for item in items if item.id != shown][: count - len(present)]
 
     def _compute(self, votes: LogVotes | None) -> _Order:
         describer, rows = self._view.describer, self._view.undecided
         if not rows:
             return _Order((), (), True)
-        p = describer.probabilities[rows].clamp(min=1e-9)
-        entropy = -(p * p.log()).sum(1) / math.log(max(2, len(self._view.names)))
-        label = describer.label
-        agreement = (label[self._view.session.neighbours[rows]] == label[rows][:, None]).float().mean(1)
-        doubt = entropy + (1 - agreement)
+        places, label = torch.tensor(rows), describer.label
+        # What was said of other utterances does not change that of these.
+        entropy = self._view.reviewed.unmoved.utterance_entropy[places] / math.log(max(2, len(self._view.names)))
+        agreement = (label[self._view.session.neighbours[places]] == label[places][:, None]).float().mean(1)
         undecided = set(rows)
         questions = [] if votes is None else [q for q in self._questions(votes) if q.id in undecided]
         asked = {item.id for item in questions}
-        others = [rows[j] for j in rank_descending(doubt).tolist() if rows[j] not in asked]
-        return _Order(questions, others, votes is not None)
+        others = places[rank_descending(entropy + (1 - agreement))].tolist()
+        return _Order(questions, [i for i in others if i not in asked], votes is not None)
 
     def _questions(self, votes: LogVotes) -> list[QueueItem]:
         """Return the questions that are worth a person's time."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.defaults import Precision
@@ -37,7 +38,13 @@ class ReviewedModel(FittedClassifier):
     columns: ReviewedColumns
 
     def __init__(
-        self, model: IntentModel, review: Review, *, vectors_of: VectorsOf | None = None, groups: Groups | None = None
+        self,
+        model: IntentModel,
+        review: Review,
+        *,
+        vectors_of: VectorsOf | None = None,
+        groups: Groups | None = None,
+        earlier: ReviewedModel | None = None,
     ) -> None:
         """Apply decisions to a model.
 
@@ -47,6 +54,8 @@ class ReviewedModel(FittedClassifier):
             vectors_of: Function that returns the embeddings of texts that describe the parts of a split; by default
                 they are encoded.
             groups: The groups that the intents are in, by their ids.
+            earlier: The same model at an earlier state of the review. What the decisions since leave as it is, is not
+                computed again.
         """
         self.groups: Groups = groups or {}
         self.model = model
@@ -55,6 +64,8 @@ class ReviewedModel(FittedClassifier):
         encode = model.transform if vectors_of is None else lambda texts: vectors_of(texts).numpy()
         super().__init__(ReviewedColumns(model.columns, review, encode, groups), model.transform)
         self.names: tuple[str, ...] = self.columns.names
+        if earlier is not None and (earlier.review.slots, earlier.review.parts) == (review.slots, review.parts):
+            self.unmoved = earlier.unmoved
 
     def __repr__(self) -> str:
         return f"ReviewedModel({len(self.review.known)} known of {len(self.names)} intents, of {self.model!r})"
@@ -104,25 +115,46 @@ class ReviewedModel(FittedClassifier):
         return changed
 
     @cached_property
+    def unmoved(self) -> ReviewedModel:
+        """The model with its columns named as here, but without what a person said of single utterances."""
+        if not (self.review.checked or self.review.created):
+            return self
+        review = replace(self.review, moved={}, possible_parts={}, created=set())
+        return ReviewedModel(self.model, review, vectors_of=self.vectors_of)
+
+    @cached_property
     def assigned(self) -> list[AssignedUtterance]:
         """The training utterances with their intents after the review; labelled utterances keep their label."""
-        utterances = self.model.utterances
-        if not utterances:
+        if not self.model.utterances:
             raise ModelError("the model was saved without its utterances; discover again and keep them")
-        named = self.utterance_probabilities
-        texts = [u.text for u in utterances]
-        value, best, _ = self.columns.answers(texts, self.model.utterance_vectors.numpy(), named.numpy())
+        if self.unmoved is self:
+            return self._assign(range(len(self.model.utterances)))
+        assigned = list(self.unmoved.assigned)
+        for row, utterance in zip(self.decided_rows, self._assign(self.decided_rows), strict=True):
+            assigned[row] = utterance
+        return assigned
+
+    @cached_property
+    def decided_rows(self) -> list[int]:
+        """The utterances that a person assigned in the review."""
+        checked = self.review.checked
+        return [row for row, u in enumerate(self.model.utterances) if u.text in checked]
+
+    def _assign(self, rows: Sequence[int]) -> list[AssignedUtterance]:
+        named = self.utterance_probabilities[list(rows)]
+        texts = [self.model.utterances[row].text for row in rows]
+        vectors = self.model.utterance_vectors[list(rows)].numpy()
+        value, best, _ = self.columns.answers(texts, vectors, named.numpy())
         parts = {column: self._names_of_parts(column) for column in self.columns.prototypes}
-        result = []
-        for row, (u, p, i) in enumerate(zip(utterances, value.tolist(), best.tolist(), strict=True)):
+        checked, assigned = self.review.checked, []
+        for row, p, i, of_row in zip(rows, value.tolist(), best.tolist(), named, strict=True):
+            u = self.model.utterances[row]
             name = self.names[i] if i < len(self.names) else None
-            decided = u.text in self.review.moved or u.text in self.review.possible_parts
-            if u.labelled and u.intent is not None and not decided:
-                name = self._name_of_labelled(u.intent, parts.get(u.intent), named[row])
-            certain = u.labelled or decided
-            probability = 1.0 if certain else round_probability(p)
-            result.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
-        return result
+            if u.labelled and u.intent is not None and u.text not in checked:
+                name = self._name_of_labelled(u.intent, parts.get(u.intent), of_row)
+            probability = 1.0 if u.labelled or u.text in checked else round_probability(p)
+            assigned.append(AssignedUtterance(u.text, name, u.labelled, probability, u.count, u.source, u.days))
+        return assigned
 
     @property
     def utterances(self) -> list[AssignedUtterance]:
@@ -141,11 +173,26 @@ class ReviewedModel(FittedClassifier):
         return [name for slot, name in self.review.slots.items() if slot[0] == column and name is not None]
 
     @cached_property
+    def utterance_entropy(self) -> Tensor:
+        """How evenly the probabilities of each training utterance are spread over the intents, [n]."""
+        p = self.utterance_probabilities.clamp(min=1e-9)
+        return -(p * p.log()).sum(1)
+
+    @cached_property
     def utterance_probabilities(self) -> Tensor:
         """Probabilities [n, intents] of the training utterances."""
-        texts = [u.text for u in self.model.utterances]
-        named = self.columns.named(self.model.utterance_columns, texts, self.model.utterance_vectors.numpy())
-        return torch.from_numpy(named)
+        utterances = self.model.utterances
+        if self.unmoved is self:
+            texts = [u.text for u in utterances]
+            return torch.from_numpy(
+                self.columns.named(self.model.utterance_columns, texts, self.model.utterance_vectors.numpy())
+            )
+        unmoved = self.unmoved.utterance_probabilities  # intents that were made by hand come after the others
+        named = F.pad(unmoved, (0, len(self.names) - unmoved.shape[1])).clone()
+        decided = named[self.decided_rows].numpy()
+        self.columns.assign(decided, [utterances[row].text for row in self.decided_rows])
+        named[self.decided_rows] = torch.from_numpy(decided)
+        return named
 
     def describer(self, **more: Any) -> IntentDescriber:
         """Return an `IntentDescriber` for the intents after the review.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -119,8 +120,14 @@ class ReviewSession:
             self._next_view = view
 
     def _view_of(self, review: Review, version: int) -> ReviewView:
-        groups = read_groups(self.folder)
-        return ReviewView(self, ReviewedModel(self.model, review, vectors_of=self._vectors_of, groups=groups), version)
+        reviewed = ReviewedModel(
+            self.model,
+            review,
+            vectors_of=self._vectors_of,
+            groups=read_groups(self.folder),
+            earlier=None if self._view is None else self._view.reviewed,
+        )
+        return ReviewView(self, reviewed, version)
 
     @property
     def vectors(self) -> Tensor:
@@ -131,6 +138,11 @@ class ReviewSession:
     def neighbours(self) -> Tensor:
         """Row numbers of the nearest utterances of each utterance, [n, k]."""
         return self._compute_once("neighbours", lambda: nearest(self.vectors, NEIGHBOURS)[1])
+
+    @property
+    def is_log(self) -> Tensor:
+        """Which utterances have no label, [n]."""
+        return self._compute_once("is log", lambda: torch.tensor([not u.labelled for u in self.model.utterances]))
 
     @property
     def folded_texts(self) -> list[str]:

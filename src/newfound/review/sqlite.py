@@ -1,6 +1,6 @@
 """Decisions stored in an SQLite file in the model's folder.
 
-A decision is written in one transaction, after it was applied to the state that the same transaction has read. So two
+A decision is written in one transaction, which first makes sure that nothing was added since it was checked. So two
 reviewers cannot overwrite each other, and a crash leaves the whole decision or nothing of it. Reading needs no write
 access. The file is not trusted: a link, another schema or a damaged row is refused.
 """
@@ -52,11 +52,13 @@ OTHER_MEANING = "cannot be used ({error}); restore it from a copy"
 class SqliteLog:
     """The log of the decisions about the model in a folder; its file is created with the first decision.
 
-    Entries are added and can be marked as undone; they are never changed or deleted.
+    Entries are added and can be marked as undone; they are never changed or deleted. What was read is kept until the
+    file holds something else.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / REVIEW_FILE
+        self._kept: tuple[object, list[Entry]] = None, []  # what the file held, in brief, and its entries
 
     @property
     def exists(self) -> bool:
@@ -68,7 +70,18 @@ class SqliteLog:
         if not self.exists:
             return []
         with self._connect_for_reading() as connection:
-            return _entries(connection, self.path)
+            return self.read(connection)
+
+    def read(self, connection: sqlite3.Connection) -> list[Entry]:
+        """Return all entries; they are read only if there are others than those that were read last."""
+        brief = _in_brief(connection)
+        if brief != self._kept[0]:
+            self._kept = brief, _entries(connection, self.path)
+        return list(self._kept[1])
+
+    def keep(self, connection: sqlite3.Connection, entries: list[Entry]) -> None:
+        """Take these for the entries, in a transaction that has added the last of them."""
+        self._kept = _in_brief(connection), entries
 
     @contextmanager
     def lock_for_writing(self) -> Iterator[LogWriter]:
@@ -85,7 +98,7 @@ class SqliteLog:
                 if not _objects(connection):
                     connection.execute(SCHEMA)
                 _check_schema(connection, self.path)
-                yield LogWriter(connection, self.path)
+                yield LogWriter(connection, self)
 
     @contextmanager
     def _connect_for_reading(self) -> Iterator[sqlite3.Connection]:
@@ -132,21 +145,23 @@ class SqliteLog:
 class LogWriter:
     """The log inside a transaction, so that nobody else can change it."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self._path = connection, path
+    def __init__(self, connection: sqlite3.Connection, log: SqliteLog) -> None:
+        self._connection, self._log = connection, log
 
     def entries(self) -> list[Entry]:
         """Return all entries, in the order in which they were added."""
-        return _entries(self._connection, self._path)
+        return self._log.read(self._connection)
 
     def add(self, decisions: Sequence[Decision], author: str) -> list[Entry]:
         """Add decisions at the end, and return their entries."""
-        at, n_before = self._next_time(), len(self.entries())
+        at, before = self._next_time(), self.entries()
         self._connection.executemany(
             "INSERT INTO decisions (at, author, kind, arguments) VALUES (?, ?, ?, ?)",
             [(at, author, decision.kind, arguments_as_json(decision)) for decision in decisions],
         )
-        return self.entries()[n_before:]
+        added = _entries(self._connection, self._log.path, after=before[-1].id if before else 0)
+        self._log.keep(self._connection, before + added)
+        return added
 
     def mark_undone(self, entries: Sequence[Entry], author: str) -> list[Entry]:
         """Mark entries as undone, the last one first, and return them."""
@@ -221,11 +236,20 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
         raise ModelError(f"{path}: not a file of newfound's decisions; restore it from a copy")
 
 
-def _entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
+def _in_brief(connection: sqlite3.Connection) -> object:
+    """Return what changes with every decision and every undo: no two of them have the same time."""
+    if not _objects(connection):
+        return None
+    return connection.execute(
+        "SELECT COUNT(*), COUNT(undone_at), MIN(at), MAX(at), MAX(undone_at) FROM decisions"
+    ).fetchone()
+
+
+def _entries(connection: sqlite3.Connection, path: Path, after: int = 0) -> list[Entry]:
     if not _objects(connection):
         return []
     rows = connection.execute(
-        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions ORDER BY id"
+        "SELECT id, at, author, kind, arguments, undone_at, undone_by FROM decisions WHERE id > ? ORDER BY id", (after,)
     ).fetchall()
     return [Entry(row[0], row[1], row[2], Decision(row[3], _arguments(row[4], path)), row[5], row[6]) for row in rows]
 

@@ -13,7 +13,8 @@ utterances still hold. Merging, splitting and rejecting change which intent is t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from newfound.errors import DecisionError
@@ -64,6 +65,11 @@ class Review:
         """Return the state before any decision, of a model with columns of these names."""
         slots: dict[Slot, str | None] = {(column, WHOLE): name for column, name in enumerate(names)}
         return cls(slots, set(known), numbers={name: n for n, name in enumerate(names)}, issued=len(names))
+
+    def copy(self) -> Review:
+        """Return the same state, which can be changed without this one."""
+        values = {field.name: copy(getattr(self, field.name)) for field in fields(self)}
+        return Review(**{**values, "parts": {column: list(parts) for column, parts in self.parts.items()}})
 
     @property
     def names(self) -> list[str]:

@@ -34,6 +34,7 @@ class ReviewStore:
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
         self.log = SqliteLog(self.folder)
+        self._replayed: tuple[Sequence[Entry], Review] = (), Review.begin(self.names, self.known)
 
     @property
     def exists(self) -> bool:
@@ -154,7 +155,7 @@ class ReviewStore:
 
     def _without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> Review:
         """Return the state without some decisions; the error names the first decision that builds on them."""
-        review = self.replay([])
+        review = Review.begin(self.names, self.known)
         left_out = {entry.id for entry in chosen}
         for entry in in_effect:
             if entry.id in left_out:
@@ -176,14 +177,17 @@ class ReviewStore:
         return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
 
     def replay(self, entries: Sequence[Entry]) -> Review:
-        """Return the state after the entries that were not undone.
+        """Return the state after the entries that were not undone; those that were replayed last are not once more.
 
         Raises:
             ModelError: They are not about this model.
         """
-        review = Review.begin(self.names, self.known)
+        done, review = self._replayed
+        if list(entries[: len(done)]) != list(done):
+            done, review = (), Review.begin(self.names, self.known)
+        review = review.copy()
         try:
-            for entry in entries:
+            for entry in entries[len(done) :]:
                 if entry.undone_at is None:
                     review.apply(entry.decision)
         except DecisionError as error:
@@ -191,6 +195,7 @@ class ReviewStore:
                 f"{self.folder / REVIEW_FILE}: holds decisions about another model ({error}); put the file of this "
                 "model in its place, or move it away"
             ) from None
+        self._replayed = tuple(entries), review.copy()
         return review
 
 

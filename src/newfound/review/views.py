@@ -1,4 +1,8 @@
-"""What views of a review consist of. The HTTP API sends these values as they are."""
+"""What views of a review consist of. The HTTP API sends these values as they are.
+
+The number of utterances counts each as often as it occurred in the files. Lists have each text once; `total` is the
+length of such a list.
+"""
 
 from __future__ import annotations
 
@@ -220,7 +224,8 @@ class IntentPage(ShownIntent):
     """One intent with some of its utterances.
 
     Attributes:
-        total: The number of its utterances; of those from the logs if only these were asked for.
+        total: The number of its texts; of those from the logs if only these were asked for.
+        occurrences: The number of utterances that these are.
         utterances: Some of them, the least certain first.
         ids: The numbers of all of them; of the first ones if there are more than can be moved at once.
         comments: What people said about it, the latest ones.
@@ -229,6 +234,7 @@ class IntentPage(ShownIntent):
     merges: tuple[MergeProposal, ...]
     split: SplitProposal | None
     total: int
+    occurrences: int
     utterances: tuple[ListedUtterance, ...]
     ids: tuple[int, ...]
     comments: tuple[Comment, ...]
@@ -272,13 +278,15 @@ class PairPage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some utterances, and the number of all of them.
+    """Some texts, and the number of all of them.
 
     Attributes:
+        occurrences: The number of utterances that all of them are.
         ids: The numbers of all of them; of the first ones if there are more than can be moved at once.
     """
 
     total: int
+    occurrences: int
     utterances: tuple[ListedUtterance, ...]
     ids: tuple[int, ...]
 
@@ -355,6 +363,7 @@ class LogMap:
     Attributes:
         positions: x and y of each point, as unsigned numbers of 16 bits; 65,535 is the right or lower edge.
         intents: The number of its intent among the names, -1 for none, as 32 bits.
+        counts: How often it occurred, as 32 bits.
         ids: The number of its utterance, as 32 bits.
         probabilities: In thousandths, as unsigned numbers of 16 bits.
         checked: 1 if a person assigned it, otherwise 0, as 8 bits.
@@ -366,6 +375,7 @@ class LogMap:
     status: tuple[Status, ...]
     positions: str
     intents: str
+    counts: str
     ids: str
     probabilities: str
     checked: str

@@ -15,7 +15,7 @@ from newfound.algorithms.audit import Estimate
 from newfound.errors import DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
 from newfound.model.about import model_signature, stream_utterances
-from newfound.model.beside import Answers, add_answers, load_answers
+from newfound.model.beside import Answers, NewAnswers, add_answers, load_answers
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
@@ -41,13 +41,14 @@ class AuditRequest:
     Attributes:
         model: The model folder.
         questions: How many questions are to be answered in all, those that were answered earlier included.
-        answers: A file of questions in which the column `belongs` is filled in, or answers by text and intent id.
+        answers: A file of questions in which the column `belongs` is filled in, or answers by text and intent id; None
+            takes one back.
         encoder: Where the model's encoder lies, if it cannot be found.
     """
 
     model: str | Path
     questions: int = DEFAULT_QUESTIONS
-    answers: str | Path | Answers | None = None
+    answers: str | Path | NewAnswers | None = None
     encoder: str | Encoder | None = None
 
 
@@ -191,8 +192,8 @@ class LogAudit:
             len(answers) - len(counted),
         )
 
-    def record(self, answers: Answers) -> None:
-        """Keep answers; an earlier one about the same utterance and intent is replaced."""
+    def record(self, answers: NewAnswers) -> None:
+        """Keep answers; an earlier one about the same utterance and intent is replaced, or taken back by None."""
         for text, id in answers:
             if text not in self._texts:
                 raise DataError(f"“{shorten(text, 60)}” is no utterance of this model; nothing was recorded")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ MAX_LOGIN_BYTES = 4_096
 MAX_LOGIN_FIELDS = 10
 LOGIN_SCRIPT = "login.js"
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
+KEPT_FOR_EVER = {"cache-control": "max-age=31536000, immutable"}
 STATIC_FOLDERS = (("newfound.serve", "static"), ("newfound.report", "shared"))  # the report is made of the second, too
 
 
@@ -25,13 +27,15 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
     """Add the routes."""
     files = resources.files("newfound.serve")
     static = _static_files()
+    every = repr(sorted(static.items())).encode()
+    place = f"/static/{hashlib.blake2b(every, digest_size=8).hexdigest()}"  # other contents have another address
     shows_path = service.settings.is_local and not service.settings.behind_proxy  # to nobody on another machine
 
     def render(template: str, status: int = 200, **values: Any) -> HTMLResponse:
         from jinja2 import Environment
 
         source = files.joinpath(template).read_text("utf-8")
-        return HTMLResponse(Environment(autoescape=True).from_string(source).render(**values), status)
+        return HTMLResponse(Environment(autoescape=True).from_string(source).render(static=place, **values), status)
 
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
@@ -45,12 +49,12 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
             modules=[name for name in static if name.endswith(".js") and name != LOGIN_SCRIPT],
         )
 
-    @app.get("/static/{name}", include_in_schema=False)
+    @app.get(f"{place}/{{name}}", include_in_schema=False)
     async def static_file(name: str) -> Response:
         if name not in static:
             raise HTTPException(404)
         content, media_type = static[name]
-        return Response(content, media_type=media_type)
+        return Response(content, media_type=media_type, headers=KEPT_FOR_EVER)
 
     @app.get("/login", include_in_schema=False)
     async def login_page() -> Response:

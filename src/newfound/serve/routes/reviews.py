@@ -88,9 +88,16 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return await read(lambda view: view.intent(name, start=start, logs_only=logs_only))
 
     @app.get("/v1/review/queue", tags=["review"])
-    async def queue(most: Annotated[int, Query(ge=1, le=answers.MAX_QUEUE_IN_A_REQUEST)] = 20) -> answers.Queue:
+    async def queue(
+        most: Annotated[int, Query(ge=1, le=answers.MAX_QUEUE_IN_A_REQUEST)] = 20,
+        shown: Annotated[
+            bodies.UtteranceNumber | None, Query(description="An utterance that stays first until it is decided")
+        ] = None,
+    ) -> answers.Queue:
         """Return the utterances that should be checked first."""
-        return await read(lambda view: answers.Queue(view.version, view.queue(most), view.describer.expected_error))
+        return await read(
+            lambda view: answers.Queue(view.version, view.queue(most, shown), view.describer.expected_error)
+        )
 
     @app.get("/v1/review/search", tags=["review"])
     async def search(

@@ -50,6 +50,7 @@ class Problem(BaseModel):
     """Why a request was not answered."""
 
     detail: str | list[WrongField] = Field(description="One sentence, or what is wrong with which field")
+    entry: int | None = Field(None, description="The number of the decision in the way (409), if it can be undone")
 
 
 def describe_errors(schema: dict[str, Any]) -> dict[str, Any]:

@@ -194,7 +194,7 @@ class AuditAnswer(Body):
 
     text: Text
     id: Annotated[str, Field(max_length=1_000, description="The id of the intent")]
-    belongs: bool
+    belongs: Annotated[bool | None, Field(description="null takes the answer back")]
 
 
 class AuditBody(Body):

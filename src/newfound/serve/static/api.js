@@ -7,12 +7,18 @@ export class Refusal extends Error {
   /**
    * @param {string} message
    * @param {number} status
+   * @param {number | null} [entry] The decision of somebody else that is in the way.
    */
-  constructor(message, status) {
+  constructor(message, status, entry = null) {
     super(message);
     this.status = status;
+    this.entry = entry;
   }
 }
+
+let isAway = false; // whether the server did not answer last
+/** The page hears this event when the server answers again. */
+export const BACK = "newfound-back";
 
 /** @param {Document} page */
 const secretIn = (page) => /** @type {HTMLMetaElement | null} */ (page.querySelector("meta[name=csrf]"))?.content;
@@ -26,11 +32,16 @@ async function send(path, body) {
   const isFile = body instanceof Blob;
   const type = isFile ? "application/octet-stream" : "application/json";
   const headers = { "content-type": type, "x-csrf-token": csrf ?? "" };
+  let response;
   try {
-    return await fetch(path, body && { method: "POST", headers, body: isFile ? body : JSON.stringify(body) });
+    response = await fetch(path, body && { method: "POST", headers, body: isFile ? body : JSON.stringify(body) });
   } catch {
+    isAway = true;
     throw new Refusal(t("error.noServer"), 0);
   }
+  if (isAway) dispatchEvent(new Event(BACK));
+  isAway = false;
+  return response;
 }
 
 // A server that was started anew has another secret; its page tells it.
@@ -52,19 +63,18 @@ export async function api(path, body) {
   let response = await send(path, body);
   if (response.status === 403 && body !== undefined && (await renewSecret())) response = await send(path, body);
   if (response.ok) return response.json();
-  throw new Refusal(
-    response.status === 401 ? t("error.loggedOut") : sentence(await detailOf(response)),
-    response.status,
-  );
+  const { detail, entry } = await problemIn(response);
+  throw new Refusal(response.status === 401 ? t("error.loggedOut") : sentence(detail), response.status, entry);
 }
 
 /** @param {Response} response */
-async function detailOf(response) {
+async function problemIn(response) {
   try {
-    const { detail } = await response.json();
-    return typeof detail === "string" ? detail : detail.map((/** @type {{ what: string }} */ d) => d.what).join("; ");
+    const { detail, entry } = await response.json();
+    if (typeof detail === "string") return { detail, entry };
+    return { detail: detail.map((/** @type {{ what: string }} */ d) => d.what).join("; ") };
   } catch {
-    return response.statusText; // no JSON: the status says it
+    return { detail: response.statusText }; // no JSON: the status says it
   }
 }
 

@@ -1,12 +1,12 @@
 // The review page: its views, its keys, and what is news. The other files here hold the views and what they share.
-import { api, problem, rememberPlace } from "./api.js";
-import { attempt, dropKeys, handleKeys, isBusy, isSending, undoHere } from "./decisions.js";
+import { BACK, api, problem, rememberPlace } from "./api.js";
+import { attempt, isBusy, isSending, undoHere } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, byId, fill } from "./dom.js";
 import "./jump.js";
-import { leaveView, notice, say } from "./messages.js";
+import { hush, leaveView, notice, say } from "./messages.js";
 import { term } from "./parts.js";
-import { addView, arrived, current, show } from "./router.js";
+import { addView, arrived, beginReading, current, isTooEarly, show } from "./router.js";
 import { hasDrafts, known, limits, mayBe, refresh } from "./store.js";
 import { fillTexts, t } from "./strings.js";
 import { auditView } from "./view-audit.js";
@@ -43,7 +43,8 @@ addView("export", exportView);
 let failures = 0;
 
 async function hearNews() {
-  if (document.hidden || isBusy() || isSending() || !known.state) return;
+  if (document.hidden || isBusy() || isSending()) return;
+  if (!known.state) return current.isFailure && (await show());
   /** @type {News} */
   let news;
   try {
@@ -85,7 +86,15 @@ async function followNews() {
   const wants = current.onNews ? await current.onNews() : true;
   if (wants && !isOpen() && !isBusy()) await show();
 }
-byId("ask").addEventListener("close", () => isBehind && followNews());
+byId("ask").addEventListener("close", () => {
+  beginReading(); // what was typed for the dialog answers no question
+  if (isBehind) followNews();
+});
+addEventListener(BACK, () => {
+  notice();
+  if (byId("said").className === "bad") hush();
+  if (current.isFailure) show();
+});
 
 async function keepListening() {
   try {
@@ -116,11 +125,19 @@ document.addEventListener("keydown", (event) => {
     byId("search").focus();
     return;
   }
-  const mustWait = isBusy() && current.waitingKeys?.has(event.key);
-  if (!mustWait && !current.keys?.[event.key]) return;
+  const act = current.keys?.[event.key];
+  if (!act) return;
   event.preventDefault();
-  handleKeys(event.key);
+  if (!isBusy() && (event.key === "u" || !isTooEarly(event))) act();
 });
+byId("view").addEventListener(
+  "click",
+  (/** @type {MouseEvent} */ event) => {
+    const isAnswer = event.target instanceof Element && event.target.closest(".stage button:not(.undo)");
+    if (isAnswer && isTooEarly(event)) event.stopImmediatePropagation();
+  },
+  true,
+);
 const header = /** @type {HTMLElement} */ (document.querySelector("header"));
 /** @param {boolean} isShown */
 function showMenu(isShown) {
@@ -130,7 +147,6 @@ function showMenu(isShown) {
 byId("menu").addEventListener("click", () => showMenu(!header.classList.contains("open")));
 addEventListener("hashchange", () => {
   showMenu(false);
-  dropKeys();
   leaveView();
   arrived();
   if (!location.hash.startsWith("#search/")) byId("search").value = "";

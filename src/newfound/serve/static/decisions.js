@@ -7,11 +7,9 @@ import { NobodyYet, askName, refresh, state, who } from "./store.js";
 import { t } from "./strings.js";
 
 /** @typedef {Record<string, object>} Decision */
+/** @typedef {import("./api.js").Refusal} Refusal */
 
-let busy = false; // whether a decision is under way
-let handlingKeys = false;
-/** @type {{ key: string, early: boolean }[]} */
-const waitingKeys = []; // keys that were pressed while a decision was under way, in their order
+let busy = false; // whether a decision is under way; keys that are pressed meanwhile are dropped
 
 /**
  * @param {string[]} texts
@@ -28,10 +26,7 @@ export const move = (texts, to, create) => ({ move: create ? { texts, to, create
  * @returns {Decision}
  */
 export const moveByNumber = (ids, to, create) => ({ move: create ? { ids, to, create: true } : { ids, to } });
-export const isBusy = () => busy || handlingKeys;
-export const dropKeys = () => {
-  waitingKeys.length = 0;
-};
+export const isBusy = () => busy;
 
 /**
  * Do something, and say what went wrong. If nobody has said who is reviewing, ask, and then do it.
@@ -43,7 +38,6 @@ export async function attempt(action) {
     await action();
   } catch (caught) {
     const error = /** @type {any} */ (caught);
-    dropKeys(); // they were meant for what came after a success
     if (error instanceof NobodyYet) return (await askName()) && attempt(action);
     if (error.status === 409) await explainConflict(error);
     else say(problem(error), { bad: true });
@@ -52,29 +46,12 @@ export async function attempt(action) {
 
 /**
  * Say who decided otherwise, and offer to take that back. Other refusals, as of a second job, are only said.
- * @param {Error} error
+ * @param {Refusal} error
  */
-export async function explainConflict(error) {
+export async function explainConflict({ message, entry }) {
   await catchUp();
-  const cause = await decisionIn(error.message);
-  if (!cause) return say(t("error.conflict", { why: error.message }), { bad: true });
-  const bringBack = button(t("bringBack"), () => undo(cause.id));
-  say(t("error.conflict", { why: error.message }), { actions: [bringBack, nextIntentButton()] });
-}
-
-/**
- * The decision that a message begins with.
- * @param {string} message
- */
-async function decisionIn(message) {
-  try {
-    /** @type {{ entries: Entry[] }} */
-    const { entries } = await api("/v1/review/log");
-    const said = message.toLowerCase();
-    return entries.findLast((e) => !e.undone_at && said.startsWith(`${e.author} ${e.words}`.toLowerCase()));
-  } catch {
-    return undefined; // the next request says what is wrong
-  }
+  const actions = entry === null ? [] : [button(t("bringBack"), () => undo(entry)), nextIntentButton()];
+  say(t("error.conflict", { why: message }), { bad: true, actions });
 }
 
 /** A link to the next intent that nobody has decided about. */
@@ -129,26 +106,6 @@ export async function once(action) {
   } finally {
     busy = false;
   }
-  handleKeys();
-}
-
-/**
- * Keys are handled one after the other, each for what is then shown.
- * @param {string} [key]
- */
-export async function handleKeys(key) {
-  if (key !== undefined) waitingKeys.push({ key, early: isBusy() });
-  if (handlingKeys || busy) return;
-  handlingKeys = true;
-  try {
-    for (let next = waitingKeys.shift(); next; next = waitingKeys.shift()) {
-      // Nobody does this without having seen it.
-      if (next.early && current.onlySeen?.has(next.key)) dropKeys();
-      else await current.keys?.[next.key]?.();
-    }
-  } finally {
-    handlingKeys = false;
-  }
 }
 
 // A decision is judged by what its reviewer saw: in the view, or when a dialog was opened. News that arrive meanwhile,
@@ -170,19 +127,21 @@ export function haveSeenLatest() {
 }
 
 /**
- * Record decisions, or throw. `decide` and the dialogs use it.
+ * Record decisions, or throw. The dialog that they were made in closes as soon as they are recorded.
  * @param {Decision[]} decisions
  */
-export const record = (decisions) => recordAt("/v1/review/decisions", { decisions });
+export const record = (decisions) => recordAt("/v1/review/decisions", { decisions }, () => byId("ask").close());
 
 /**
  * @param {string} path
  * @param {object} body
+ * @param {() => void} [onRecorded]
  * @returns {Promise<Entry[]>}
  */
-export async function recordAt(path, body) {
+export async function recordAt(path, body, onRecorded) {
   try {
     const answer = await api(path, { author: who(), ...seenNow(), ...body });
+    onRecorded?.();
     await refresh();
     return answer.entries;
   } catch (error) {
@@ -218,7 +177,7 @@ export async function settle(message, entries, next) {
 export async function decide(decisions, message, next) {
   let isDone = false;
   await once(async () => {
-    const entries = await record(decisions);
+    const entries = await recordAt("/v1/review/decisions", { decisions });
     isDone = true;
     await settle(message, entries, next);
   });

@@ -1,18 +1,9 @@
-// Questions to the reviewer. A dialog stays open, with what was typed, until its answer is accepted or it is cancelled.
+// Questions to the reviewer. A dialog stays open, with what was typed, until its answer is recorded or it is cancelled.
 import { problem } from "./api.js";
-import {
-  dropKeys,
-  explainConflict,
-  forgetSeen,
-  keepSeen,
-  move,
-  moveByNumber,
-  once,
-  record,
-  settle,
-} from "./decisions.js";
+import { explainConflict, forgetSeen, keepSeen, move, moveByNumber, once, record, settle } from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
 import { losses } from "./losses.js";
+import { say } from "./messages.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
 import { askName, intentNamed, intents, isIntent, mine } from "./store.js";
@@ -44,7 +35,7 @@ const MAX_CORRECTIONS = 3;
  * @type {(name: string) => unknown}
  */
 let choose = () => {};
-/** @type {Error | null} */
+/** @type {import("./api.js").Refusal | null} */
 let refused = null; // why the last answer was not accepted, if somebody else had decided otherwise
 
 /**
@@ -55,7 +46,6 @@ export async function ask(question) {
   const { hasInput = true, onInput, submit } = question;
   if (!mine() && !(await askName())) return;
   refused = null;
-  dropKeys(); // what was typed after the key that opened the dialog was meant for the dialog
   fillDialog(question);
   input.oninput = () => {
     fill(byId("ask-problem"));
@@ -113,7 +103,8 @@ async function closeAfter(action) {
     refused = null;
     if (isDone) dialog.close();
   } catch (error) {
-    if (/** @type {any} */ (error).status === 409) refused = /** @type {Error} */ (error);
+    if (!dialog.open) return say(problem(error), { bad: true });
+    if (/** @type {any} */ (error).status === 409) refused = /** @type {any} */ (error);
     fill(byId("ask-problem"), problem(error));
   }
 }
@@ -177,9 +168,10 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
 }
 
 /**
- * `after` runs when the move was recorded. With `ids`, the numbers of utterances, these are moved, and the texts are
- * only examples of them.
- * @typedef {{ after?: () => void, except?: string[], ids?: number[] }} MoveOptions
+ * `after` runs when the move was recorded; with `send`, that records it, and the dialog closes at once. With `ids`, the
+ * numbers of utterances, these are moved, and the texts are only examples of them.
+ * @typedef {{ after?: () => void, except?: string[], ids?: number[],
+ *   send?: (to: string, create: boolean, said: string) => void }} MoveOptions
  */
 
 /**
@@ -188,12 +180,14 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
  * @param {boolean} create
  * @param {MoveOptions} options
  */
-async function put(texts, to, create, { after, ids }) {
-  const entries = await record([ids ? moveByNumber(ids, to, create) : move(texts, to, create)]);
-  after?.();
+async function put(texts, to, create, { after, ids, send }) {
   const n = (ids ?? texts).length;
   const moved = n > 1 ? t("said.movedSeveral", { n, name: to }) : t("said.moved", { name: to });
-  await settle(create ? t("said.made", { name: to }) : moved, entries);
+  const said = create ? t("said.made", { name: to }) : moved;
+  if (send) return send(to, create, said);
+  const entries = await record([ids ? moveByNumber(ids, to, create) : move(texts, to, create)]);
+  after?.();
+  await settle(said, entries);
 }
 
 /**

@@ -18,6 +18,27 @@ let isArriving = false; // whether a view was gone to and is not drawn yet, even
 /** @type {View} */
 export let current = {};
 
+// Nobody can have read a question in less; a key or a click was meant for what was shown before.
+const MILLISECONDS_TO_READ = 250;
+/** @type {unknown} */
+let asked; // what the question in sight is about
+let inSightSince = -Infinity;
+
+/** From now on what is asked is to be read before it is answered. */
+export function beginReading() {
+  inSightSince = Infinity;
+  requestAnimationFrame((now) => {
+    inSightSince = now;
+  });
+}
+
+/**
+ * Whether an event is about a question that its reviewer has not read yet.
+ * @param {Event} event
+ */
+export const isTooEarly = (event) =>
+  current.asks !== undefined && event.timeStamp - inSightSince < MILLISECONDS_TO_READ;
+
 /**
  * @param {string} name
  * @param {MakeView} make
@@ -53,7 +74,7 @@ export async function show({ navigated = false } = {}) {
     draw(name, made);
   } catch (error) {
     if (mine !== drawn) return;
-    current = {};
+    current = { isFailure: true };
     fill(view, failure(error));
   } finally {
     clearTimeout(slow);
@@ -92,6 +113,8 @@ function draw(name, made) {
   const scrolled = scrollY;
   const focused = document.activeElement?.id;
   fill(view, made.content);
+  if (made.asks !== asked) beginReading();
+  asked = made.asks;
   document.title = made.title ? `${made.title} · ${title}` : title;
   if (isArriving) {
     isArriving = false;

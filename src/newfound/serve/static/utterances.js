@@ -12,6 +12,29 @@ import { t } from "./strings.js";
 const MILLISECONDS_BEFORE_COUNTING = 150; // what intents lose, after the last change of a selection
 const settings = { logsOnly: false }; // it is kept when the view changes
 
+/**
+ * A title with the number of utterances in a list, which has each text once.
+ * @param {UtterancePage} page
+ * @param {"intent.utterances" | "none.utterances"} key
+ */
+export const titleOf = (page, key) => [t(key, { n: page.occurrences }), differentTexts(page)];
+/** @param {UtterancePage} page */
+export const differentTexts = ({ total, occurrences }) =>
+  total < occurrences && [" ", quiet(t("differentTexts", { n: total }))];
+
+/**
+ * How many utterances have each key, by the key of each text and how often it occurred.
+ * @template K
+ * @param {K[]} keys
+ * @param {Int32Array} counts
+ */
+export function tally(keys, counts) {
+  /** @type {Map<K, number>} */
+  const sizes = new Map();
+  keys.forEach((key, i) => sizes.set(key, (sizes.get(key) ?? 0) + counts[i]));
+  return sizes;
+}
+
 /** The rest of an address that asks for utterances. */
 export const whichUtterances = () => (settings.logsOnly ? "&logs_only=true" : "");
 

@@ -10,7 +10,7 @@ import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
 import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits } from "./store.js";
 import { rich, t } from "./strings.js";
-import { utteranceList, whichUtterances } from "./utterances.js";
+import { titleOf, utteranceList, whichUtterances } from "./utterances.js";
 import { order } from "./view-intents.js";
 
 const MAX_QUOTES = 3;
@@ -61,7 +61,7 @@ export async function intentView(name) {
       comments(name, i.comments, i.n_comments),
       i.merges.length > 0 && [el("h3", t("intent.near")), i.merges.map((near) => nearIntent(name, i, near))],
       i.split && [el("h3", t("intent.split")), split(name, i.split)],
-      el("h3", t("intent.utterances", { n: i.total })),
+      el("h3", titleOf(i, "intent.utterances")),
       utterances,
       steps(null),
     ],

@@ -8,9 +8,9 @@ import { CERTAINTY, DECISION, GREY, certaintyColour } from "./palette.js";
 import { selectControl, spot } from "./parts.js";
 import { groupRegions } from "./regions.js";
 import { scatter } from "./scatter.js";
-import { colourOf, intents, limits } from "./store.js";
+import { colourOf, intents, limits, state } from "./store.js";
 import { rich, t } from "./strings.js";
-import { fetchUtterances, utteranceList } from "./utterances.js";
+import { fetchUtterances, tally, utteranceList } from "./utterances.js";
 
 // These are kept when the view changes.
 const camera = { scale: 1, x: 0, y: 0 };
@@ -47,6 +47,7 @@ async function fetchMap() {
     points: { x: axis(0), y: axis(1), intent: new Int32Array(bytes(columns.intents)) },
     probability: Float32Array.from(new Uint16Array(bytes(columns.probabilities)), (value) => value / 1000),
     checked: new Uint8Array(bytes(columns.checked)),
+    counts: new Int32Array(bytes(columns.counts)),
     colours: names.map(colourOf),
   };
 }
@@ -220,7 +221,7 @@ export async function mapView(name) {
     const legends = {
       intent: () => intentLegend(data, kept, { onPoint: pointAt, onKeep: keepAndSelect }),
       certainty: certaintyLegend,
-      decision: () => decisionLegend([...data.ids.keys()].map(kind)),
+      decision: () => decisionLegend(tally([...data.ids.keys()].map(kind), data.counts)),
     };
     const focused = legend.contains(document.activeElement) && document.activeElement?.getAttribute("data-intent");
     fill(legend, legends[chosen.by]());
@@ -282,7 +283,7 @@ export async function mapView(name) {
       return false;
     },
     content: [
-      el("h2", { class: "map-heading" }, [t("map.heading"), " ", quiet(t("utterances", { n: data.ids.length }))]),
+      el("h2", { class: "map-heading" }, [t("map.heading"), " ", quiet(t("utterances", { n: state().progress.logs }))]),
       el("div", { class: "row tools map-tools" }, [
         by,
         el("label", { class: "control" }, [drawing, " ", t("map.draw")]),
@@ -352,10 +353,10 @@ function certaintyLegend() {
   return legendList(CERTAINTY.map(([, colour], k) => legendEntry(colour, label(k))));
 }
 
-/** @param {(keyof typeof DECISION)[]} kinds Of each point. */
-function decisionLegend(kinds) {
+/** @param {Map<keyof typeof DECISION, number>} sizes */
+function decisionLegend(sizes) {
   const entries = /** @type {[keyof typeof DECISION, string][]} */ (Object.entries(DECISION));
-  const size = (/** @type {string} */ kind) => count(kinds.filter((one) => one === kind).length);
+  const size = (/** @type {keyof typeof DECISION} */ kind) => count(sizes.get(kind) ?? 0);
   return legendList(entries.map(([kind, colour]) => legendEntry(colour, t(`map.kind.${kind}`), size(kind))));
 }
 
@@ -364,10 +365,8 @@ function decisionLegend(kinds) {
  * @param {number | null} kept
  * @param {{ onPoint: (k: number | null) => void, onKeep: (k: number | null) => void }} handlers
  */
-function intentLegend({ names, points, status, colours }, kept, { onPoint, onKeep }) {
-  /** @type {Map<number, number>} */
-  const sizes = new Map();
-  for (const intent of points.intent) sizes.set(intent, (sizes.get(intent) ?? 0) + 1);
+function intentLegend({ names, points, counts, status, colours }, kept, { onPoint, onKeep }) {
+  const sizes = tally([...points.intent], counts);
   const size = (/** @type {number} */ k) => sizes.get(k) ?? 0;
   const isKnown = (/** @type {number} */ k) => Number(status[k] === "known");
   const order = [...names.keys()]

@@ -4,7 +4,7 @@ import { undo } from "./decisions.js";
 import { button, el, quietLine } from "./dom.js";
 import { ago } from "./parts.js";
 import { rich, t } from "./strings.js";
-import { utteranceList } from "./utterances.js";
+import { titleOf, utteranceList } from "./utterances.js";
 
 /** @type {Set<number>} */
 const selection = new Set();
@@ -21,7 +21,7 @@ export async function noneView() {
       el("h2", t("none.heading")),
       el("h3", t("none.rejected", { count: rejected.length })),
       rejected.length ? el("ul", { class: "plain" }, rejected.map(rejectedItem)) : quietLine(t("none")),
-      el("h3", t("none.utterances", { n: page.total })),
+      el("h3", titleOf(page, "none.utterances")),
       utteranceList(page, { selection, fetchPage, withIntent: false, empty: t("none.empty") }),
     ],
   };

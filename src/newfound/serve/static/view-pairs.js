@@ -42,7 +42,6 @@ export async function pairsView() {
 }
 
 const cursor = { pair: "", side: 0, at: 0 };
-const PAIR_KEYS = new Set("amxu");
 
 /**
  * @param {string} first
@@ -89,7 +88,6 @@ export async function pairView(first, second) {
   queueMicrotask(mark);
   return {
     title: t("pairs.twoNames", { first, second }),
-    waitingKeys: PAIR_KEYS,
     keys: {
       m: putMarked(1),
       x: putMarked(1),

@@ -1,14 +1,14 @@
 // The queue: the utterances that should be checked first, one at a time, by keyboard. The next one is shown at once;
 // the answer is sent meanwhile, one after the other, and an answer that is refused brings its utterance back.
 import { api } from "./api.js";
-import { attempt, decide, isSending, move, once, recordAt, sendLater, undo, whenSent } from "./decisions.js";
-import { askAndMake, askAndMove } from "./dialogs.js";
+import { attempt, isSending, move, once, record, recordAt, sendLater, settle, undo, whenSent } from "./decisions.js";
+import { askAndMake, askAndMove, confirm } from "./dialogs.js";
 import { bullets, button, el, kbd, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { dot, term } from "./parts.js";
 import { show } from "./router.js";
-import { askName, intentNamed, known, limits, loadDetails, mine, state } from "./store.js";
+import { askName, intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./store.js";
 import { rich, t } from "./strings.js";
 
 /** @typedef {{ version: number, items: QueueItem[], expected_error: number }} Queue */
@@ -16,8 +16,7 @@ import { rich, t } from "./strings.js";
 
 const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
 const PLACES_TO_BEGIN = 8;
-const QUEUE_KEYS = new Set("amnrsu123456789");
-const MERGING_KEYS = new Set("123456789");
+const MERGING_KEY = "j";
 const ANSWERS_IN_A_ROUND = 40;
 const ANSWERS_BEFORE_ASKING_AGAIN = 8; // later questions depend on earlier answers
 const EXAMPLES_OF_A_CANDIDATE = 2;
@@ -39,20 +38,28 @@ function ownPlace() {
 }
 
 /**
- * Fetch the queue. What is under the reviewer's eyes stays there if it is still to be answered.
+ * Fetch the queue. What is under the reviewer's eyes stays there, as it is, if it is still to be answered.
  * @param {number} [shown]
  */
 async function fetchQueue(shown) {
   if (!isSending()) underWay.clear();
   const { model } = state();
+  const kept = waiting.find((u) => u.id === shown && namesIn(u).every(isIntent));
   /** @type {Queue} */
-  const { version, items } = await api(`/v1/review/queue?most=${limits().max_queue}`);
+  const { version, items } = await api(
+    `/v1/review/queue?most=${limits().max_queue}${shown === undefined ? "" : `&shown=${shown}`}`,
+  );
+  const first = items.filter((u) => u.id === shown).map((u) => kept ?? u);
+  const others = items.filter((u) => u.id !== shown);
   const place = ownPlace();
-  const ordered = [...items.slice(place), ...items.slice(0, place)].filter((u) => !underWay.has(u.id));
-  const first = ordered.filter((u) => u.id === shown);
-  waiting = [...first, ...ordered.filter((u) => u.id !== shown)].map((u) => ({ ...u, seen: version }));
+  waiting = [...first, ...others.slice(place), ...others.slice(0, place)]
+    .filter((u) => !underWay.has(u.id))
+    .map((u) => ({ ...u, seen: version }));
   fetched = { model, version, answered: 0 };
 }
+
+/** @param {Question} u */
+const namesIn = (u) => [...u.candidates.map(([name]) => name), u.intent, u.asks_about].filter((name) => name !== null);
 
 const next = () => waiting.find((u) => !skipped.has(u.id));
 
@@ -75,12 +82,11 @@ export async function queueView() {
   if (!u) return emptyQueue(waiting.length > 0);
   if (round.done >= round.of) Object.assign(round, { done: 0, of: Math.min(ANSWERS_IN_A_ROUND, waiting.length) });
   const { answers, others } = actionsFor(u);
-  const keys = [...answers, ...others].map(({ letter, act }) => [letter, act]);
+  const keys = [...answers, ...others].filter(({ letter }) => letter).map(({ letter, act }) => [letter, act]);
   return {
     title: t("queue.title"),
     keys: { ...Object.fromEntries(keys), u: () => takeBack() },
-    waitingKeys: QUEUE_KEYS,
-    onlySeen: u.asks_about === null ? undefined : MERGING_KEYS,
+    asks: [u.id, u.asks_about, ...answers.map(({ name }) => name)].join("\n"),
     // The utterance under the reviewer's eyes is exchanged only if somebody else has decided about it.
     onNews: async () => {
       if (isSending()) return false;
@@ -91,20 +97,35 @@ export async function queueView() {
       head(error),
       el("div", { class: "card stage" }, [
         el("p", { class: "big" }, u.text),
-        quietLine(u.asks_about === null ? t("queue.which") : t("queue.isSame", { name: u.asks_about })),
+        u.asks_about === null ? quietLine(t("queue.which")) : isSame(u.asks_about),
         el(
           "ul",
           { class: "answers" },
           answers.map((answer) => el("li", answerButton(answer))),
         ),
-        row(others.map(actionButton), actionButton({ letter: "u", label: t("undo"), act: () => takeBack() })),
+        row(
+          others.map(actionButton),
+          button([kbd("u"), " ", t("undo")], () => takeBack(), { class: "wrap undo" }),
+        ),
         u.asks_about === null && u.stands_for > 1 && quietLine(t("queue.follow", { n: u.stands_for - 1 })),
       ]),
     ],
   };
 }
 
-/** @typedef {{ letter: string, label: string, act: () => unknown }} Action */
+/**
+ * The question whether a whole intent is the same as another one.
+ * @param {string} name
+ */
+const isSame = (name) =>
+  el("div", { class: "merging" }, [
+    el("h3", t("queue.isSameTitle", { name, size: sizeOf(name) })),
+    quietLine(t("queue.isSame", { name })),
+  ]);
+/** @param {string} name */
+const sizeOf = (name) => t("utterances", { n: intentNamed(name)?.size ?? 0 });
+
+/** @typedef {{ letter: string | null, label: string, act: () => unknown }} Action */
 /** @typedef {Action & { name: string | null, share: number | null, isAssigned: boolean }} Answer */
 
 /**
@@ -113,63 +134,89 @@ export async function queueView() {
  * @returns {{ answers: Answer[], others: Action[] }}
  */
 function actionsFor(u) {
+  const { intent, asks_about: about } = u;
+  const ifOpen = (/** @type {() => unknown} */ act) => () =>
+    waiting.some(({ id }) => id === u.id) ? act() : undefined;
   const to = (/** @type {string | null} */ name) =>
-    answer(u, name, name === null ? t("said.noIntent") : t("said.isIntent", { text: u.text, name }));
-  const mergeInto = (/** @type {string} */ into) =>
-    leave(u, () =>
-      decide([{ merge: { intents: [u.asks_about], into } }], t("said.mergedNamed", { name: u.asks_about ?? "", into })),
-    );
+    ifOpen(() => answer(u, name, name === null ? t("said.noIntent") : t("said.isIntent", { text: u.text, name })));
   const skip = () =>
     once(async () => {
       skipped.add(u.id);
       await show();
     });
-  const { intent, asks_about: about } = u;
-  const keep = () =>
-    about === null ? t("queue.keep", { name: intent ?? t("noIntent") }) : t("queue.own", { name: about });
   const offered = u.candidates.filter(([name]) => name !== intent && name !== about).toSorted((a, b) => b[1] - a[1]);
-  /** @type {Answer} */
-  const assigned = {
-    letter: "a",
-    label: keep(),
-    name: intent,
-    share: about === null ? u.probability : null,
-    isAssigned: true,
-    act: () => to(intent),
+  const send = (/** @type {string} */ name, /** @type {boolean} */ create, /** @type {string} */ said) => {
+    answer(u, name, said, create);
   };
-  const candidates = offered.map(([name, share], k) => ({
-    letter: String(k + 1),
-    label: about === null ? name : t("mergeInto", { name }),
-    name,
-    share: about === null ? share : null,
-    isAssigned: false,
-    act: () => (about === null ? to(name) : mergeInto(name)),
-  }));
-  const moved = { except: intent === null ? [] : [intent], after: () => forget(u) };
+  const skipping = { letter: "s", label: t("queue.skip"), act: ifOpen(skip) };
+  const assigned = { letter: "a", name: intent, isAssigned: true, act: to(intent) };
+  if (about !== null) {
+    const own = { ...assigned, label: t("queue.own", { name: about }), share: null };
+    const merges = offered.map(([name], k) => ({
+      letter: k === 0 ? MERGING_KEY : null, // one key merges, and it is not one that labels
+      label: t("mergeInto", { name }),
+      name,
+      share: null,
+      isAssigned: false,
+      act: ifOpen(() => askAndMerge(u, about, name)),
+    }));
+    return { answers: [own, ...merges], others: [skipping] };
+  }
+  const keep = { ...assigned, label: t("queue.keep", { name: intent ?? t("noIntent") }), share: u.probability };
+  const candidates = offered.map(([name, share], k) => {
+    return { letter: String(k + 1), label: name, name, share, isAssigned: false, act: to(name) };
+  });
+  const except = intent === null ? [] : [intent];
   const others = [
-    { letter: "m", label: t("queue.other"), act: () => askAndMove([u.text], moved) },
-    { letter: "n", label: t("newIntent…"), act: () => askAndMake([u.text], { after: () => forget(u) }) },
-    ...(intent === null ? [] : [{ letter: "r", label: t("noIntentButton"), act: () => to(null) }]),
-    { letter: "s", label: t("queue.skip"), act: skip },
+    { letter: "m", label: t("queue.other"), act: ifOpen(() => askAndMove([u.text], { except, send })) },
+    { letter: "n", label: t("newIntent…"), act: ifOpen(() => askAndMake([u.text], { send })) },
+    ...(intent === null ? [] : [{ letter: "r", label: t("noIntentButton"), act: to(null) }]),
+    skipping,
   ];
-  return { answers: [assigned, ...candidates], others };
+  return { answers: [keep, ...candidates], others };
 }
+
+/**
+ * Merge a whole intent into another one, once the reviewer has said so twice. It changes other questions, too; these
+ * are fetched anew when the view is drawn.
+ * @param {Question} u
+ * @param {string} name
+ * @param {string} into
+ */
+const askAndMerge = (u, name, into) =>
+  confirm({
+    title: t("mergeNamed", { name, into }),
+    note: t("queue.mergeSizes", { name, n: sizeOf(name), into, m: sizeOf(into) }),
+    ok: t("mergeInto", { name: into }),
+    submit: async () => {
+      await whenSent();
+      const entries = await record([{ merge: { intents: [name], into } }]);
+      forget(u);
+      await settle(t("said.mergedNamed", { name, into }), entries);
+    },
+  });
 
 /** @param {Question} u */
 function forget(u) {
   answered.push(u);
   underWay.add(u.id);
   waiting = waiting.filter((item) => item.id !== u.id);
+  if (shownId === u.id) shownId = undefined;
   round.done += 1;
   fetched.answered += 1;
 }
 
-/** @param {Question} u */
-function bringBack(u) {
+/**
+ * Ask again what was undone, or after what is shown now if an answer was refused.
+ * @param {Question} u
+ */
+function bringBack(u, isRefused = false) {
   answered.splice(answered.indexOf(u), 1);
   underWay.delete(u.id);
-  waiting = [u, ...waiting.filter((item) => item.id !== u.id)];
-  shownId = u.id;
+  const others = waiting.filter((item) => item.id !== u.id);
+  const shown = isRefused ? others.filter((item) => item.id === shownId) : [];
+  waiting = [...shown, u, ...others.filter((item) => !shown.includes(item))];
+  shownId = waiting[0].id;
   round.done = Math.max(0, round.done - 1);
 }
 
@@ -178,13 +225,12 @@ function bringBack(u) {
  * @param {Question} u
  * @param {string | null} to
  * @param {string} message
- * @returns {Promise<unknown>}
+ * @param {boolean} [create]
  */
-async function answer(u, to, message) {
-  if (!waiting.some((item) => item.id === u.id)) return; // a second click on the same answer
+async function answer(u, to, message, create) {
   if (!mine() && !(await askName())) return;
   forget(u);
-  sendLater(() => send(u, to, message), afterSending);
+  sendLater(() => send(u, to, message, create), afterSending);
   await show();
 }
 
@@ -192,17 +238,19 @@ async function answer(u, to, message) {
  * @param {Question} u
  * @param {string | null} to
  * @param {string} message
+ * @param {boolean} [create]
  */
-async function send(u, to, message) {
+async function send(u, to, message, create) {
   let isRecorded = false;
   await attempt(async () => {
     // It is judged by what the reviewer saw: others may have decided about it since it was fetched.
-    const entries = await recordAt("/v1/review/decisions", { decisions: [move([u.text], to)], version: u.seen });
+    const decisions = [move([u.text], to, create)];
+    const entries = await recordAt("/v1/review/decisions", { decisions, version: u.seen });
     isRecorded = true;
     if (state().version === fetched.version + 1) fetched.version += 1;
     if (isShown()) say(message, { undo: () => takeBack(entries.at(-1)?.id, true) });
   });
-  if (!isRecorded) bringBack(u);
+  if (!isRecorded) bringBack(u, true);
 }
 
 async function afterSending() {
@@ -212,16 +260,6 @@ async function afterSending() {
 }
 
 const isShown = () => location.hash === "#queue";
-
-/**
- * Wait for a decision that changes other questions, too; they are fetched anew when the view is drawn.
- * @param {Question} u
- * @param {() => Promise<boolean>} decideIt
- */
-async function leave(u, decideIt) {
-  await whenSent();
-  if (await decideIt()) forget(u);
-}
 
 /**
  * @param {number | null} [id]
@@ -239,7 +277,7 @@ function answerButton({ letter, label, name, share, isAssigned, act }) {
   const examples = name === null ? [] : (known.details.get(name)?.examples ?? []).slice(0, EXAMPLES_OF_A_CANDIDATE);
   return button(
     [
-      kbd(letter),
+      letter === null ? el("span") : kbd(letter),
       el("span", { class: "label" }, [
         name !== null && [dot(name), " "],
         label,
@@ -248,7 +286,7 @@ function answerButton({ letter, label, name, share, isAssigned, act }) {
       bullets(examples, { class: "examples" }),
       el("span", { class: "facts" }, [
         share !== null && el("strong", percent(share)),
-        intent && t("queue.traffic", { share: percent(intent.share) }),
+        intent && (share === null ? sizeOf(intent.name) : t("queue.traffic", { share: percent(intent.share) })),
       ]),
     ],
     act,
@@ -257,7 +295,7 @@ function answerButton({ letter, label, name, share, isAssigned, act }) {
 }
 
 /** @param {Action} action */
-const actionButton = ({ letter, label, act }) => button([kbd(letter), " ", label], act, { class: "wrap" });
+const actionButton = ({ letter, label, act }) => button([kbd(letter ?? ""), " ", label], act, { class: "wrap" });
 
 /** @param {number} error */
 function head(error) {

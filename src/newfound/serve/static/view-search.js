@@ -5,7 +5,7 @@ import { named } from "./parts.js";
 import { address, go, show } from "./router.js";
 import { intents } from "./store.js";
 import { t } from "./strings.js";
-import { utteranceList, whichUtterances } from "./utterances.js";
+import { differentTexts, utteranceList, whichUtterances } from "./utterances.js";
 
 const MILLISECONDS_BEFORE_SEARCHING = 200; // after a key
 const MAX_NAMES_SHOWN = 10;
@@ -47,7 +47,7 @@ export async function searchView(words) {
     title: t("quoted", { text: words }),
     onNews: () => !selection.size,
     content: [
-      el("h2", t("search.hits", { n: page.total, words })),
+      el("h2", [t("search.hits", { n: page.occurrences, words }), differentTexts(page)]),
       matching.length > 0 &&
         el("p", [quiet(t("search.intents")), " ", matching.slice(0, MAX_NAMES_SHOWN).map((i) => [named(i.name), " "])]),
       utteranceList(page, { selection, fetchPage, mayLeave: true, hasLabelled: true }),
