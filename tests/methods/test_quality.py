@@ -63,7 +63,7 @@ def test_consensus_is_not_below_kmeans_and_not_below_a_floor():
 
 
 def test_dpl_is_not_below_kmeans():
-    """Six known and five new intents: both have 97.5 % of the logs, DPL with 0.4 points of spread over seeds."""
+    """Six known and five new intents: of the logs, k-means has 97.5 % with every seed, DPL 97.4 % (0.8) over six."""
     task, *_ = demo()
     names = [*task.known[:6], *task.new[:5]]
     rows = [i for i, label in enumerate(task.train.labels) if label in names]

@@ -217,11 +217,3 @@ def test_bad_input_is_one_clear_line(model, tmp_path):
     (model / "utterances.jsonl").unlink()
     with pytest.raises(ModelError, match="without its utterances"):
         newfound.audit(model)
-
-
-def test_ids_are_read_from_the_folder(model):
-    """A name that was given later does not make another id."""
-    about = json.loads((model / "model.json").read_text())
-    about["intents"][0]["id"] = "first-round"
-    (model / "model.json").write_text(json.dumps(about))
-    assert ReviewStore(model).intents[0].id == "first-round"
