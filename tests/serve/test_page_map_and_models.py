@@ -214,7 +214,7 @@ def test_a_refit_that_cannot_be_written_is_refused_before_it_trains(saved, tiny_
 
 
 def test_a_refit_reuses_the_vectors(saved, tiny_encoder, tmp_path, monkeypatch):
-    """Every text was encoded for the review; a refit, in another process, finds the vectors in the cache."""
+    """Every text was encoded for the review; a refit of a frozen encoder, in another process, finds the vectors."""
     from newfound.review.session import ReviewSession
     from newfound.serve.background.work import ServedModel, run_refit
     from newfound.serve.schemas.requests import RefitBody
@@ -223,6 +223,7 @@ def test_a_refit_reuses_the_vectors(saved, tiny_encoder, tmp_path, monkeypatch):
     folder = shutil.copytree(saved, tmp_path / "model")
     ReviewSession(folder, encoder=tiny_encoder).view().details()
     encoded = []
+    monkeypatch.setattr("newfound.methods.refit.Refit.auto_tune", lambda *args: "heads")
     monkeypatch.setattr("newfound.encoders.encoder.run_trunk", lambda *args, **options: encoded.append(args))
     monkeypatch.setattr("newfound.encoders.onnx.session.GraphSession.vectors", lambda self, *args: encoded.append(args))
     model = ServedModel(folder, tiny_encoder, "cpu", "fp32")

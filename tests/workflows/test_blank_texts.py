@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "onnx"
 def folder(saved, tiny_encoder, tmp_path_factory):
     """A model whose new intents have given up a part of their probability, with its encoder."""
     place = tmp_path_factory.mktemp("blank") / "model"
-    load_unreviewed(saved, encoder=tiny_encoder).with_reliability(0.8).save(place, with_encoder=True)
+    model = load_unreviewed(saved, encoder=tiny_encoder)
+    replace(model, calibration=replace(model.calibration, reliability=0.8)).save(place, with_encoder=True)
     return place
 
 

@@ -30,9 +30,9 @@ def encoded(monkeypatch):
         counts.append(len(texts))
         return tokenize(self, texts)
 
-    def counting_vectors(self, rows, *rest):
+    def counting_vectors(self, rows, *rest, **more):
         counts.append(len(rows))
-        return vectors(self, rows, *rest)
+        return vectors(self, rows, *rest, **more)
 
     monkeypatch.setattr(Encoder, "tokenize", counting_tokenize)
     monkeypatch.setattr(GraphSession, "vectors", counting_vectors)
