@@ -139,7 +139,7 @@ def test_what_an_effort_stands_for():
     assert settings(tune="last") == {"tune": "last"}
     assert notes.said == []
     assert settings() == {"tune": "upper"}, "on a CPU, too"
-    assert "fine-tuned on your labels first, which takes about a minute on two cores" in notes.said[0]
+    assert "upper half of the encoder is fine-tuned first" in notes.said[0]
     assert settings(labels=2) == {"tune": "heads"}
     assert "too few labels" in notes.said[1]
     assert settings(KMeans) == {"tune": "heads"}

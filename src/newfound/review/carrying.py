@@ -90,16 +90,6 @@ def _key(decision: Decision) -> tuple[str, str | None]:
     return decision.kind, decision.arguments.get("intent")
 
 
-def named_by_people(review: Review, names_of_model: set[str]) -> set[str]:
-    """Return the intents that a person has named, merged, split or put utterances into, accepted or not."""
-    columns = Counter(name for name in review.slots.values() if name is not None)
-    parts = {name for (_, part), name in review.slots.items() if part != WHOLE}
-    assigned = {*review.moved.values(), *(name for names in review.possible_parts.values() for name in names)}
-    merged = {name for name, count in columns.items() if count > 1}
-    every = set(review.names)
-    return every & (merged | parts | assigned | (every - names_of_model))
-
-
 def _rejected(reviewed: ReviewedModel) -> dict[Slot, str]:
     """Return the name of each rejected column, or part of one; if another intent has it now, with a number."""
     rejected = reviewed.review.rejected

@@ -12,6 +12,7 @@ utterances still hold. Merging, splitting and rejecting change which intent is t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
@@ -247,6 +248,16 @@ def discovered_intents(review: Review, intents: Sequence[Intent]) -> set[str]:
 def accepted_intents(review: Review, intents: Sequence[Intent]) -> set[str]:
     """Return the discovered intents that a person accepted, in this round or an earlier one."""
     return discovered_intents(review, intents) & (review.known | review.accepted)
+
+
+def named_by_people(review: Review, names_of_model: set[str]) -> set[str]:
+    """Return the intents that a person has named, merged, split or put utterances into, accepted or not."""
+    columns = Counter(name for name in review.slots.values() if name is not None)
+    parts = {name for (_, part), name in review.slots.items() if part != WHOLE}
+    assigned = {*review.moved.values(), *(name for names in review.possible_parts.values() for name in names)}
+    merged = {name for name, count in columns.items() if count > 1}
+    every = set(review.names)
+    return every & (merged | parts | assigned | (every - names_of_model))
 
 
 def _name_of_each_column(review: Review) -> list[str] | None:

@@ -22,6 +22,7 @@ from newfound.llm.settings import LanguageModelSettings
 from newfound.model.beside import groups_as_json, promised_precision, read_groups
 from newfound.model.hub import model_folder
 from newfound.model.types import Intent, KnownCheck, unused_id
+from newfound.review.state import named_by_people
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter
 from newfound.workflows.fitting import (
@@ -248,8 +249,6 @@ def _review_of(model: ModelSource) -> tuple[Review, set[str]]:
 
 def _settled_intents(review: Review, names_before: set[str], *, accept_all: bool) -> set[str]:
     """Return the intents that the next round takes as they are: those that a person has decided about."""
-    from newfound.review.carrying import named_by_people
-
     named = named_by_people(review, names_before)
     if not accept_all and not review.accepted | (named - review.known) and len(review.known) < len(review.names):
         raise NothingAccepted
