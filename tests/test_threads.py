@@ -56,20 +56,6 @@ def test_a_container_has_as_many_threads_as_cores(tmp_path, content, expected):
     assert cores_of_quota(tmp_path / "absent") is None
 
 
-@pytest.mark.parametrize(("quota", "given", "expected"), [(4, None, "2"), (None, None, "4"), (4, "4", "4")])
-def test_processes_share_the_cores_unless_the_user_says_otherwise(monkeypatch, quota, given, expected):
-    monkeypatch.setattr(threads, "_settled", {})
-    monkeypatch.setattr(threads, "usable_cores", lambda: 8)
-    monkeypatch.setattr(threads, "cores_of_quota", lambda: quota)
-    monkeypatch.setenv("OMP_NUM_THREADS", given or "")
-    if given is None:
-        monkeypatch.delenv("OMP_NUM_THREADS")
-    threads.settle_threads()  # as the command line does
-    threads.settle_threads()  # as the import of the server does
-    threads.divide_threads(2)
-    assert os.environ["OMP_NUM_THREADS"] == expected
-
-
 def test_the_number_of_threads_follows_the_quota(monkeypatch):
     monkeypatch.setattr(threads, "_settled", {})
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

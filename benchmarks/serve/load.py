@@ -39,7 +39,7 @@ FILE_NAME = "load.json"
 PLAIN_PORT, NEWFOUND_PORT = 8811, 8812
 MAX_TEXTS, MAX_INTENTS = 500, 10**6
 WARM_UP_SECONDS = 3
-SECONDS_TO_LOAD = 8  # of workers, which listen before they have the model
+SECONDS_TO_LOAD = 8  # of the plain endpoint, which listens before it has the model
 SETTLE_SECONDS = 20  # until the server has prepared its review, which takes a core
 WITHOUT_ONNX = {"NEWFOUND_ONNX": "0"}
 MAX_START_SECONDS, SECONDS_BETWEEN_PROBES = 60, 0.1
@@ -196,8 +196,6 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
         "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
         "onnx fp32": (NEWFOUND_PORT, serve, {}),
         "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),
-        "onnx fp32, 2 workers": (NEWFOUND_PORT, [*serve, "--workers", "2"], {}),
-        "onnx int8, 2 workers": (NEWFOUND_PORT, [*serve, "--precision", "int8", "--workers", "2"], {}),
     }
     for name, (port, command, variables) in servers.items():
         settle = SETTLE_SECONDS if name in ("torch", "onnx fp32", "onnx int8") else SECONDS_TO_LOAD
@@ -213,8 +211,7 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
                     result = asyncio.run(send_load(port, texts, max(connections), seconds))
                 results[f"{max(connections)} connections beside a busy process"] = result.summary()
                 print(name, "busy", result.summary(), flush=True)
-            if "workers" not in name:  # of this process alone
-                results["memory_mb"] = round(memory_mb(pid))
+            results["memory_mb"] = round(memory_mb(pid))
             content[name] = results
             if name == "onnx fp32" and soak_seconds:
                 content["soak"] = soak(pid, port, texts, max(connections), soak_seconds)

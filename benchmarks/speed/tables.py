@@ -22,8 +22,6 @@ SERVERS = {
     "torch": "`newfound serve`, torch",
     "onnx fp32": "ONNX Runtime, fp32",
     "onnx int8": "ONNX Runtime, int8",
-    "onnx fp32, 2 workers": "fp32, two workers",
-    "onnx int8, 2 workers": "int8, two workers",
 }
 
 

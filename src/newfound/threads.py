@@ -33,11 +33,6 @@ def settle_threads() -> None:
         _set_unless_the_user_did(THREADS_VARIABLE, str(cores))
 
 
-def divide_threads(processes: int) -> None:
-    """Set how many threads each of several processes gets that are started next, unless the user has set it."""
-    _set_unless_the_user_did(THREADS_VARIABLE, str(max(1, inference_threads() // processes)))
-
-
 def _set_unless_the_user_did(name: str, value: str) -> None:
     if name not in os.environ or os.environ[name] == _settled.get(name):
         os.environ[name] = _settled[name] = value

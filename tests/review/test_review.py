@@ -21,7 +21,6 @@ from newfound.review.reviewed import load
 from newfound.review.state import WHOLE, Review
 from newfound.review.store import ReviewStore
 from newfound.workflows.refitting import RefitRequest, refit
-from newfound.workflows.updating import UpdateRequest, update
 
 NAMES = ["pay", "leak", "solar", "move"]
 
@@ -257,18 +256,6 @@ def test_refitting_learns_the_decisions_and_leaves_the_model_alone(folder, theme
     again = load(tmp_path / "again", encoder=tiny_encoder)
     agreement = [a == b for a, b in zip(again.predict(themed.texts), trained.predict(themed.texts), strict=True)]
     assert all(agreement)
-
-
-def test_a_round_keeps_what_was_accepted_and_finds_more(folder, themed, tiny_encoder):
-    from newfound.data.corpus import Corpus
-
-    opened = load(folder, encoder=tiny_encoder)
-    more = Corpus.of([f"cancel book {w} stop" for w in ("today", "now", "please", "late", "early", "fast")])
-    with pytest.raises(DecisionError, match="no new intent was accepted"):
-        update(UpdateRequest(opened, more, tune="heads", device="cpu", n_new=1))
-    fitted = update(UpdateRequest(opened, more, accept_all=True, tune="heads", device="cpu", n_new=1))
-    assert {i.name for i in fitted.intents if i.known} == set(opened.names)
-    assert len(fitted.intents) == len(opened.names) + 1
 
 
 def test_the_commands(folder, tiny_folder, tmp_path):

@@ -213,24 +213,6 @@ def test_a_refit_that_cannot_be_written_is_refused_before_it_trains(saved, tiny_
         assert "no job has written a model" in refused.json()["detail"]
 
 
-def test_a_refit_reuses_the_vectors(saved, tiny_encoder, tmp_path, monkeypatch):
-    """Every text was encoded for the review; a refit of a frozen encoder, in another process, finds the vectors."""
-    from newfound.review.session import ReviewSession
-    from newfound.serve.background.work import ServedModel, run_refit
-    from newfound.serve.schemas.requests import RefitBody
-    from newfound.training.progress import NullReporter
-
-    folder = shutil.copytree(saved, tmp_path / "model")
-    ReviewSession(folder, encoder=tiny_encoder).view().details()
-    encoded = []
-    monkeypatch.setattr("newfound.methods.refit.Refit.auto_tune", lambda *args: "heads")
-    monkeypatch.setattr("newfound.encoders.encoder.run_trunk", lambda *args, **options: encoded.append(args))
-    monkeypatch.setattr("newfound.encoders.onnx.session.GraphSession.vectors", lambda self, *args: encoded.append(args))
-    model = ServedModel(folder, tiny_encoder, "cpu", "fp32")
-    run_refit(model, RefitBody(), out=tmp_path / "refitted", reporter=NullReporter())
-    assert encoded == []
-
-
 def test_a_refit_reports_each_of_its_steps(saved, tiny_encoder, tmp_path):
     folder = shutil.copytree(saved, tmp_path / "model")
     with client_of(folder, tiny_encoder) as client:

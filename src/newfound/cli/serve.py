@@ -48,12 +48,9 @@ def serve(
     asking: LanguageModelOptions,
     encoder: ModelEncoderOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not log requests.")] = False,
-    workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes that answer; more than one serve predictions only.")
-    ] = 1,
 ) -> None:
     """Serve predictions and the review page over HTTP. A newer model in the folder is loaded at once."""
-    start_server(model, server, asking, encoder, quiet=quiet, workers=workers)
+    start_server(model, server, asking, encoder, quiet=quiet)
 
 
 def start_server(
@@ -64,7 +61,6 @@ def start_server(
     *,
     quiet: bool = True,
     open_page: bool = False,
-    workers: int = 1,
 ) -> None:
     """Run the server until it is stopped."""
     try:
@@ -90,6 +86,5 @@ def start_server(
         behind_proxy=server.behind_proxy,
         llm=asking.settings(),
         precision=parse_precision(server.precision),
-        workers=workers,
     )
     run_server(model, settings, encoder=encoder, open_page=open_page, announce=announce)

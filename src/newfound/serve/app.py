@@ -95,13 +95,10 @@ def create_app(
     guard = GuardMiddleware(compressing, settings, service.metrics.request, stop_work=service.stop_work)
     _add_error_handlers(app, service)
     predictions.add_routes(app, service)
-    if settings.workers == 1:
-        reviews.add_routes(app, service)
-        training.add_routes(app, service)
-        quality.add_routes(app, service)
-        pages.add_routes(app, service, guard)
-    else:
-        _say_where_the_rest_is(app)
+    reviews.add_routes(app, service)
+    training.add_routes(app, service)
+    quality.add_routes(app, service)
+    pages.add_routes(app, service, guard)
     service.metrics.routes = {route_of(route.path) for route in app.routes if isinstance(route, Route)}
     return guard
 
@@ -114,17 +111,6 @@ async def _refuse_unknown_parameters(request: Request) -> None:
         if unknown:
             message = f"unknown parameter; expected {', '.join(sorted(expected)) or 'none'}"
             raise RequestValidationError([{"loc": ("query", name), "msg": message} for name in unknown])
-
-
-def _say_where_the_rest_is(app: FastAPI) -> None:
-    """Answer what only a single process can do. A job that another worker runs must not look as if it did not exist."""
-
-    @app.api_route("/", methods=["GET"], include_in_schema=False)
-    @app.api_route("/v1/{path:path}", methods=["GET", "POST"], include_in_schema=False)
-    async def only_predictions(path: str = "") -> JSONResponse:
-        return JSONResponse(
-            {"detail": "this server has several workers and only predicts; review and train with a server of one"}, 501
-        )
 
 
 async def _reload_regularly(service: Service) -> None:

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    generate_latest,
-    multiprocess,
-)
-
-from newfound.serve.workers import METRICS_FOLDER_VARIABLE
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 
 def route_of(path: str) -> str:
@@ -32,9 +21,7 @@ class ServerMetrics:
         self._seconds = Histogram("newfound_request_seconds", "Time to answer", ["route"], registry=self._registry)
         sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256)
         self._batches = Histogram("newfound_batch_texts", "Texts per batch", buckets=sizes, registry=self._registry)
-        self._waiting = Gauge(
-            "newfound_waiting_texts", "Texts in the queue", registry=self._registry, multiprocess_mode="livesum"
-        )
+        self._waiting = Gauge("newfound_waiting_texts", "Texts in the queue", registry=self._registry)
         self._count_waiting: Callable[[], int] = lambda: 0
         self.routes: set[str] = set()  # all other paths are counted as one
 
@@ -54,10 +41,6 @@ class ServerMetrics:
         self._count_waiting = waiting
 
     def text(self) -> tuple[bytes, str]:
-        """Return the metrics as Prometheus reads them, and their media type; of several workers, their sum."""
+        """Return the metrics as Prometheus reads them, and their media type."""
         self._waiting.set(self._count_waiting())
-        registry = self._registry
-        if METRICS_FOLDER_VARIABLE in os.environ:
-            registry = CollectorRegistry()
-            multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry), CONTENT_TYPE_LATEST
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST

@@ -13,12 +13,10 @@ from typing import Any
 import uvicorn
 
 from newfound.errors import SettingsError
-from newfound.model.about import describe
 from newfound.serve.app import create_app
 from newfound.serve.middleware import GuardMiddleware
 from newfound.serve.protocol import limited_protocol
 from newfound.serve.settings import ServeSettings
-from newfound.serve.workers import run_workers
 
 logger = logging.getLogger("newfound.serve")
 MAX_CONNECTIONS = 1_000
@@ -45,20 +43,14 @@ def serve(
         announce: Called with the address once the server listens there.
     """
     settings.check()
-    if settings.workers > 1:
-        describe(folder)  # a folder that is none is refused here, and not by each worker
     listener = listen(settings)
-    app = None if settings.workers > 1 else create_app(folder, settings, encoder=encoder)
+    app = create_app(folder, settings, encoder=encoder)
     port = listener.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    with_workers = "" if app is not None else f", {settings.workers} workers, predictions only,"
-    announce(f"newfound serves {folder}{with_workers} at http://{host}:{port}/")
+    announce(f"newfound serves {folder} at http://{host}:{port}/")
     if open_page:
         Thread(target=webbrowser.open, args=(f"http://{host}:{port}/",), daemon=True).start()
-    if app is not None:
-        Server(app, settings).run(sockets=[listener])
-    else:
-        run_workers(folder, settings, listener, encoder=encoder)
+    Server(app, settings).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):

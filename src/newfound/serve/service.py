@@ -64,16 +64,15 @@ class Service:
         self._folder, self._signature, self.session, self.view = folder, signature, session, view
 
     def warm_up(self) -> None:
-        """Compute what the first reviewer would have to wait for otherwise; several workers have no review."""
+        """Compute what the first reviewer would have to wait for otherwise."""
         if not self._warming_up.acquire(blocking=False):
             return  # the other thread goes on with the newest model
         try:
             session = None
             while session is not self.session:
                 session = self.session
-                if self.settings.workers == 1:
-                    with contextlib.suppress(ModelError):  # a model without its utterances only predicts
-                        session.warm_up()
+                with contextlib.suppress(ModelError):  # a model without its utterances only predicts
+                    session.warm_up()
                 _keep_what_is_loaded()
         finally:
             self._warming_up.release()

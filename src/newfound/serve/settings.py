@@ -14,7 +14,6 @@ from newfound.errors import SettingsError
 from newfound.llm.settings import LanguageModelSettings
 
 MIN_TOKEN_LENGTH = 16
-MAX_WORKERS = 256
 MAX_NAME_LENGTH = 200
 SECONDS_BETWEEN_NEWS = 2.5
 TOKEN_HINT = (
@@ -35,8 +34,6 @@ class ServeSettings:
             address in `X-Forwarded-For` believed.
         llm: The language model that discoveries, updates and refits may ask. No request can name another one.
         precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
-        workers: How many processes answer. More than one serve predictions only: the review, the page and training
-            keep their state in one process.
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
         max_bytes: The largest request body.
         max_waiting_texts: How many texts may wait for the model, in all requests together.
@@ -58,7 +55,6 @@ class ServeSettings:
     behind_proxy: bool = False
     llm: LanguageModelSettings | None = None
     precision: Precision = defaults.PRECISION
-    workers: int = 1
     log_requests: bool = True
     max_bytes: int = 4 * 2**20
     max_waiting_texts: int = 1_024
@@ -88,8 +84,6 @@ class ServeSettings:
         check_precision(self.precision)
         if self.llm is not None:
             self.llm.check()
-        if type(self.workers) is not int or not 1 <= self.workers <= MAX_WORKERS:
-            raise SettingsError(f"workers={self.workers!r} must be a whole number from 1 to {MAX_WORKERS}")
         for name in ("max_queued", "max_queued_per_client", "max_results"):
             if type(value := getattr(self, name)) is not int or value < 1:
                 raise SettingsError(f"{name}={value!r} must be a whole number from 1")
