@@ -17,7 +17,7 @@ from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
     from newfound.algorithms.audit import Estimate
-    from newfound.review.views import Explanation
+    from newfound.review.explaining import Explanation
     from newfound.training.progress import Reporter
     from newfound.workflows.auditing import AuditResult, LogAudit
     from newfound.workflows.prediction import PredictRequest

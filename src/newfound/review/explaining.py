@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 import torch.nn.functional as F
@@ -13,14 +13,50 @@ from torch import Tensor
 from newfound.algorithms.ranking import rank_descending
 from newfound.errors import ModelError
 from newfound.model.arrays import FittedClassifier, best_of, round_probability
-from newfound.model.types import AssignedUtterance, Prediction
+from newfound.model.types import AssignedUtterance, Prediction, RankedIntent
 from newfound.review.reviewed import ReviewedModel
-from newfound.review.views import Explanation, NearUtterance, WordEffect
+from newfound.review.views import NearUtterance
 
 NEAREST = 5  # utterances, and intents
 MAX_WORDS_LEFT_OUT = 64
 MAX_WORDS_SHOWN = 5
 MIN_EFFECT = 0.01  # by which a word raises the probability
+
+
+@dataclass(frozen=True, slots=True)
+class WordEffect:
+    """What a text is without one of its words.
+
+    Attributes:
+        word: The word.
+        start: Where it begins in the text.
+        end: Where it ends.
+        intent: The intent of the text without it.
+        probability: The probability, without it, of the intent that the whole text has.
+    """
+
+    word: str
+    start: int
+    end: int
+    intent: str | None
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation(Prediction):
+    """A prediction, and why it was made.
+
+    Attributes:
+        intents: The most probable intents with their probabilities.
+        runner_up: The most probable one besides the predicted one.
+        utterances: The most similar training utterances.
+        words: The words without which the intent is another or less probable, those that matter most first.
+    """
+
+    intents: tuple[tuple[str, float], ...]
+    runner_up: RankedIntent | None
+    utterances: tuple[NearUtterance, ...]
+    words: tuple[WordEffect, ...]
 
 
 class Explainer(FittedClassifier):

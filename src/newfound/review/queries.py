@@ -23,7 +23,7 @@ from newfound.intents.overview import traffic_of
 from newfound.model.types import KnownCheck
 from newfound.review import views
 from newfound.review.entries import Entry
-from newfound.review.explaining import Explainer
+from newfound.review.explaining import Explainer, Explanation
 from newfound.review.proposals import (
     MIN_SEPARATION_TO_SUGGEST,
     TwoParts,
@@ -290,10 +290,10 @@ class ReviewView:
             "checked": np.array([utterances[i].text in checked for i in rows], "u1"),
         }
 
-    def explain(self, text: str) -> views.Explanation:
+    def explain(self, text: str) -> Explanation:
         """Classify one text, and return why: intents, similar utterances and the words that decide."""
         (explained,) = Explainer(self.reviewed, self.session.vectors).classify([text])
-        return cast(views.Explanation, explained)
+        return cast(Explanation, explained)
 
 
 def _base64(column: npt.NDArray[np.generic]) -> str:

@@ -14,8 +14,6 @@ from newfound.model.types import (
     Intent,
     KnownCheck,
     Overlap,
-    Prediction,
-    RankedIntent,
     Status,
     Volume,
 )
@@ -380,39 +378,3 @@ class LogMap:
     probabilities: str
     checked: str
     is_final: bool
-
-
-@dataclass(frozen=True, slots=True)
-class WordEffect:
-    """What a text is without one of its words.
-
-    Attributes:
-        word: The word.
-        start: Where it begins in the text.
-        end: Where it ends.
-        intent: The intent of the text without it.
-        probability: The probability, without it, of the intent that the whole text has.
-    """
-
-    word: str
-    start: int
-    end: int
-    intent: str | None
-    probability: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation(Prediction):
-    """A prediction, and why it was made.
-
-    Attributes:
-        intents: The most probable intents with their probabilities.
-        runner_up: The most probable one besides the predicted one.
-        utterances: The most similar training utterances.
-        words: The words without which the intent is another or less probable, those that matter most first.
-    """
-
-    intents: tuple[tuple[str, float], ...]
-    runner_up: RankedIntent | None
-    utterances: tuple[NearUtterance, ...]
-    words: tuple[WordEffect, ...]

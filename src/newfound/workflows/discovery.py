@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
+    from newfound.review.reviewed import ReviewedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,28 @@ class DiscoverRequest(InputOptions, TrainingOptions):
     precision: Precision = defaults.PRECISION
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoverResult:
+class OfModel:
+    """What results of a training say of their model."""
+
+    model: IntentModel | ReviewedModel
+
+    @property
+    def intents(self) -> tuple[Intent, ...]:
+        return self.model.intents
+
+    @property
+    def n_new(self) -> int:
+        """How many intents are not known."""
+        return sum(not intent.known for intent in self.intents)
+
+    @property
+    def known_check(self) -> KnownCheck | None:
+        """How well known intents are classified, on held-out labels; None without known intents or with few labels."""
+        return KnownCheck.of(self.model.provenance)
+
+
+@dataclass(frozen=True)
+class DiscoverResult(OfModel):
     """What was discovered.
 
     Attributes:
@@ -91,20 +112,6 @@ class DiscoverResult:
     model: IntentModel
     folder: Path | None
     logs: Corpus
-
-    @property
-    def intents(self) -> tuple[Intent, ...]:
-        return self.model.intents
-
-    @property
-    def n_new(self) -> int:
-        """How many new intents were found."""
-        return sum(not intent.known for intent in self.intents)
-
-    @property
-    def known_check(self) -> KnownCheck | None:
-        """How well known intents are classified, on held-out labels; None without known intents or with few labels."""
-        return KnownCheck.of(self.model.provenance)
 
 
 def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> DiscoverResult:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from newfound.model.types import KnownCheck
 from newfound.training.progress import Reporter
+from newfound.workflows.discovery import OfModel
 from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
 from newfound.workflows.updating import save_trained, with_ids
@@ -84,8 +85,8 @@ class RefitChanges:
     known_check: KnownCheck | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RefitResult:
+@dataclass(frozen=True)
+class RefitResult(OfModel):
     """The trained model, where it was written (None if it was not), and what changed.
 
     The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
@@ -94,11 +95,6 @@ class RefitResult:
     model: IntentModel | ReviewedModel
     folder: Path | None
     changes: RefitChanges
-
-    @property
-    def known_check(self) -> KnownCheck | None:
-        """How well known intents are classified, on held-out labels; None with few labels."""
-        return self.changes.known_check
 
 
 def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitResult:

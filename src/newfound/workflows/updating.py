@@ -21,10 +21,11 @@ from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
 from newfound.model.beside import groups_as_json, promised_precision, read_groups
 from newfound.model.hub import model_folder
-from newfound.model.types import Intent, KnownCheck, unused_id
+from newfound.model.types import unused_id
 from newfound.review.state import named_by_people
 from newfound.review.store import ReviewStore
 from newfound.training.progress import Reporter
+from newfound.workflows.discovery import OfModel
 from newfound.workflows.fitting import (
     TrainingOptions,
     fit,
@@ -97,8 +98,8 @@ class UpdateChanges:
     expected_error_after: float
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateResult:
+@dataclass(frozen=True)
+class UpdateResult(OfModel):
     """What was discovered in newer logs, as `DiscoverResult` has it, and what changed.
 
     The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
@@ -108,20 +109,6 @@ class UpdateResult:
     folder: Path | None
     logs: Corpus
     changes: UpdateChanges
-
-    @property
-    def intents(self) -> tuple[Intent, ...]:
-        return self.model.intents
-
-    @property
-    def n_new(self) -> int:
-        """How many intents are not known."""
-        return sum(not intent.known for intent in self.intents)
-
-    @property
-    def known_check(self) -> KnownCheck | None:
-        """How well known intents are classified, on held-out labels; None without known intents or with few labels."""
-        return KnownCheck.of(self.model.provenance)
 
 
 def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> UpdateResult:

@@ -11,10 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from newfound.model.beside import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
+from newfound.review.explaining import Explanation
 from newfound.review.history import read_history
 from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
-from newfound.review.views import Explanation, IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
+from newfound.review.views import IntentPage, LogMap, Page, PairPage, Resizing, Selection, ShownIntent
 from newfound.serve.access import author_of
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
