@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from benchmarks.everyday.shapes import case_of, shapes
+from benchmarks.harness.studies import Row, read_rows, study_encoder, whole_numbers
 
-from newfound.bench.studies import Row, read_rows, study_encoder, whole_numbers
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.paths import feature_cache_dir

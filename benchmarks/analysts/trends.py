@@ -23,8 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from benchmarks.harness.studies import (
+    Row,
+    append_row,
+    frozen_vectors,
+    group_rows,
+    read_rows,
+    study_encoder,
+    whole_numbers,
+)
 
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
 from newfound.data.benchmarks import out_of_scope, read_part
 
 if TYPE_CHECKING:

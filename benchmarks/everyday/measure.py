@@ -25,10 +25,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
+from benchmarks.harness.provenance import with_code_hash
+from benchmarks.harness.studies import Row, read_rows, study_encoder
 
 from newfound.algorithms.metrics import calibration_error, map_clusters
-from newfound.bench.provenance import with_code_hash
-from newfound.bench.studies import Row, read_rows, study_encoder
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.model.arrays import ids_of

@@ -26,11 +26,19 @@ import numpy as np
 import numpy.typing as npt
 from benchmarks.everyday.measure import scores
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes_with_out_of_scope
+from benchmarks.harness.baselines import fit_bertopic
+from benchmarks.harness.studies import (
+    Row,
+    append_row,
+    frozen_vectors,
+    group_rows,
+    read_rows,
+    study_encoder,
+    whole_numbers,
+)
+from benchmarks.harness.tables import as_markdown
 
 from newfound.algorithms.metrics import Ids
-from newfound.bench.baselines import fit_bertopic
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import as_markdown
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.model.arrays import ids_of

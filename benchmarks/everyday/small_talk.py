@@ -32,11 +32,19 @@ from benchmarks.everyday.shapes import (
     rows_of_file,
     shapes_with_out_of_scope,
 )
+from benchmarks.harness.studies import (
+    Row,
+    append_row,
+    frozen_vectors,
+    group_rows,
+    read_rows,
+    study_encoder,
+    whole_numbers,
+)
+from benchmarks.harness.tables import as_markdown
 from torch import Tensor
 
 from newfound.algorithms.no_intent import MIN_LABELLED, Bools, Floats, neighbourhoods
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import as_markdown
 from newfound.data.benchmarks import out_of_scope, read_part
 from newfound.methods.estimation import put_aside
 from newfound.text import is_wordless

@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-
-from newfound.bench.studies import Row, read_rows
-from newfound.bench.tables import Line, as_markdown
+from benchmarks.harness.studies import Row, read_rows
+from benchmarks.harness.tables import Line, as_markdown
 
 FOLDER = Path(__file__).parent
 LABELS = {"half": "half of its utterances", 10: "10", 5: "5", 0: "none"}

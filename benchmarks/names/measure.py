@@ -1,8 +1,8 @@
 """How near the names of new intents are to the names that people gave them, by counts of words and with vectors.
 
-    python benchmarks/names/measure.py fresh    # partitions on which rules may be chosen; prints the names
-    python benchmarks/names/measure.py splits found   # the published splits; writes names.json beside this file
-    python benchmarks/names/measure.py table    # the table of docs/names.md from names.json
+    python -m benchmarks.names.measure fresh    # partitions on which rules may be chosen; prints the names
+    python -m benchmarks.names.measure splits found   # the published splits; writes names.json beside this file
+    python -m benchmarks.names.measure table    # the table of docs/names.md from names.json
 
 The utterances of each new intent are those of the training data by their gold label, so that only the naming is
 measured; with `found`, they are those of the clusters that a quick consensus finds, and the gold name is that of the
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.harness.partitions import fresh_task, load_benchmark
+from benchmarks.harness.provenance import with_code_hash
 
-from newfound.bench.provenance import with_code_hash
-from newfound.data.benchmarks import fresh_task, load_benchmark
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from newfound.bench.cells import GAMMAS, Cell
-from newfound.bench.experiments import COMPACTNESS, SCORES, SPEED, Column, Row
-from newfound.bench.tables import Results, number_of
+from benchmarks.harness.cells import GAMMAS, Cell
+from benchmarks.harness.experiments import COMPACTNESS, SCORES, SPEED, Column, Row
+from benchmarks.harness.tables import Results, number_of
 
 SIGNIFICANCE = 0.05
 MOST_TIMES_LONGER = 1.16  # twice the 8 % that the paper reports
@@ -549,6 +549,6 @@ def judged_claims(results: Results) -> list[tuple[Claim, Judgement]]:
     for claim in CLAIMS:
         judgement = claim.judge(evidence)
         if not judgement.evidence:
-            judgement = Judgement(judgement.verdict, f"runs are missing: `newfound bench run {claim.experiment}`")
+            judgement = Judgement(judgement.verdict, f"runs are missing: `python -m benchmarks run {claim.experiment}`")
         judged.append((claim, judgement))
     return judged

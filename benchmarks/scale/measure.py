@@ -1,7 +1,7 @@
 """Measure `newfound discover` on logs of up to a million utterances, stage by stage, and what it finds.
 
-python benchmarks/scale/measure.py 10000 30000 100000 300000 1000000      writes scale-cpu.json beside this file
-python benchmarks/scale/measure.py 1000000 --device cuda
+python -m benchmarks.scale.measure 10000 30000 100000 300000 1000000      writes scale-cpu.json beside this file
+python -m benchmarks.scale.measure 1000000 --device cuda
 
 The logs are CLINC150's utterances in many wordings (openings and endings that people add), 60 intents of them new; 40
 labelled utterances of each known intent. Every size runs in a process of its own with an empty cache. Stages: `read`
@@ -28,11 +28,11 @@ from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.partitions import load_partition
+from benchmarks.harness.provenance import hardware, with_code_hash
+from benchmarks.harness.scoring import score_ids
+from benchmarks.harness.studies import Row
 
-from newfound.bench.cells import load_partition
-from newfound.bench.provenance import hardware, with_code_hash
-from newfound.bench.scoring import score_ids
-from newfound.bench.studies import Row
 from newfound.data.task import DiscoveryTask
 from newfound.defaults import MAX_LOGS
 from newfound.files import to_json, write_atomically
@@ -156,7 +156,7 @@ def measure(size: int, folder: Path, arguments: Sequence[str]) -> Row:
     write_csv(folder / "known.csv", ("text", "label"), iter(labelled_rows(task)))
     write_csv(folder / "logs.csv", ("text",), log_rows(task, size))
     environment = {**os.environ, "NEWFOUND_CACHE": str(folder / "cache")}
-    command = [sys.executable, __file__, "--run-in", str(folder), *arguments]
+    command = [sys.executable, "-m", "benchmarks.scale.measure", "--run-in", str(folder), *arguments]
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if process.returncode:
         raise SystemExit(process.returncode)

@@ -1,6 +1,6 @@
 """Print what `newfound discover --effort quick` needs by the size of the logs, as Markdown, from the result files.
 
-python benchmarks/scale/table.py
+python -m benchmarks.scale.table
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Put `newfound serve` under load with torch, ONNX Runtime and int8, beside a plain endpoint that calls the model once
 per request.
 
-python benchmarks/serve/load.py MODEL [--connections 1,16,64] [--seconds 8] [--soak 600]     writes load.json beside it
+python -m benchmarks.serve.load MODEL [--connections 1,16,64] [--seconds 8] [--soak 600]     writes load.json beside it
 
 Single utterances over kept-alive connections from this process, which shares the machine with the server. The soak
 goes on with `newfound serve` alone and watches its memory; its answers are compared with those of `newfound predict`.
@@ -25,10 +25,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.provenance import hardware, with_code_hash
+from benchmarks.harness.studies import whole_numbers
 from pydantic import BaseModel
 
-from newfound.bench.provenance import hardware, with_code_hash
-from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model.about import read_utterances
 from newfound.model.types import Prediction
@@ -192,7 +192,7 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
     content: dict[str, Any] = {"hardware": hardware("cpu"), "cores": os.cpu_count(), "seconds": seconds}
     serve = [sys.executable, "-m", "newfound", "serve", model, "--quiet", "--port", str(NEWFOUND_PORT)]
     servers: dict[str, tuple[int, list[str], dict[str, str]]] = {
-        "plain": (PLAIN_PORT, [sys.executable, __file__, model, "--plain", str(PLAIN_PORT)], WITHOUT_ONNX),
+        "plain": (PLAIN_PORT, [sys.executable, "-m", "benchmarks.serve.load", model, "--plain", str(PLAIN_PORT)], WITHOUT_ONNX),
         "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
         "onnx fp32": (NEWFOUND_PORT, serve, {}),
         "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),

@@ -1,7 +1,7 @@
 """Measure the review page with few and with many utterances: the first screen, decisions, the search and the map.
 
-    python benchmarks/serve/page.py MODEL [--sizes 685,6000,100000] [--out FILE]      writes page.json beside this file
-    python benchmarks/serve/page.py --table                                           prints the table of the documents
+    python -m benchmarks.serve.page MODEL [--sizes 685,6000,100000] [--out FILE]      writes page.json beside this file
+    python -m benchmarks.serve.page --table                                           prints the table of the documents
 
 The utterances of the model are repeated, with a number at the end and the vectors of the originals, until there are as
 many as asked for, all of them in the logs, so that the map shows all. A server of its own is started for each size, and
@@ -34,9 +34,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.harness.provenance import hardware, with_code_hash
+from benchmarks.harness.studies import whole_numbers
 
-from newfound.bench.provenance import hardware, with_code_hash
-from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load, save
@@ -159,7 +159,7 @@ def main(model: Path, sizes: list[int], out: Path) -> None:
         ):
             results.append(asdict(_measure(size, server)))
             print(json.dumps(results[-1]), flush=True)
-    content = {"command": "python benchmarks/serve/page.py MODEL", "hardware": hardware("cpu"), "results": results}
+    content = {"command": "python -m benchmarks.serve.page MODEL", "hardware": hardware("cpu"), "results": results}
     write_atomically(out, to_json(with_code_hash(content)))
 
 
@@ -198,7 +198,7 @@ def serve(folder: str) -> None:
 @contextmanager
 def _server_of(folder: Path) -> Iterator[int]:
     """Run a server, wait until the map has its final layout and so the server is quiet, and give its process."""
-    command = [sys.executable, __file__, "--serve", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.serve.page", "--serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             while server.poll() is None:

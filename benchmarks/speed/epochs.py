@@ -5,7 +5,7 @@ python -m benchmarks.speed.epochs [--method dpl] [--benchmark GID-SD] [--tune la
 python -m benchmarks.speed.epochs --cells benchmarks/results [--tune last] [--device cuda]
 
 The first prints JSON. The second runs the missing cells of the experiment `speed`, with the ratio; those that
-`newfound bench run speed` makes hold the seconds alone. The plain implementation of DPL is kept here for this
+`python -m benchmarks run speed` makes hold the seconds alone. The plain implementation of DPL is kept here for this
 comparison, in the same run and on the same machine: it runs the whole encoder on padded batches in every step, and
 moves prototypes sample by sample in a Python loop.
 """
@@ -22,15 +22,15 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from benchmarks.harness.cells import missing_cells, task_of, write_result
+from benchmarks.harness.experiments import EXPERIMENTS
+from benchmarks.harness.partitions import load_benchmark
+from benchmarks.harness.provenance import with_code_hash
+from benchmarks.harness.running import measure, run_cell
 from torch import Tensor
 
 from newfound.algorithms.assignment import align, disambiguate
 from newfound.algorithms.losses import cross_entropy
-from newfound.bench.cells import missing_cells, task_of, write_result
-from newfound.bench.experiments import EXPERIMENTS
-from newfound.bench.provenance import with_code_hash
-from newfound.bench.running import measure, run_cell
-from newfound.data.benchmarks import load_benchmark
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache

@@ -1,8 +1,8 @@
 """Time short commands from a fresh process, as a user meets them, and compare two versions of newfound.
 
-python benchmarks/speed/startup.py MODEL                          times this version
-python benchmarks/speed/startup.py MODEL --baseline OTHER/src     and another checkout, in turns
-python benchmarks/speed/startup.py MODEL --threads                times one fit with spinning and with sleeping threads
+python -m benchmarks.speed.startup MODEL                          times this version
+python -m benchmarks.speed.startup MODEL --baseline OTHER/src     and another checkout, in turns
+python -m benchmarks.speed.startup MODEL --threads                times one fit with spinning and with sleeping threads
 
 Each command runs several times, in turns, so that other work on the machine meets all of them alike; the median is
 reported. The ratio to `import torch`, which is timed in the same turns, says more than the seconds of a shared machine.
@@ -23,7 +23,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from newfound.bench.provenance import with_code_hash
+from benchmarks.harness.provenance import with_code_hash
+
 from newfound.data.demo_corpus import load_demo
 from newfound.threads import WAIT_VARIABLES
 

@@ -1,9 +1,9 @@
 """Print measured times as Markdown tables, from the result files of the studies.
 
-python benchmarks/speed/tables.py scale      `newfound discover` on large logs, stage by stage
-python benchmarks/speed/tables.py serve      requests a second of the HTTP server
-python benchmarks/speed/tables.py jobs       latency of predictions while a job runs in the background
-python benchmarks/speed/tables.py start-up   seconds of short commands
+python -m benchmarks.speed.tables scale      `newfound discover` on large logs, stage by stage
+python -m benchmarks.speed.tables serve      requests a second of the HTTP server
+python -m benchmarks.speed.tables jobs       latency of predictions while a job runs in the background
+python -m benchmarks.speed.tables start-up   seconds of short commands
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.tables import Line, as_markdown
+from benchmarks.harness.tables import Line, as_markdown
 
 BENCHMARKS = Path(__file__).parents[1]
 STAGES = ("read", "encode", "discover", "save")

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.harness.cells import Cell, write_archive, write_result
+from benchmarks.harness.experiments import Column
+from benchmarks.harness.provenance import CODE_HASH
+from benchmarks.harness.running import fit_cell
+from benchmarks.harness.studies import append_row, frozen_vectors, group_rows, read_rows, whole_numbers
+from benchmarks.harness.tables import table_of_rows
 from test_bench import toy_task
 
-from newfound.bench.cells import Cell, load_partition, write_archive, write_result
-from newfound.bench.experiments import Column
-from newfound.bench.provenance import CODE_HASH
-from newfound.bench.running import fit_cell
-from newfound.bench.studies import append_row, frozen_vectors, group_rows, read_rows, whole_numbers
-from newfound.bench.tables import table_of_rows
 from newfound.encoders.cache import FeatureCache
-from newfound.errors import DataError, SettingsError
+from newfound.errors import DataError
 
 STUDIES = Path(__file__).parents[2] / "benchmarks"
 
@@ -68,17 +68,6 @@ def test_a_model_with_a_cache_answers_as_it_does_without_and_encodes_once(tiny_e
     assert np.allclose(predictor.outlier_scores(texts), method.model_.outlier_scores(texts), atol=1e-5)
     assert sorted(tmp_path.rglob("*.npy")) == shards != []
     assert frozen_vectors(tiny_encoder, texts).shape == (len(texts), tiny_encoder.width)
-
-
-def test_fresh_partitions_are_benchmarks_whose_split_is_a_seed(shared_data, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
-    assert load_partition("FRESH-BANKING77", ratio=20, split=1000).name == "banking77/fresh/0.2/1000"
-    domains = load_partition("FRESH-DOMAINS", ratio=40, split=1001)
-    assert domains.name == "clinc150/domains/4/1001"
-    assert len(domains.new) == 60
-    assert load_partition("GID-SD", ratio=40, split=2).name == "GID-SD/40/2"
-    with pytest.raises(SettingsError, match="multiple of 10"):
-        load_partition("FRESH-DOMAINS", ratio=25, split=1000)
 
 
 def test_an_archive_holds_results_under_their_own_paths(tmp_path):

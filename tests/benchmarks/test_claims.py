@@ -6,11 +6,10 @@ import subprocess
 
 import pytest
 import torch
+from benchmarks.harness import provenance
+from benchmarks.harness.cells import Cell
+from benchmarks.harness.experiments import EXPERIMENTS, Row
 from benchmarks.reproduction.claims import CLAIMS, Evidence, better, compare, compare_means, judged_claims
-
-from newfound.bench import provenance
-from newfound.bench.cells import Cell
-from newfound.bench.experiments import EXPERIMENTS, Row
 
 
 def results(scores):

@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.harness.baselines import BASELINES, check_baselines, run_baseline
+from benchmarks.harness.cells import VARIANTS, Cell, Record, missing_cells, task_of, write_result
+from benchmarks.harness.presets import preset_settings
+from benchmarks.harness.provenance import commit, hardware, shares_gpu
+from benchmarks.harness.recording import Recorder, Snapshot
+from benchmarks.harness.scoring import Predictor, round_values, score_predictor
 
 from newfound.algorithms.metrics import compactness
-from newfound.bench.baselines import BASELINES, check_baselines, run_baseline
-from newfound.bench.cells import VARIANTS, Cell, Record, missing_cells, task_of, write_result
-from newfound.bench.provenance import commit, hardware, shares_gpu
-from newfound.bench.scoring import Predictor, round_values, score_predictor
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
-from newfound.errors import ExperimentError, NewfoundError
+from newfound.errors import NewfoundError
 from newfound.methods.base import Discoverer
-from newfound.methods.context import Recording, Snapshot
+from newfound.methods.context import Watch, watch_nothing
 from newfound.methods.registry import method_entry, method_named
 from newfound.model.classifier import versions
 from newfound.training.devices import pick_device
@@ -29,6 +31,10 @@ from newfound.training.run import Run
 
 MAP_DIMENSIONS = 12  # of the points in a result file, before they are projected to two
 EPOCHS_TO_TIME = 100  # in a speed experiment
+
+
+class ExperimentError(NewfoundError):
+    """Some runs of an experiment failed; the finished ones are kept."""
 
 
 def run_missing(
@@ -146,12 +152,14 @@ def run_cell(
             **_provenance(task, encoder, device),
         }
     started = time.perf_counter()
-    method = fit_cell(cell, encoder, device, task, settings, memory)
+    method = _method_of(cell, encoder, device, task, settings)
+    recorder = Recorder(task, _epochs_of_maps(method.epochs) if variant.record == "maps" else ())
+    _fit(method, task, memory, watch_nothing if variant.record == "scores" else recorder)
     fitted = time.perf_counter()
     return {
         **asdict(cell),
         **score_predictor(_predictor(method, encoder), task),
-        **_extra_results(variant.record, method, task),
+        **_recorded(variant.record, method, recorder),
         "timings": round_values({"fit": fitted - started, "predict": time.perf_counter() - fitted, **method.timings_}),
         "settings": {k: v for k, v in method.get_params(deep=False).items() if k != "encoder"},
         "n_new": method.n_new_,
@@ -179,28 +187,24 @@ def _provenance(task: DiscoveryTask, encoder: Encoder, device: str) -> dict[str,
 
 
 def fit_cell(
-    cell: Cell,
-    encoder: Encoder,
-    device: str = "auto",
-    task: DiscoveryTask | None = None,
-    settings: dict[str, Any] | None = None,
-    memory: dict[str, Any] | None = None,
+    cell: Cell, encoder: Encoder, device: str, task: DiscoveryTask, settings: dict[str, Any] | None = None
 ) -> Discoverer:
-    """Return the method of a cell, fitted on the observed training data (see `run_cell`).
+    """Return the method of a cell, fitted on the observed training data (see `run_cell`)."""
+    return _fit(_method_of(cell, encoder, device, task, settings), task)
 
-    Gold labels of new intents are used only to record the accuracy of pseudo-labels, never to train.
-    """
-    task = task or task_of(cell)
+
+def _method_of(
+    cell: Cell, encoder: Encoder, device: str, task: DiscoveryTask, settings: dict[str, Any] | None
+) -> Discoverer:
     settings = {**cell_settings(cell, task), **(settings or {})}
-    method = method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
-    observed = task.observed_train
-    return method.fit(
-        observed.texts,
-        observed.labels,
-        validation=task.observed_dev,
-        run=Run(memory=memory),
-        recording=_recording(VARIANTS[cell.variant].record, task, method.epochs),
-    )
+    return method_named(cell.method)(encoder=encoder, tune=cell.tune, device=device, seed=cell.seed, **settings)
+
+
+def _fit(
+    method: Discoverer, task: DiscoveryTask, memory: dict[str, Any] | None = None, watch: Watch = watch_nothing
+) -> Discoverer:
+    observed, dev = task.observed_train, task.observed_dev
+    return method.fit(observed.texts, observed.labels, validation=dev, run=Run(memory=memory), watch=watch)
 
 
 def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
@@ -209,7 +213,7 @@ def cell_settings(cell: Cell, task: DiscoveryTask) -> dict[str, Any]:
     The number of new intents is given, as in the paper, unless the variant says otherwise.
     """
     variant = VARIANTS[cell.variant]
-    preset = method_named(cell.method).preset_settings(variant.preset, corpus_of(cell)) if variant.preset else {}
+    preset = preset_settings(cell.method, variant.preset, corpus_of(cell)) if variant.preset else {}
     known = task.observed_train.intents  # none, where no label is left
     return {"n_new": len({*task.known, *task.new} - set(known)), **_logs_setting(cell), **preset, **variant.settings}
 
@@ -231,20 +235,17 @@ def _logs_setting(cell: Cell) -> dict[str, Any]:
     return {"logs": "mixed", "no_intent": "none"}  # every utterance counts, and nearly all have an intent
 
 
-def _recording(record: Record, task: DiscoveryTask, epochs: int) -> Recording:
-    """Return what a fit has to record for this kind of result."""
-    if record == "scores":
-        return Recording()
-    snapshot_epochs = sorted({0, epochs // 10, epochs // 3, epochs - 1}) if record == "maps" else ()
-    return Recording(gold=task.gold_ids(task.train), snapshots=snapshot_epochs)
+def _epochs_of_maps(epochs: int) -> list[int]:
+    return sorted({0, epochs // 10, epochs // 3, epochs - 1})
 
 
-def _extra_results(record: Record, method: Discoverer, task: DiscoveryTask) -> dict[str, Any]:
+def _recorded(record: Record, method: Discoverer, recorder: Recorder) -> dict[str, Any]:
     """Return what a result has besides scores: accuracy of pseudo-labels and compactness, or the points of maps."""
+    task = recorder.task
     if record == "scores":
         return {}
     if record == "maps":
-        snapshots = method.snapshots_.items()
+        snapshots = recorder.snapshots.items()
         return {"maps": {str(epoch): map_points(snapshot, task) for epoch, snapshot in snapshots}}
     gold = task.gold_ids(task.test)
     vectors = method.transform(task.test.texts)

@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import newfound
+
 COMMIT_VARIABLE = "NEWFOUND_COMMIT"
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(newfound.__file__).resolve().parent
 MEASURED_PACKAGES = ("algorithms", "encoders", "methods", "model", "training")  # what a fit finds depends on them
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from newfound.bench.provenance import with_code_hash
+from benchmarks.harness.provenance import with_code_hash
+
 from newfound.errors import DataError
 from newfound.files import write_atomically
 from newfound.paths import feature_cache_dir

@@ -2,7 +2,7 @@
 
 Most of them are the paper's. A row of an experiment is a method with a variant, and with how much of the encoder trains
 where the experiment says so; its cells are that row on every benchmark, ratio, split and seed. An experiment is one
-entry in `EXPERIMENTS`, with its variants in `newfound.bench.cells`.
+entry in `EXPERIMENTS`, with its variants in `benchmarks.harness.cells`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal, NamedTuple
 
-from newfound.bench.baselines import BASELINES
-from newfound.bench.cells import (
-    GAMMAS,
-    IMBALANCES,
-    VARIANTS,
-    WHOLE_DATASETS,
-    Cell,
-)
+from benchmarks.harness.baselines import BASELINES
+from benchmarks.harness.cells import GAMMAS, IMBALANCES, VARIANTS, Cell
+from benchmarks.harness.partitions import WHOLE_DATASETS
+
 from newfound.errors import SettingsError
-from newfound.methods.registry import METHODS, method_named
+from newfound.methods.registry import method_named
 
 ALL_BENCHMARKS = ("GID-SD", "GID-CD", "GID-MD")
 EFFORT_BY_TUNE = {"heads": "quick", "layers": "standard"}  # of the consensus, in logs of new intents only
@@ -148,7 +144,7 @@ def _levels(prefix: str, values: Sequence[float], default: float | None = None) 
     return tuple("default" if value == default else f"{prefix}-{value}" for value in values)
 
 
-METHODS_OF_THE_PAPER = tuple(method for method in METHODS if method != "consensus")  # in the order of the registry
+METHODS_OF_THE_PAPER = ("kmeans", "deepaligned", "deepaligned-mix", "e2e", "dpl")
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (

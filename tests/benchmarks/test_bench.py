@@ -10,21 +10,22 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.harness import cells as cells_module
+from benchmarks.harness import partitions
+from benchmarks.harness.baselines import BASELINES, Baseline, bertopic
+from benchmarks.harness.cells import VARIANTS, Cell, missing_cells, read_results, write_result
+from benchmarks.harness.experiments import EXPERIMENTS, Row, experiment_named
+from benchmarks.harness.plots import draw
+from benchmarks.harness.provenance import CODE_HASH
+from benchmarks.harness.running import ExperimentError, _logs_setting, run_cell, run_missing
+from benchmarks.harness.tables import as_csv, as_latex, as_markdown, comparisons, groups_of, missing_runs, table
 from benchmarks.reproduction.page import write_markdown
 from benchmarks.stale import STALE_LINE, without_stale_lines
 
 from conftest import themed_corpus
-from newfound.bench import cells as cells_module
-from newfound.bench.baselines import BASELINES, Baseline, bertopic
-from newfound.bench.cells import VARIANTS, Cell, missing_cells, read_results, write_result
-from newfound.bench.experiments import EXPERIMENTS, Row, experiment_named
-from newfound.bench.plots import draw
-from newfound.bench.provenance import CODE_HASH
-from newfound.bench.running import _logs_setting, run_cell, run_missing
-from newfound.bench.tables import as_csv, as_latex, as_markdown, comparisons, groups_of, missing_runs, table
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
-from newfound.errors import DataError, ExperimentError, MissingExtra, SettingsError
+from newfound.errors import DataError, MissingExtra, SettingsError
 from newfound.training.progress import LoggingReporter
 
 MAIN = EXPERIMENTS["main"].narrow(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
@@ -51,7 +52,7 @@ def cells():
 def toy(monkeypatch):
     """Every benchmark is the toy one."""
     for load in ("load_benchmark", "dataset_task"):
-        monkeypatch.setattr(cells_module, load, lambda name, **_: toy_task())
+        monkeypatch.setattr(partitions, load, lambda name, **_: toy_task())
     monkeypatch.setattr(cells_module, "out_of_scope", lambda: tuple(f"brown card number {i}" for i in range(40)))
 
 
@@ -225,7 +226,7 @@ def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_
 
 
 def test_failed_cells_are_retried_and_named_and_the_others_kept(toy, tiny_encoder, tmp_path, monkeypatch):
-    from newfound.bench import running
+    from benchmarks.harness import running
 
     cells = EXPERIMENTS["main"].narrow(methods=["kmeans"], benchmarks=["GID-SD"], splits=[1]).cells("tiny", "heads")
     tried = []
@@ -253,7 +254,7 @@ def test_the_page_on_the_paper_has_no_empty_cell_and_says_what_is_missing(tmp_pa
     first = EXPERIMENTS["main"].rows[0]
     assert f"| GID-SD 40% | {first.method}" not in text  # it has no run
     assert f"Not run: {first.method} (GID-SD 40%, GID-CD 40%, GID-MD 40%)" in text
-    assert "`newfound bench run main --encoder minilm --tune last` makes them" in text
+    assert "`python -m benchmarks run main --encoder minilm --tune last` makes them" in text
     assert "| GID-SD 40% | e2e (8 of 9 runs) |" in text
     assert "(74.4)" in next(line for line in text.splitlines() if line.startswith("| GID-SD 40% | dpl |"))  # published
     assert STALE_LINE not in text
@@ -281,9 +282,8 @@ def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path
 
 
 def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
+    from benchmarks.harness.running import measure
     from benchmarks.speed.epochs import with_plain_loop
-
-    from newfound.bench.running import measure
 
     gold = themed_corpus(unlabelled=())
     task = make_task("toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold, dev=gold, test=gold)

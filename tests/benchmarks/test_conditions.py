@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from benchmarks.harness.conditions import Condition, apply_condition
 
 from conftest import themed_corpus
-from newfound.data.conditions import Condition, apply_condition
 from newfound.data.task import make_task
 from newfound.errors import SettingsError
 

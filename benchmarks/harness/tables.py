@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from newfound.bench.cells import VARIANTS, Cell, read_results
-from newfound.bench.experiments import Column, Experiment, row_label
-from newfound.bench.studies import Row, group_rows
+from benchmarks.harness.cells import VARIANTS, Cell, read_results
+from benchmarks.harness.experiments import Column, Experiment, row_label
+from benchmarks.harness.studies import Row, group_rows
 
 Results = dict[Cell, dict[str, Any]]
 Line = tuple[str, ...]

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.harness.provenance import CODE_HASH
 from benchmarks.stale import is_stale_file, is_stale_table, with_stale_line, without_stale_lines
-
-from newfound.bench.provenance import CODE_HASH
 
 ROOT = Path(__file__).parents[2]
 NOW, BEFORE = {"code": CODE_HASH}, {"code": "another"}

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.harness.scoring import score_ids, score_predictor, strictly_correct
 
 from newfound.algorithms.metrics import calibration_error, strict_scores
-from newfound.bench.scoring import score_ids, score_predictor, strictly_correct
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 

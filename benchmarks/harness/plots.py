@@ -9,15 +9,22 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.harness.cells import Cell, read_results
+from benchmarks.harness.experiments import Experiment
+from benchmarks.harness.tables import Group, Results, groups_of, level_of
 
-from newfound.bench.cells import Cell, read_results
-from newfound.bench.experiments import Experiment
-from newfound.bench.tables import Group, Results, groups_of, level_of
 from newfound.errors import DataError, SettingsError
-from newfound.methods.registry import method_entry
 from newfound.report.figures import BLUE, COLUMN_WIDTH_INCHES, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, figure
 
 Projection = Literal["tsne", "pca", "umap"]
+STYLES = {
+    "kmeans": (GREY, "s"),
+    "deepaligned": (ORANGE, "^"),
+    "deepaligned-mix": (PURPLE, "v"),
+    "e2e": (SKY, "D"),
+    "dpl": (BLUE, "o"),
+    "consensus": (VERMILION, "P"),
+}
 
 
 def draw(
@@ -40,14 +47,15 @@ def draw(
                 draw_functions[experiment.figure](axes, experiment, groups, results)
             written.append(path)
     if not written:
-        raise DataError(f"{experiment.name}: no row is complete yet; run `newfound bench run {experiment.name}` first")
+        raise DataError(
+            f"{experiment.name}: no row is complete yet; run `python -m benchmarks run {experiment.name}` first"
+        )
     return written
 
 
 def colour_and_marker(method: str) -> tuple[str, str]:
     """Return the colour and the marker that a method has in every figure."""
-    entry = method_entry(method)
-    return entry.colour, entry.marker
+    return STYLES.get(method, ("black", "x"))
 
 
 def _points(axes: Any, experiment: Experiment, groups: list[Group], results: Results) -> None:
@@ -122,7 +130,7 @@ def _maps(
         maps += [(cell.method, epoch, by_epoch[str(epoch)]) for epoch in shown]
     if not maps:
         name = experiment.name
-        raise DataError(f"{name}: nothing is complete yet; run `newfound bench run {name}` first")
+        raise DataError(f"{name}: nothing is complete yet; run `python -m benchmarks run {name}` first")
     with figure(path, width=2 * COLUMN_WIDTH_INCHES, height=1.9, panels=len(maps)) as panels:
         for axes, (method, epoch, content) in zip(np.atleast_1d(panels), maps, strict=True):
             _map(axes, content, projection)

@@ -12,17 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from newfound.bench.provenance import with_code_hash
-from newfound.data.benchmarks import dataset_task, fresh_domain_task, fresh_task, load_benchmark, out_of_scope
-from newfound.data.conditions import Condition, apply_condition
+from benchmarks.harness.conditions import Condition, apply_condition
+from benchmarks.harness.partitions import load_partition
+from benchmarks.harness.provenance import with_code_hash
+
+from newfound.data.benchmarks import out_of_scope
 from newfound.data.task import DiscoveryTask
-from newfound.errors import DataError, SettingsError
+from newfound.errors import DataError
 from newfound.files import to_json, write_atomically
 
-WHOLE_DATASETS = ("BANKING77", "CLINC150")
-"""Benchmarks of whole data sets, divided at random into known and new intents; the split is the seed of that."""
-FRESH_PARTITIONS = ("FRESH-BANKING77", "FRESH-CLINC150", "FRESH-DOMAINS")
-"""Benchmarks of class partitions that nobody published: settings are chosen on these and not on splits 1 to 3."""
 Record = Literal["scores", "history", "maps", "speed"]
 """What a result file has: scores; `history` adds values by epoch, `maps` points to draw; `speed` has times instead."""
 UNCHANGED = Condition()
@@ -111,19 +109,6 @@ def task_of(cell: Cell) -> DiscoveryTask:
     """Return the data of a cell: a partition, with the logs changed as its variant says."""
     task = load_partition(cell.benchmark, ratio=cell.ratio, split=cell.split)
     return with_condition(task, VARIANTS[cell.variant].condition, seed=cell.seed)
-
-
-def load_partition(benchmark: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
-    """Return a published split of a benchmark, or another partition, for which `split` is the seed."""
-    if benchmark in WHOLE_DATASETS:
-        return dataset_task(benchmark.lower(), ood_ratio=ratio / 100, seed=split)
-    if benchmark not in FRESH_PARTITIONS:
-        return load_benchmark(benchmark, ratio=ratio, split=split)
-    if benchmark != "FRESH-DOMAINS":
-        return fresh_task(benchmark.removeprefix("FRESH-").lower(), ood_ratio=ratio / 100, seed=split)
-    if ratio % 10:
-        raise SettingsError(f"ratio={ratio}: CLINC150 has ten domains; give a multiple of 10")
-    return fresh_domain_task(hidden=ratio // 10, seed=split)
 
 
 def with_condition(task: DiscoveryTask, condition: Condition, *, seed: int) -> DiscoveryTask:

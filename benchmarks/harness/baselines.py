@@ -112,8 +112,8 @@ def run_baseline(
     name: str, settings: Mapping[str, Any], task: DiscoveryTask, encoder: Encoder, seed: int
 ) -> dict[str, Any]:
     """Fit a baseline on the observed training data, and return its scores on the test data."""
-    from newfound.bench.scoring import round_values, score_ids
-    from newfound.bench.studies import frozen_vectors
+    from benchmarks.harness.scoring import round_values, score_ids
+    from benchmarks.harness.studies import frozen_vectors
 
     train, test = (_unit(frozen_vectors(encoder, c.texts).numpy()) for c in (task.train, task.test))
     intents = None if settings.get("n_new") == "auto" else len(task.known) + len(task.new)
