@@ -65,10 +65,7 @@ def run(case: Case, encoder: Encoder, setting: str, seed: int) -> Row:
 def pile_scores(case: Case, found: Ids, *, n_known: int) -> Row:
     """Return how well rows of no intent are told from the others, and how pure the intents are, in percent.
 
-    Args:
-        case: The case.
-        found: The intents of the rows of its logs; -1 for no intent.
-        n_known: How many of the intents are known; they come first.
+    `found` has the intents of the rows of the logs, known ones first, and -1 for no intent.
     """
     gold = [case.gold[i] for i in case.logs]
     outside, pile = np.array([name is None for name in gold]), found < 0

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from benchmarks.harness.baselines import fit_bertopic
 from benchmarks.harness.cells import Cell, task_of
 from benchmarks.harness.experiments import Column
 from benchmarks.harness.running import fit_cell
@@ -148,13 +149,9 @@ class TopicPredictor:
 
 def bertopic(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
     """Fit BERTopic with its defaults, given the known labels."""
-    from bertopic import BERTopic
-    from umap import UMAP
-
-    texts, y = task.observed_train.texts, known_ids(task)
-    reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=cell.seed)
-    model = BERTopic(umap_model=reduction)
-    topics = np.array(model.fit_transform(list(texts), unit_vectors(encoder, texts), y=y)[0])
+    observed, y = task.observed_train, known_ids(task)
+    x = unit_vectors(encoder, observed.texts)
+    model, topics = fit_bertopic(observed.texts, x, observed.labels, seed=cell.seed)
     intent_of_topic = {-1: len(task.known)}  # an utterance of no topic is at least not of a known intent
     for topic in sorted(set(topics.tolist()) - {-1}):
         members = y[topics == topic]

@@ -74,14 +74,7 @@ def words_of_name(name: str) -> set[str]:
 
 
 def scores(names: Sequence[str], gold: Sequence[str], all_gold: Sequence[str], encoder: Encoder) -> dict[str, float]:
-    """Compare names with gold names; percentages.
-
-    Args:
-        names: The names.
-        gold: The gold name of each.
-        all_gold: The names of all new intents.
-        encoder: Encodes the names as words.
-    """
+    """Compare names with the gold name of each, among those of all new intents; percentages."""
     similarity = encoded(names, encoder) @ encoded(all_gold, encoder).T
     right = np.array([list(all_gold).index(name) for name in gold])
     pairs = [(words_of_name(name), words_of_name(wanted)) for name, wanted in zip(names, gold, strict=True)]

@@ -36,13 +36,7 @@ class Oracle:
     """Answers by the gold labels; a share of the answers is wrong on purpose."""
 
     def __init__(self, task: DiscoveryTask, errors: float, seed: int) -> None:
-        """Read the gold labels.
-
-        Args:
-            task: The task.
-            errors: The share of wrong answers.
-            seed: Of the choice which are wrong.
-        """
+        """Read the gold labels; `errors` is the share of wrong answers, and `seed` chooses them."""
         self._gold = dict(zip(task.train.texts, task.train.labels, strict=True))
         self._errors = errors
         self.reliability = 1 - errors

@@ -32,7 +32,8 @@ from benchmarks.harness.tables import (
     missing_runs,
     number_of,
 )
-from benchmarks.reproduction.claims import NOT_IN_THE_PAPER, Claim, Judgement, judged_claims
+from benchmarks.reproduction.claims import NOT_IN_THE_PAPER, Claim, judged_claims
+from benchmarks.reproduction.judging import Judgement
 from benchmarks.stale import STALE_LINE, is_stale
 
 from newfound.errors import DataError
@@ -51,21 +52,13 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """An experiment with one encoder, and the results that it has.
-
-    Attributes:
-        experiment: The experiment.
-        cells: All its cells.
-        results: The results of those that were run.
-        root: The folder of the result files.
-        command: The command that runs what is missing.
-    """
+    """An experiment with one encoder, and the results that it has."""
 
     experiment: Experiment
-    cells: list[Cell]
-    results: Results
+    cells: list[Cell]  # all of them
+    results: Results  # of those that were run
     root: Path
-    command: str
+    command: str  # that runs what is missing
 
     @property
     def groups(self) -> list[Group]:
@@ -90,18 +83,7 @@ class Study:
 
 
 def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: str) -> Path:
-    """Write the page as one Markdown file, with its figures in `images/<name of the file>` beside it.
-
-    Args:
-        root: The folder of the result files.
-        path: The file.
-        encoder: The encoder of the results.
-        tune: How much of it was trained, in rows that do not say so themselves.
-        device: The device; it decides what `tune="auto"` means.
-
-    Raises:
-        DataError: There are no results.
-    """
+    """Write the page as one Markdown file, with its figures in `images/<name of the file>` beside it."""
 
     def study(experiment: Experiment, encoder: str) -> Study:
         cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, tune)]

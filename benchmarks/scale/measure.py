@@ -5,10 +5,9 @@ python -m benchmarks.scale.measure 1000000 --device cuda
 
 The logs are CLINC150's utterances in many wordings (openings and endings that people add), 60 intents of them new; 40
 labelled utterances of each known intent. Every size runs in a process of its own with an empty cache. Stages: `read`
-the file into a sample of at most `--max-logs` distinct utterances, `encode` and `discover` on that sample, and `save`;
-with `--assign N`, classify the first N utterances of the file in a stream. Each stage has its seconds, its processor
-seconds, which other work on the machine hardly changes, and the largest memory up to its end. Scores are those of
-CLINC150's dev rows.
+the file into a sample of at most `--max-logs` distinct utterances, `encode` and `discover` on that sample, and `save`.
+Each stage has its seconds, its processor seconds, which other work on the machine hardly changes, and the largest
+memory up to its end. Scores are those of CLINC150's dev rows.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +37,6 @@ from newfound.defaults import MAX_LOGS
 from newfound.files import to_json, write_atomically
 from newfound.training.progress import LoggingReporter, Task
 from newfound.workflows.discovery import DiscoverRequest, discover
-from newfound.workflows.prediction import PredictRequest, stream_predictions
 
 HERE = Path(__file__).parent
 OPENINGS = ("", "hi, ", "hello there, ", "quick question: ", "please ", "sorry, ", "ok so ", "hey ", "hmm, ", "so ")
@@ -122,7 +120,7 @@ class _Watching(LoggingReporter):
 
 
 def run(folder: Path, options: argparse.Namespace) -> Row:
-    """Discover, save and assign in this process, and return times, memory and scores."""
+    """Discover and save in this process, and return times, memory and scores."""
     task = load_partition("FRESH-CLINC150", ratio=40, split=1000)
     clock = StageClock()
     request = DiscoverRequest(
@@ -142,11 +140,6 @@ def run(folder: Path, options: argparse.Namespace) -> Row:
     row: Row = {"learned_from": len(result.logs), "seconds": round(sum(clock.seconds.values()), 1)}
     scores = score_ids(task, result.model.predict_ids(task.test.texts))["scores"]["strict"]
     row |= {name: scores[name] for name in ("ind_acc", "ood_acc", "all_acc")}
-    if options.assign:
-        clock.end("score")
-        batches = stream_predictions(PredictRequest(result.model, folder / "logs.csv", device=options.device))
-        row["assigned"] = sum(1 for _ in islice((line for batch in batches for line in batch), options.assign))
-        clock.end("assign")
     return row | {"stage_seconds": clock.seconds, "processor_seconds": clock.processor, "peak_gb": clock.memory}
 
 
@@ -170,15 +163,13 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--encoder", default="minilm", help="a short name, or the folder that holds the encoder")
     parser.add_argument("--max-logs", type=int, default=MAX_LOGS)
-    parser.add_argument("--assign", type=int, default=0, help="classify so many utterances of the file afterwards")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
     parser.add_argument("--run-in", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run_in is not None:
         print(json.dumps(run(options.run_in, options)))
         return
-    arguments = ["--device", options.device, "--encoder", options.encoder]
-    arguments += ["--max-logs", str(options.max_logs), "--assign", str(options.assign)]
+    arguments = ["--device", options.device, "--encoder", options.encoder, "--max-logs", str(options.max_logs)]
     rows: list[Row] = []
     for size in sorted(options.sizes):
         with tempfile.TemporaryDirectory() as folder:

@@ -113,19 +113,12 @@ def memory_mb(pid: int) -> float:
 
 @dataclass
 class LoadResult:
-    """What a stretch of load showed.
-
-    Attributes:
-        seconds: How long it lasted.
-        latencies: Seconds of each request.
-        errors: How many were not answered with status 200.
-        answers: The last prediction of each text.
-    """
+    """What a stretch of load showed."""
 
     seconds: float = 0.0
-    latencies: list[float] = field(default_factory=list)
-    errors: int = 0
-    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    latencies: list[float] = field(default_factory=list)  # seconds of each request
+    errors: int = 0  # answers with another status than 200
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)  # the last prediction of each text
 
     def summary(self) -> dict[str, Any]:
         """Return counts, throughput and latencies as the result file has them."""
@@ -191,8 +184,9 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
     expected = {prediction.text: prediction for prediction in load(model).classify(texts)}
     content: dict[str, Any] = {"hardware": hardware("cpu"), "cores": os.cpu_count(), "seconds": seconds}
     serve = [sys.executable, "-m", "newfound", "serve", model, "--quiet", "--port", str(NEWFOUND_PORT)]
+    plain = [sys.executable, "-m", "benchmarks.serve.load", model, "--plain", str(PLAIN_PORT)]
     servers: dict[str, tuple[int, list[str], dict[str, str]]] = {
-        "plain": (PLAIN_PORT, [sys.executable, "-m", "benchmarks.serve.load", model, "--plain", str(PLAIN_PORT)], WITHOUT_ONNX),
+        "plain": (PLAIN_PORT, plain, WITHOUT_ONNX),
         "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
         "onnx fp32": (NEWFOUND_PORT, serve, {}),
         "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),

@@ -70,15 +70,7 @@ def main() -> None:
 def with_plain_loop(
     result: dict[str, Any], task: DiscoveryTask, encoder: Encoder, device: str, *, steps: int = 2
 ) -> dict[str, Any]:
-    """Return what was measured of a fit, and for DPL the ratio to the plain loop.
-
-    Args:
-        result: What `measure` returned.
-        task: The data.
-        encoder: The loaded encoder.
-        device: auto, cpu or cuda.
-        steps: Number of steps of the plain loop to time.
-    """
+    """Return what was measured of a fit, and for DPL the ratio to the plain loop."""
     if result["method"] != "dpl" or result["tune"] == "heads":
         return result
     plain = plain_epoch_seconds(encoder, task.observed_train, len(task.new), device=device, steps=steps)
@@ -90,15 +82,7 @@ def with_plain_loop(
 
 
 def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, steps: int) -> float:
-    """Return the seconds of one epoch of DPL in the plain implementation, from the time of a few steps.
-
-    Args:
-        encoder: The loaded encoder.
-        corpus: The training data.
-        n_new: Number of new intents.
-        device: auto, cpu or cuda.
-        steps: Number of steps to time.
-    """
+    """Return the seconds of one epoch of DPL in the plain implementation, from the time of a few steps."""
     step, n_steps = plain_dpl_steps(encoder, corpus, n_new, device=device)
     step(0)  # not timed
     seconds = []
@@ -114,18 +98,7 @@ def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device:
 def plain_dpl_steps(
     encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, batch_size: int = 512
 ) -> tuple[Callable[[int], float], int]:
-    """Return a step of DPL in the plain implementation, and the number of steps of an epoch.
-
-    Args:
-        encoder: The loaded encoder.
-        corpus: The training data.
-        n_new: Number of new intents.
-        device: auto, cpu or cuda.
-        batch_size: Number of utterances in a step.
-
-    Returns:
-        A function from the number of a step to its loss, and the number of steps.
-    """
+    """Return a step of DPL in the plain implementation, and the number of steps of an epoch."""
     torch_device = pick_device(device)
     model = copy.deepcopy(encoder.to(torch_device).model)  # it is trained in place
     intent_ids = {name: i for i, name in enumerate(corpus.intents)}

@@ -8,8 +8,9 @@ import pytest
 import torch
 from benchmarks.harness import provenance
 from benchmarks.harness.cells import Cell
-from benchmarks.harness.experiments import EXPERIMENTS, Row
-from benchmarks.reproduction.claims import CLAIMS, Evidence, better, compare, compare_means, judged_claims
+from benchmarks.harness.experiments import EXPERIMENTS
+from benchmarks.reproduction.claims import CLAIMS, better, judged_claims
+from benchmarks.reproduction.judging import Evidence, compare, compare_means
 
 
 def results(scores):
@@ -52,7 +53,7 @@ def test_a_verdict_on_several_comparisons_says_in_words_which_hold():
         return lambda split, seed: base + split + 0.1 * seed
 
     rows = {("dpl", "default"): noisy(80), ("e2e", "default"): noisy(75), ("kmeans", "default"): noisy(70)}
-    judge = better(Row("dpl"), [Row("e2e"), Row("kmeans")])
+    judge = better("dpl", ["e2e", "kmeans"])
     assert judge(Evidence(results(rows))).verdict == "reproduced"
     worse = judge(Evidence(results({**rows, ("kmeans", "default"): noisy(90)})))
     assert worse.verdict == "partly: better than one of two; worse than k-means"
