@@ -3,13 +3,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 import sys
+import tarfile
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from benchmarks.__main__ import main
 from benchmarks.harness import cells as cells_module
 from benchmarks.harness import partitions
 from benchmarks.harness.baselines import BASELINES, Baseline, bertopic
@@ -17,7 +22,8 @@ from benchmarks.harness.cells import VARIANTS, Cell, missing_cells, read_results
 from benchmarks.harness.experiments import EXPERIMENTS, Row, experiment_named
 from benchmarks.harness.plots import draw
 from benchmarks.harness.provenance import CODE_HASH
-from benchmarks.harness.running import ExperimentError, _logs_setting, run_cell, run_missing
+from benchmarks.harness.recording import Recorder
+from benchmarks.harness.running import ExperimentError, cell_settings, run_cell, run_missing
 from benchmarks.harness.tables import as_csv, as_latex, as_markdown, comparisons, groups_of, missing_runs, table
 from benchmarks.reproduction.page import write_markdown
 from benchmarks.stale import STALE_LINE, without_stale_lines
@@ -26,8 +32,11 @@ from conftest import themed_corpus
 from newfound.data.corpus import Corpus
 from newfound.data.task import make_task
 from newfound.errors import DataError, MissingExtra, SettingsError
+from newfound.methods.context import Epoch
 from newfound.training.progress import LoggingReporter
 
+ROOT = Path(__file__).parents[2]
+CHOSEN = ["--methods", "kmeans", "--benchmarks", "gid-sd", "--splits", "1", "--encoder", "tiny", "--tune", "heads"]
 MAIN = EXPERIMENTS["main"].narrow(methods=["kmeans"], benchmarks=["gid-sd"], splits=[1, 2], seeds=[0, 1])
 
 
@@ -122,7 +131,7 @@ def test_unknown_names_are_refused():
 def test_every_experiment_plans_its_cells(name):
     cells = EXPERIMENTS[name].cells("minilm", "last")
     assert cells
-    assert len({str(cell.file(cells_module.Path())) for cell in cells}) == len(cells)
+    assert len({str(cell.file(Path())) for cell in cells}) == len(cells)
     assert {cell.variant for cell in cells} <= set(VARIANTS)
 
 
@@ -216,7 +225,19 @@ def _reachable(experiment, epochs):
     ],
 )
 def test_a_method_that_takes_mixed_logs_is_told_what_the_logs_hold(method, variant, told):
-    assert _logs_setting(Cell(method, "GID-SD", 40, 1, 0, "tiny", "heads", variant)) == told
+    settings = cell_settings(Cell(method, "GID-SD", 40, 1, 0, "tiny", "heads", variant), toy_task())
+    assert settings == {"n_new": 2, **told}
+
+
+def test_a_recorder_compares_the_logs_alone_and_keeps_the_epochs_that_are_asked_for():
+    task = toy_task()
+    gold = torch.from_numpy(task.gold_ids(task.train))
+    shuffled = torch.where(gold >= 3, 7 - gold, 0)  # the two new intents change places; known rows do not count
+    recorder = Recorder(task, (1,))
+    for number in (0, 1):
+        epoch = Epoch(number, lambda: shuffled, lambda: torch.ones(len(gold), 4), torch.zeros(5, 4))
+        assert recorder(epoch) == {"pseudo_label_acc": 100.0}
+    assert {number: snapshot.vectors.shape for number, snapshot in recorder.snapshots.items()} == {1: (len(gold), 4)}
 
 
 def test_no_cell_is_begun_that_would_end_after_the_limit(toy, tiny_encoder, tmp_path):
@@ -267,6 +288,38 @@ def test_the_page_on_the_paper_has_no_empty_cell_and_says_what_is_missing(tmp_pa
         write_markdown(tmp_path / "none", tmp_path / "page.md", encoder="minilm", tune="last", device="cpu")
 
 
+def test_an_experiment_is_run_shown_and_drawn(toy, tiny_folder, tmp_path, capsys):
+    out = [*CHOSEN, "--seeds", "0", "--out", str(tmp_path / "results")]
+    main(["run", "main", *out, "--weights", str(tiny_folder), "--device", "cpu", "--pack", f"{tmp_path}/new.tgz"])
+    shown = capsys.readouterr().out
+    assert "GID-SD 40%, strict" in shown
+    assert "1/1" in shown
+    main(["table", "main", *out])
+    assert capsys.readouterr().out == shown
+    main(["table", "main", *out, "--format", "csv"])
+    assert capsys.readouterr().out.count("\nGID-SD 40%,kmeans,") == 2
+    main(["figures", "main", *out, "--to", str(tmp_path / "figures")])
+    assert capsys.readouterr().out == f"{tmp_path}/figures/main-GID-SD.png\n"
+    with tarfile.open(tmp_path / "new.tgz") as archive:
+        assert archive.getnames() == ["tiny/GID-SD-40/kmeans-heads-default-split1-seed0.json"]
+
+
+def test_what_is_missing_is_said_and_the_experiments_are_listed(tmp_path, capsys):
+    main(["table", "main", *CHOSEN, "--out", str(tmp_path)])
+    assert "Not run: kmeans (GID-SD 40%). `python -m benchmarks run main` runs them." in capsys.readouterr().out
+    main(["list"])
+    assert "pseudo-labels" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_an_unknown_experiment_is_one_line():
+    command = [sys.executable, "-m", "benchmarks", "table", "magic"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert done.stderr.startswith("benchmarks: error: no experiment 'magic'; one of main, ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_cell_records_all_that_moves_its_number(tiny_encoder, themed, tmp_path):
     task = toy_task()
     cell = Cell("kmeans", "toy", 40, 1, 0, "tiny", "heads")
@@ -297,7 +350,6 @@ def test_speed_names_every_phase_and_compares_with_the_plain_loop(tiny_encoder):
 
 def test_the_plain_loop_computes_dpls_step(tiny_folder):
     """Same start, no dropout: the plain step and the fast step have the same losses and move mu to the same place."""
-    import torch
     from benchmarks.speed.epochs import _PlainHeads
 
     from newfound.algorithms.assignment import move_prototypes

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import json
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.harness.cells import Cell, write_archive, write_result
+from benchmarks.harness.cells import Cell
 from benchmarks.harness.experiments import Column
 from benchmarks.harness.provenance import CODE_HASH
 from benchmarks.harness.running import fit_cell
-from benchmarks.harness.studies import append_row, frozen_vectors, group_rows, read_rows, whole_numbers
+from benchmarks.harness.studies import append_row, frozen_vectors, group_rows, read_rows
 from benchmarks.harness.tables import table_of_rows
 from test_bench import toy_task
 
@@ -68,20 +66,3 @@ def test_a_model_with_a_cache_answers_as_it_does_without_and_encodes_once(tiny_e
     assert np.allclose(predictor.outlier_scores(texts), method.model_.outlier_scores(texts), atol=1e-5)
     assert sorted(tmp_path.rglob("*.npy")) == shards != []
     assert frozen_vectors(tiny_encoder, texts).shape == (len(texts), tiny_encoder.width)
-
-
-def test_an_archive_holds_results_under_their_own_paths(tmp_path):
-    cells = [Cell("kmeans", "GID-SD", 40, 1, seed, "tiny", "heads") for seed in (0, 1)]
-    for cell in cells:
-        write_result(cell, {"seed": cell.seed}, tmp_path / "results")
-    write_archive(cells[:1], tmp_path / "results", tmp_path / "new.tgz")
-    with tarfile.open(tmp_path / "new.tgz") as archive:
-        (name,) = archive.getnames()
-        content = archive.extractfile(name)
-        assert content is not None
-        assert json.load(content) == {"seed": 0, "code": CODE_HASH}
-    assert name == "tiny/GID-SD-40/kmeans-heads-default-split1-seed0.json"
-
-
-def test_lists_of_numbers():
-    assert whole_numbers("0,1,2") == [0, 1, 2]
