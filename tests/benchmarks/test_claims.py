@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
 import torch
 from benchmarks.harness import provenance
 from benchmarks.harness.cells import Cell
@@ -101,12 +100,6 @@ def test_the_hash_of_the_code_follows_its_sources(tmp_path):
     renamed = provenance.code_hash(tmp_path)
     (tmp_path / "model" / "deeper" / "b.py").write_text("x = 2\n")
     assert len({before, renamed, provenance.code_hash(tmp_path)}) == 3
-
-
-@pytest.mark.parametrize(("folder", "shared"), [("/tmp/mps", True), ("", False)])
-def test_a_gpu_under_mps_counts_as_shared(monkeypatch, folder, shared):
-    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", folder)
-    assert provenance.shares_gpu() is shared
 
 
 def test_weights_that_were_rounded_are_recognised(tiny_folder):
