@@ -255,10 +255,6 @@ class Interrupted(NewfoundError):
             super().__init__(f"stopped; what was reached lies in {folder}", "resume")
 
 
-class ExperimentError(NewfoundError):
-    """Some runs of an experiment failed; the finished ones are kept."""
-
-
 class DecisionError(NewfoundError):
     """A review decision cannot be applied to the intents as they are."""
 

@@ -26,9 +26,10 @@ from newfound.training.run import Run
 NO_DROPOUT = {"dropout": 0.0, "trunk_views": 0}
 SHORT = {"n_new": 2, "device": "cpu", "epochs": 3, "pretrain_epochs": 2, "batch_size": 64, "seed": 3}
 EVERY_ROW = {"no_intent": "none"}  # a row at the limit would fall to either side by rounding
+OF_THE_PAPER = {"start": "random", "prototype_norm": "sample", "loss": "sum", "select": "new", "lr": 0.02}
 METHODS = {
     "dpl": (DPL, {**SHORT, **NO_DROPOUT, "tune": "last", "lr": 0.01, "pretrain_lr": 0.01, "select": "new"}),
-    "dpl of the paper": (DPL, {**SHORT, **DPL.PRESETS["paper"], **NO_DROPOUT, "tune": "last:2", "dense": True}),
+    "dpl of the paper": (DPL, {**SHORT, **OF_THE_PAPER, **NO_DROPOUT, "tune": "last:2", "dense": True}),
     "fine-tuning": (
         Consensus,
         {

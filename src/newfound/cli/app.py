@@ -7,7 +7,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import audit, bench, check, discover, intents, models, review, serve
+from newfound.cli import audit, check, data, discover, intents, models, review, serve
 from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
@@ -63,8 +63,7 @@ for command in (
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-for name, researchers in (("data", bench.data_app), ("bench", bench.app)):
-    app.add_typer(researchers, name=name, rich_help_panel="For researchers")
+app.add_typer(data.app, name="data", rich_help_panel="For researchers")
 
 
 def main() -> NoReturn:

@@ -335,7 +335,6 @@ class Consensus(Discoverer):
         y[rows.to(y.device)] = torch.where(y[rows.to(y.device)] >= 0, y[rows.to(y.device)], labels)
         agreement[rows] = shares.cpu()
         y = context.settle(y.cpu())
-        context.history.setdefault("consensus", []).append({"epoch": 0, **context.pseudo_label_accuracy(y)})
         return Labels(y, agreement, consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0)
 
     def _draw_rows(self, context: FitContext, rows: Tensor) -> Tensor:
