@@ -180,7 +180,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         corpus = corpus.take(order)
         device = pick_device(self.device)
         run = run or Run()
-        run.start(device)
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
         context = self._context(corpus, validation, device, run, (recording or Recording()).in_order(order))
         context = replace(context, annotator=annotator, labeller=labeller)
@@ -309,7 +308,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             interval = f"between {estimate.low} and {estimate.high} in nine of ten cases"
             run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
-        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - estimate.n_known)
+        return max(estimate.n_new, MIN_INTENTS - estimate.n_known)
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

@@ -29,7 +29,7 @@ from newfound.model.beside import thresholds_by_name
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import Review, accepted_intents
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed, name_of
 
@@ -152,7 +152,7 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     Raises:
         TargetExists: There is something at `out`, and it is not to be replaced.
     """
-    path, runtime = Path(request.out), Runtime(reporter_of_main(reporter), request.encoder, "cpu")
+    path, runtime = Path(request.out), Runtime(reporter or LoggingReporter(), request.encoder, "cpu")
     if request.to in MODEL_EXPORTS:
         return _export_model(request, path, runtime)
     if request.precision != defaults.PRECISION:

@@ -24,7 +24,7 @@ from newfound.model.card import is_generated, kept_card, model_card, public_name
 from newfound.model.hub import REPOSITORY, explain, open_hub
 from newfound.review.state import described_without_network
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
 
 FILES_WITHOUT_TEXTS = ("groups.json", "thresholds.json")  # further files of a model
@@ -102,7 +102,7 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
     encoder = about["encoder"]
     if not encoder.get("included") and encoder["name"] not in RELEASES:
         problem = f"the model does not hold its encoder {public_name(encoder['name'])!r}"
-        reporter_of_main(reporter).warn(f"{problem}; who loads it must have the encoder, too, and say where it is")
+        (reporter or LoggingReporter()).warn(f"{problem}; who loads it must have the encoder, too, and say where it is")
     return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid, tuple(files))
 
 
