@@ -86,7 +86,7 @@ class ExportRequest(ExportChoice):
 
     Attributes:
         model: A model folder, or a loaded model.
-        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
+        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`.
         out: The file to write; a folder for datasets, argilla and onnx.
         language: The utterances' language code.
         encoder: Where the model's encoder lies, if it cannot be found.
@@ -157,7 +157,7 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
         return _export_model(request, path, runtime)
     if request.precision != defaults.PRECISION:
         raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
-    format = export_format(request.to, path)
+    format = export_format(request.to)
     check_language(request.language)
     request.check()
     check_target(path, format.files, overwrite=request.overwrite)
