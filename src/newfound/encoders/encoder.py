@@ -84,7 +84,6 @@ class Encoder:
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
         device: torch.device = next(self.model.parameters()).device
         return device
 

@@ -34,7 +34,6 @@ class Ragged:
         return self.offsets.diff()
 
     def row(self, i: int) -> Tensor:
-        """Return the tokens of one row."""
         return self.flat[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Ragged:
@@ -80,7 +79,6 @@ class Layout:
     max_rows_per_window: int
 
     def batch(self, step: int) -> Batch:
-        """Return the batch of one step."""
         return self.over(self.numbers[step])
 
     def over(self, numbers: Tensor) -> Batch:
