@@ -30,7 +30,7 @@ PAGES = [
 ]
 FENCED = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.S | re.M)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-OF_OTHER_PROGRAMS = {"--ignore-scripts", "--multi_gpu", "--num_machines", "--num_processes", "--nnodes"}
+OF_OTHER_PROGRAMS = {"--ignore-scripts"}
 OF_STUDIES = {
     name
     for script in (ROOT / "benchmarks").rglob("*.py")

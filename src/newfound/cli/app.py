@@ -13,10 +13,9 @@ from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
-from newfound.training.launch import EXIT_CODE_OF_CTRL_C, one_voice
 from newfound.version import __version__
 
-DIVIDED_COMMANDS = ("demo", "discover", "update")  # among several processes, where some were started
+EXIT_CODE_OF_CTRL_C = 130
 
 app = typer.Typer(
     help="Extend an intent classifier to the intents its users really have.",
@@ -70,12 +69,10 @@ def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
     settle_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    command = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        with one_voice(command, DIVIDED_COMMANDS):
-            code = app(arguments, standalone_mode=False)
-            if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
-                raise KeyboardInterrupt
+        code = app(arguments, standalone_mode=False)
+        if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
+            raise KeyboardInterrupt
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)

@@ -147,7 +147,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         corpus = corpus.take(order)
         device = pick_device(self.device)
         run = run or Run()
-        run.start(device)
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
         context = self._context(corpus, validation, device, run)
         context = replace(context, watch=watch, annotator=annotator, labeller=labeller)
@@ -273,7 +272,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             interval = f"between {estimate.low} and {estimate.high} in nine of ten cases"
             run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
-        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - estimate.n_known)
+        return max(estimate.n_new, MIN_INTENTS - estimate.n_known)
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

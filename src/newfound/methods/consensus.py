@@ -262,7 +262,7 @@ class Consensus(Discoverer):
             y = recognised
         rows = ((y < 0) & ~aside).nonzero().squeeze(1).cpu()
         if not context.n_new or not len(rows):
-            return Labels(context.settle(y.cpu()), torch.ones(len(y)), 1.0)
+            return Labels(y.cpu(), torch.ones(len(y)), 1.0)
         ensemble, chosen, clusters = self._cluster(context, x, rows, context.n_new)  # step 5
         labels = context.n_known + clusters
         offer_known = self._may_hold_known(context)
@@ -334,7 +334,7 @@ class Consensus(Discoverer):
         y, agreement = y.clone(), torch.ones(len(y))
         y[rows.to(y.device)] = torch.where(y[rows.to(y.device)] >= 0, y[rows.to(y.device)], labels)
         agreement[rows] = shares.cpu()
-        y = context.settle(y.cpu())
+        y = y.cpu()
         return Labels(y, agreement, consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0)
 
     def _draw_rows(self, context: FitContext, rows: Tensor) -> Tensor:

@@ -130,8 +130,7 @@ class FitContext:
     @property
     def batches(self) -> RaggedBatches:
         """Makes the batches of the training corpus."""
-        division = self.run.division if self.tune.layers else None  # vectors that are only looked up are not worth it
-        return RaggedBatches(self.train.lengths, self.device, division)
+        return RaggedBatches(self.train.lengths, self.device)
 
     @property
     def y(self) -> Tensor:
@@ -164,15 +163,11 @@ class FitContext:
 
     def embed(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d]."""
-        return embed(network, self.train.features, self.train.batches, self.run.processes)
+        return embed(network, self.train.features, self.train.batches)
 
     def unit_vectors(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d] of unit length."""
         return F.normalize(self.embed(network).float(), dim=-1)
-
-    def settle(self, labels: Tensor) -> Tensor:
-        """Return labels [n] as a stage trains on them: batches are drawn from them, and must agree in all processes."""
-        return self.run.of_main(labels)
 
     def language_free(self, x: Tensor) -> Tensor:
         """Return vectors [n, d] of the whole corpus without their language; x itself if there is only one."""
@@ -183,7 +178,7 @@ class FitContext:
 
         It needs no label: it says how compact and separate the predicted intents are.
         """
-        x = embed(network, self.validation.features, self.validation.batches, self.run.processes)
+        x = embed(network, self.validation.features, self.validation.batches)
         rows = (self.validation.y < 0).nonzero().squeeze(1) if of == "new" else torch.arange(len(x))
         x = x[rows[:MAX_VALIDATION_ROWS].to(x.device)]
         with torch.inference_mode():
