@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -21,7 +21,7 @@ from newfound.review.views import (
     ShownIntent,
 )
 from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
-from newfound.serve.settings import MAX_NAME_LENGTH, SECONDS_BETWEEN_NEWS
+from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.workflows.checking import LabelError, NearDuplicate
 from newfound.workflows.evaluation import Confusion, NoIntentScores
 from newfound.workflows.exporting import ExportCounts
@@ -129,7 +129,7 @@ class Limits:
     max_utterances_to_move: int = MAX_UTTERANCES_TO_MOVE
     max_queue: int = MAX_QUEUE_IN_A_REQUEST
     language_pattern: str = LANGUAGE_CODE.pattern
-    seconds_between_news: float = SECONDS_BETWEEN_NEWS
+    seconds_between_news: float = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
