@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import shutil
@@ -27,6 +28,7 @@ from newfound.serve.background.jobs import BackgroundJobs
 from newfound.serve.background.process import WorkFailed, run_in_process
 from newfound.serve.schemas.errors import without_paths
 from newfound.threads import inference_threads
+from newfound.workflows.evaluation import EvaluationScores
 
 SECONDS_TO_WAIT = 300
 LABELLED = {"labelled": [{"text": "pay my bill", "label": "pay"}]}
@@ -245,11 +247,8 @@ asyncio.run(run())"""
 
 def work_that_waits(monkeypatch, tmp_path):
     """Let evaluations wait for a file; return it, and the file that tells which processes have begun."""
-    from newfound.serve.schemas.responses import EvaluationOut
-
-    answer = EvaluationOut.model_construct(
-        **dict.fromkeys(EvaluationOut.model_fields, 0) | {"matches": [], "confusions": [], "no_intent": None}
-    )
+    names = [field.name for field in dataclasses.fields(EvaluationScores)]
+    answer = EvaluationScores(**dict.fromkeys(names, 0) | {"matches": (), "confusions": (), "no_intent": None})
     release, order = tmp_path / "release", tmp_path / "order"
     work = partial(works.wait_for, release, order, answer)
     monkeypatch.setattr("newfound.serve.routes.predictions.run_evaluation", work)

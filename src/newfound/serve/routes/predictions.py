@@ -20,6 +20,7 @@ from newfound.serve.batching import QueueFull
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
+from newfound.workflows.evaluation import EvaluationScores
 from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
 from newfound.workflows.prediction import PredictionLimits
 
@@ -40,7 +41,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return answers.Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in predicted])
 
     @app.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> answers.EvaluationOut:
+    async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> EvaluationScores:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
         return await service.run(request, run_evaluation, body)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -23,7 +23,6 @@ from newfound.review.views import (
 from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
 from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.workflows.checking import LabelError, NearDuplicate
-from newfound.workflows.evaluation import Confusion, NoIntentScores
 from newfound.workflows.exporting import ExportCounts
 from newfound.workflows.trending import EmergingIntent, Shift, WeeklyTrend
 
@@ -271,36 +270,6 @@ class Log:
     total: int
     entries: list[EntryOut]
     earlier: list[EarlierTraining]
-
-
-class IntentMatchOut(FromAttributes):
-    """An intent that was found in logs and the label it is matched to."""
-
-    intent: str
-    status: Literal["new", "accepted"] = Field(description="Accepted intents are matched like new ones")
-    label: str | None
-    shared: int = Field(description="Utterances that have both")
-    of_intent: int = Field(description="Utterances that are predicted as the intent")
-    of_label: int = Field(description="Utterances that have the label")
-    suggests_rename: bool = Field(description="Whether an accepted intent should have the label's name")
-
-
-class EvaluationOut(FromAttributes):
-    """How well the model does on labelled utterances. Scores are in percent."""
-
-    utterances: int
-    labels: int
-    labels_by_name: int = Field(description="Labels that are the name of an intent of the model")
-    accuracy: float
-    macro_f1: float
-    accuracy_by_name: float | None
-    accuracy_matched: float | None = Field(description="On utterances whose label the model does not know")
-    accuracy_of_intents: float | None = Field(description="Where an intent is predicted, like the next two")
-    mean_confidence: float | None
-    calibration_error: float | None = Field(description="The expected calibration error")
-    matches: list[IntentMatchOut]
-    confusions: list[Confusion]
-    no_intent: NoIntentScores | None = Field(description="None unless a label stands for no intent")
 
 
 class TrendsOut(FromAttributes):
