@@ -212,21 +212,6 @@ PALE = """() => {
 }"""
 
 
-def test_the_page_is_in_the_language_that_is_asked_for(page):
-    """`?lang=` chooses it, a language that is not there is English, and the document says which it is."""
-    address = page.url.split("#")[0]
-    for query, language, title, count in (
-        ("?lang=de", "de", "Prüfliste", "Äußerungen"),
-        ("?lang=xx", "en", "Queue", "utterances"),
-        ("", "en", "Queue", "utterances"),
-    ):
-        page.goto(f"{address}{query}#map")
-        page.reload()
-        page.wait_for_selector(f"main .quiet:has-text('{count}')")
-        assert page.locator("html").get_attribute("lang") == language
-        assert page.locator("nav a[href='#queue']").inner_text() == title
-
-
 def test_thresholds_are_those_of_the_server(page):
     def with_other_limits(route):
         answer = route.fetch()

@@ -321,12 +321,11 @@ interface View {
   seen?: Seen;
 }
 
-// Texts: `{name}` is a parameter, and a text with forms is chosen by its parameter `n`. The parameters of a text that is
-// put together with `+` are not checked, since its type is only `string`.
-type Forms = { readonly one: string; readonly other: string };
-type Wording = string | Forms;
-type Placeholders<S> = S extends `${string}{${infer P}}${infer Rest}` ? P | Placeholders<Rest> : never;
-type Named<T, V> = T extends Forms
-  ? { n: number } & { [P in Exclude<Placeholders<T[keyof T]>, "n">]: V }
-  : { [P in Placeholders<T>]: V };
-type Arguments<T, V> = string extends T ? [Record<string, V>?] : keyof Named<T, V> extends never ? [] : [Named<T, V>];
+// Texts: `{name}` is a parameter, and `{n|one|other}` is chosen by a number. The parameters of a text that is put
+// together with `+` are not checked, since its type is only `string`.
+type Braced<S> = S extends `${string}{${infer P}}${infer Rest}` ? P | Braced<Rest> : never;
+type NameIn<B> = B extends `${infer P}|${string}` ? P : B & string;
+type Named<T, V> = { [B in Braced<T> as NameIn<B>]: V } & {
+  [B in Extract<Braced<T>, `${string}|${string}`> as NameIn<B>]: number;
+};
+type Arguments<T, V> = string extends T ? [Record<string, V>?] : Braced<T> extends never ? [] : [Named<T, V>];
