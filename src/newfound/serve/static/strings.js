@@ -7,11 +7,7 @@ import { english } from "./strings-en.js";
 
 const forms = new Intl.PluralRules(document.documentElement.lang);
 
-/**
- * @param {Key} key
- * @param {Record<string, unknown>} values
- */
-const template = (key, values) =>
+const template = (/** @type {Key} */ key, /** @type {Record<string, unknown>} */ values) =>
   english[key].replace(/\{(\w+)\|(.*?)\|(.*?)\}/g, (_, name, one, other) => {
     const n = Number(values[name]);
     return (forms.select(n) === "one" ? one : other).replace("#", count(n));
