@@ -125,9 +125,8 @@ export const bullets = (items, attributes = {}) =>
 /**
  * @param {Column[]} columns Only screen readers read the headings of boxes and actions.
  * @param {(Child[] | HTMLElement)[]} rows What the cells of each row hold, or a row.
- * @param {Attributes} [attributes]
  */
-export function table(columns, rows, attributes) {
+export function table(columns, rows, attributes = {}) {
   const isHidden = (/** @type {string} */ kind) => kind === "box" || kind === "action";
   const headings = columns.map(([text, kind = ""]) =>
     el("th", { class: kind }, isHidden(kind) ? el("span", { class: "hidden" }, text) : text),
@@ -138,7 +137,6 @@ export function table(columns, rows, attributes) {
 /**
  * @param {Column[]} columns
  * @param {Child[]} cells
- * @param {Attributes} [attributes]
  */
 export const tableRow = (columns, cells, attributes = {}) =>
   el(
