@@ -84,9 +84,16 @@ def test_utterances_are_searched_selected_and_moved_with_one_decision(page):
     answer_dialog(page, "everything")
     said(page, "Made everything")
     assert len(decisions(page)[-1]["arguments"]["texts"]) == found["total"]
-    search(page, "document.title")
+
+
+def test_markup_in_the_logs_is_text(page):
+    page.fill("#search", "document.title")
     page.wait_for_selector(f'li:has-text("{HOSTILE}")')
-    assert "owned" not in page.title(), "markup in the logs is text"
+    page.click("nav a:has-text('Try it')")
+    page.fill("#try-text", "<img src=x onerror=\"document.title='owned'\">")
+    page.click("button:has-text('Classify')")
+    page.wait_for_selector(".big")
+    assert "owned" not in page.title()
 
 
 def test_rejected_intents_and_utterances_of_no_intent_have_a_place(page):
@@ -111,6 +118,7 @@ def test_rejected_intents_and_utterances_of_no_intent_have_a_place(page):
 
 def test_pairs_stand_side_by_side_and_one_key_moves_an_utterance(page):
     to_view(page, "pairs", "Mixed-up pairs")
+    assert page.locator("tbody tr").count() == len(fetched(page, "/v1/review/pairs")["pairs"])
     first, second = names(page)
     to_view(page, f"pair/{first}/{second}")
     page.wait_for_selector("li.marked")
@@ -139,6 +147,7 @@ def test_answers_of_an_audit_are_kept_change_nothing_and_can_be_undone(page, tmp
     assert second != first
     press(page, "n")
     page.wait_for_selector("text=from 2 answers")
+    assert page.locator("tbody tr").count() == len(fetched(page, "/v1/audit")["intents"]) > 0
     (folder,) = [path.parent for path in tmp_path.rglob("audit.json")]
     assert {text: belongs for (text, _), belongs in load_answers(folder).items()} == {first: True, second: False}
     press(page, "u")
