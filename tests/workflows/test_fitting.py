@@ -18,7 +18,7 @@ class Method:
 
     ASKS_QUESTIONS = True
 
-    def fit(self, texts, labels, **given):
+    def fit(self, corpus, **given):
         self.given = given
 
 
