@@ -84,13 +84,13 @@ class Worker:
     """Adds the columns of the predictions to batches of rows (`pyarrow.Table`)."""
 
     def __init__(self, model: str, settings: PredictorSettings, text_column: str, version: str) -> None:
-        if version != __version__:
-            raise EngineError(f"a worker has newfound {__version__}, not {version}; install the same one")
-        self._predictor, self._text_column = Predictor(model, settings), text_column
+        self._predictor, self._text_column, self._version = Predictor(model, settings), text_column, version
 
     def __call__(self, batch: Any) -> Any:
         import pyarrow
 
+        if self._version != __version__:  # here, since Ray takes an error in the constructor for a death
+            raise EngineError(f"a worker has newfound {__version__}, not {self._version}; install the same one")
         texts = batch.column(self._text_column).to_pylist()
         answers = self._predictor([None if text is None else str(text) for text in texts])
         batch = batch.rename_columns(kept_names(batch.column_names))
