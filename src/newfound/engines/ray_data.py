@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import warnings
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,8 @@ ROWS_PER_BATCH = 4_096
 CORES_OF_A_WORKER, CORES_OF_READING = 0.5, 0.25  # reading and writing must find a whole core beside the workers
 MIN_CORES = 2
 INPUT_PREFIX = "input_"  # of a column of the input whose name a column of the predictions has
+
+EXCEPTION_LINE = re.compile(r"[\w.]*(?:Error|Exception): ")  # of a traceback
 
 # Ray writes much about its inner life; a user can ask for it by setting the variables.
 QUIET_VARIABLES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -146,7 +149,7 @@ def predict_on_ray(model: Path, table: Table, out: Path, predictor: PredictorSet
                 "fewer_workers",
             ) from error
         except ray.exceptions.RayError as error:
-            raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
+            raise EngineError(f"a worker of the Ray cluster failed: {_reason(error)}") from error
 
 
 @contextmanager
@@ -201,9 +204,8 @@ def _resources(settings: RaySettings) -> tuple[str, dict[str, float], int]:
     return "cpu", {"num_cpus": CORES_OF_A_WORKER}, cores
 
 
-def _last_line(error: Exception) -> str:
-    """Return the last line of the traceback that a worker sent: the exception itself."""
-    cause = getattr(error, "cause", None)
-    message = str(getattr(cause, "__cause__", None) or cause or error)
-    lines = [line for line in message.strip().splitlines() if line.strip()]
-    return lines[-1].strip() if lines else type(error).__name__
+def _reason(error: Exception) -> str:
+    """Return the first exception in the traceback that a worker sent; those of Ray that follow only wrap it."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    raised = [line for line in lines if EXCEPTION_LINE.match(line) and not line.startswith("ray.")]
+    return next(iter(raised), first_line(error))
