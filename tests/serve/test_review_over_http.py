@@ -82,7 +82,8 @@ def test_news_tell_what_others_did_and_keep_no_session_alive(saved, tiny_encoder
     now = 0.0
     monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now))
     folder = shutil.copytree(saved, tmp_path / "model")
-    settings = dataclasses.replace(QUIET, token="a-secret-of-24-characters", seconds_of_session=1.5)
+    monkeypatch.setattr(access, "SECONDS_OF_SESSION", 1.5)
+    settings = dataclasses.replace(QUIET, token="a-secret-of-24-characters")
     with client_of(folder, tiny_encoder, settings) as client:
         client.post("/login", data={"token": settings.token}, headers={"origin": "http://127.0.0.1"})
         bearer = {"Authorization": f"Bearer {settings.token}"}
