@@ -27,7 +27,8 @@ def parameters(function):
 
 
 def functions_with_many_parameters():
-    for path in (ROOT / "src").rglob("*.py"):
+    """Yield functions, commands apart: there, a parameter is an option."""
+    for path in (path for path in (ROOT / "src").rglob("*.py") if path.parent.name != "cli"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and len(parameters(node)) > MAX_PARAMETERS:
@@ -42,6 +43,7 @@ COUNTS = {
     "files over 400 lines": lambda: sum(
         len(path.read_text(encoding="utf-8").splitlines()) > MAX_LINES_OF_A_FILE
         for path in chain((ROOT / "src").rglob("*.py"), (ROOT / "src").rglob("*.js"))
+        if path.name != "strings-en.js"  # a table
     ),
     "functions with more than 8 parameters by position": lambda: len(list(functions_with_many_parameters())),
 }
