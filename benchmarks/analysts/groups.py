@@ -78,16 +78,17 @@ def on_a_fit(encoder: Encoder) -> Row:
     case = case_of(shape, "half", SEED)
     method = Consensus(encoder=encoder, n_new=len(case.new), logs="mixed", seed=SEED, device="cpu", tune="heads")
     model = method.fit(list(case.texts), list(case.labels)).model_
+    position = {name: i for i, name in enumerate(model.names)}
     gold: list[Counter[int]] = [Counter() for _ in model.intents]
     for u, label in zip(model.utterances, case.gold, strict=True):
         if u.intent is not None and label is not None:
-            gold[u.intent][NUMBER[DOMAINS[label]]] += 1
+            gold[position[u.intent]][NUMBER[DOMAINS[label]]] += 1
     domains = np.array([counts.most_common(1)[0][0] for counts in gold])
     paths = {id: path[0] for id, path in group(GroupRequest(model, [10])).groups.items()}
     ours = np.unique([paths[intent.id] for intent in model.intents], return_inverse=True)[1]
-    labels = np.array([-1 if u.intent is None else u.intent for u in model.utterances])
+    labels = np.array([-1 if u.intent is None else position[u.intent] for u in model.utterances])
     means = means_of(unit(model.utterance_vectors.numpy())[labels >= 0], labels[labels >= 0])
-    prototypes = accuracy(domains, group_levels(model.columns.prototypes, [10])[0])
+    prototypes = accuracy(domains, group_levels(model.head.prototypes, [10])[0])
     return {
         "intents": "fitted, half known",
         "ours": accuracy(domains, ours),

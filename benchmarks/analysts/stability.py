@@ -74,11 +74,12 @@ def measure(corpus: str, encoder: Encoder) -> Row:
     method = Consensus(encoder=encoder, n_new="auto", logs="mixed", seed=SEED, device="cpu", tune="heads")
     model = method.fit(list(case.texts), list(case.labels)).model_
     x = unit(model.utterance_vectors.numpy())
-    labels = np.array([-1 if u.intent is None else u.intent for u in model.utterances])
+    position = {name: i for i, name in enumerate(model.names)}
+    labels = np.array([-1 if u.intent is None else position[u.intent] for u in model.utterances])
     gold: list[Counter[str]] = [Counter() for _ in model.intents]
     for u, label in zip(model.utterances, case.gold, strict=True):
         if u.intent is not None and not u.labelled:
-            gold[u.intent][str(label)] += 1
+            gold[position[u.intent]][str(label)] += 1
     new = [c for c, i in enumerate(model.intents) if not i.known and gold[c].total() >= MIN_UTTERANCES]
     purity = [gold[c].most_common(1)[0][1] / gold[c].total() for c in new]
     ways = {way: found_again(x, labels, len(model.intents), way)[new] for way in ("k_means", "from_intents")}

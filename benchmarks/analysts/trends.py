@@ -28,7 +28,7 @@ from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, 
 from newfound.data.benchmarks import out_of_scope, read_part
 
 if TYPE_CHECKING:
-    from newfound.review.reviewed import ReviewedModel
+    from newfound.model.classifier import IntentModel
 
 DATASETS = ("banking77", "clinc150")
 SHARES = (0.5, 0.33, 0.2, 0.1)  # of the newer logs
@@ -79,16 +79,16 @@ def false_alarms(dataset: str, share: float, seeds: Sequence[int]) -> Row:
     return {"dataset": dataset, "share": share, "divisions": DIVISIONS, "alarms": alarms}
 
 
-def fitted(dataset: str, seed: int, earlier: list[str], folder: Path) -> ReviewedModel:
+def fitted(dataset: str, seed: int, earlier: list[str], folder: Path) -> IntentModel:
     """Return the model of a partition, which is fitted if it is not there yet."""
-    from newfound.review.reviewed import ReviewedModel, load
+    from newfound.review.reviewed import ReviewedModel, load_reviewed
     from newfound.workflows import discover
 
     encoder, known = study_encoder(), partition(dataset, seed).known
     if not folder.exists():
         discover((list(known), list(known.values())), earlier, folder, encoder=encoder, effort="quick", seed=seed)
-    model = load(folder, encoder=encoder)
-    return ReviewedModel(model.model.with_cache(encoder.cache), model.review)
+    reviewed = load_reviewed(folder, encoder=encoder)
+    return ReviewedModel(reviewed.model.with_cache(encoder.cache), reviewed.review).classifier
 
 
 def measure(dataset: str, seed: int, share: float, work: Path) -> Row:
@@ -101,7 +101,7 @@ def measure(dataset: str, seed: int, share: float, work: Path) -> Row:
     newer, earlier = log[: round(share * len(log))], log[round(share * len(log)) :]
     model = fitted(dataset, seed, earlier, work / f"{dataset}-{seed}-{share}")
     names = {name: i for i, name in enumerate(model.names)}
-    intents = [names[u.intent] for u in model.assigned if u.intent is not None and not u.labelled]
+    intents = [names[u.intent] for u in model.utterances if u.intent is not None and not u.labelled]
     weekly = []
     for _ in range(SHUFFLES):
         counts = np.zeros((len(names), WEEKS), dtype=np.int64)

@@ -29,7 +29,8 @@ from newfound.data.benchmarks import read_part
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder
 from newfound.files import to_json, write_atomically
-from newfound.review.reviewed import ReviewedModel, load
+from newfound.model.classifier import IntentModel
+from newfound.review.reviewed import load
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
 from newfound.workflows.updating import UpdateRequest, UpdateResult, update
 
@@ -62,7 +63,7 @@ def logs_of(train: Corpus, fresh: set[str], earlier: set[str], rng: np.random.Ge
     return Corpus.of([train.texts[i] for i in rng.permutation(chosen)])
 
 
-def settle(model: ReviewedModel, test: Corpus, candidates: list[str]) -> Generation:
+def settle(model: IntentModel, test: Corpus, candidates: list[str]) -> Generation:
     """Decide which of the model's new names stands for which of the generation's intents."""
     intent_ids = {intent: i for i, intent in enumerate(test.intents)}
     name_ids = {name: i for i, name in enumerate(candidates)}
@@ -76,7 +77,7 @@ def settle(model: ReviewedModel, test: Corpus, candidates: list[str]) -> Generat
     return Generation(test, names)
 
 
-def accuracy(model: ReviewedModel, generation: Generation) -> float:
+def accuracy(model: IntentModel, generation: Generation) -> float:
     """Return how many of the generation's test utterances get the right name, in percent."""
     predicted = model.predict(generation.test.texts)
     names = generation.model_names

@@ -38,6 +38,7 @@ import torch
 from newfound.bench.provenance import hardware, with_code_hash
 from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
+from newfound.model.about import Description
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load, save
 
@@ -181,9 +182,9 @@ def serve(folder: str) -> None:
     from newfound.cli import app
     from newfound.review import session
 
-    def load_with_vectors(path: Path, **options: Any) -> IntentModel:
-        loaded = load(path, **options)
-        loaded.__dict__["utterance_vectors"] = torch.from_numpy(np.load(path / VECTORS_FILE))
+    def load_with_vectors(description: Description, **options: Any) -> IntentModel:
+        loaded = load(description, **options)
+        loaded.__dict__["utterance_vectors"] = torch.from_numpy(np.load(description.folder / VECTORS_FILE))
         return loaded
 
     def warm_up(self: session.ReviewSession) -> None:

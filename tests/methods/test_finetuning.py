@@ -43,8 +43,8 @@ def test_schedules_that_cannot_work_are_refused(wrong):
 
 
 def test_every_layer_moves_and_the_word_embeddings_do_not(tuned, tiny_encoder):
-    tail = tuned.model_.network.tail
-    fresh = tiny_encoder.tail(tuned.model_.tune)
+    tail = tuned.model_.embedder.network.tail
+    fresh = tiny_encoder.tail(tuned.model_.embedder.tune)
     before, after = dict(fresh.named_parameters()), dict(tail.named_parameters())
     moved = {name for name in after if not torch.equal(before[name], after[name])}
     assert not any("embeddings" in name for name in moved)
@@ -60,8 +60,8 @@ def test_the_loss_falls(tuned):
 
 def test_half_of_the_layers_move_by_default(tiny_encoder, themed):
     model = Consensus(encoder=tiny_encoder, logs="novel", **FAST).fit(themed.texts, themed.labels).model_
-    assert model.tune.layers == 1, "of three"
-    assert not model.tune.everything
+    assert model.embedder.tune.layers == 1, "of three"
+    assert not model.embedder.tune.everything
 
 
 def test_labels_come_from_several_fine_tunings_and_the_first_encoder_is_kept(tiny_encoder, themed):
@@ -70,7 +70,7 @@ def test_labels_come_from_several_fine_tunings_and_the_first_encoder_is_kept(tin
     thrice = Consensus(finetunings=3, **settings).fit(themed.texts, themed.labels)
     stages = [stage for stage in thrice.history_ if stage.startswith("fine-tuning")]
     assert stages == ["fine-tuning", "fine-tuning 2", "fine-tuning 3"]
-    first, kept = once.model_.network.tail.trained(), thrice.model_.network.tail.trained()
+    first, kept = once.model_.embedder.network.tail.trained(), thrice.model_.embedder.network.tail.trained()
     assert all(torch.equal(first[name], kept[name]) for name in first)
 
 

@@ -84,7 +84,7 @@ def test_decisions_go_along_and_texts_in_them_are_refused(hub, model):
     assert "water_leak" in newfound.load("hf://ana/bank-bot").names
     assert b"| water_leak | known |" in hub.files("ana/bank-bot")["README.md"]
     assert b"secret" not in hub.files("ana/bank-bot")["review.sqlite3"]
-    text = newfound.load(model).model.utterances[0].text
+    text = newfound.load(model).utterances[0].text
     store.decide([Decision("move", {"texts": [text], "to": "pay"})], author="ana")
     with pytest.raises(SettingsError, match="has moved or split utterances, and has their texts; refit"):
         newfound.push(model, "ana/bank-bot")

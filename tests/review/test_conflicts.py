@@ -228,7 +228,7 @@ def test_moves_of_the_same_utterances_are_compared_however_they_are_batched(fold
 
 
 def store_texts(folder):
-    return [u.text for u in load(folder).model.utterances]
+    return [u.text for u in load(folder).utterances]
 
 
 def test_a_comment_that_two_parts_share_is_shown_once_when_they_are_merged_again():

@@ -242,6 +242,13 @@ def test_a_split_divides_by_the_utterances_that_describe_its_parts(folder, fitte
     assert opened.predict_proba(of_first).sum(1) == pytest.approx(1, abs=1e-4)
 
 
+def test_a_loaded_model_is_what_a_fit_returns_and_is_not_saved_without_its_decisions(folder, fitted, tiny_encoder):
+    opened = load(folder, encoder=tiny_encoder)
+    assert type(opened) is type(fitted.model_)
+    with pytest.raises(ModelError, match="copy its folder"):
+        opened.save(folder.with_name("other"))
+
+
 def test_refitting_learns_the_decisions_and_leaves_the_model_alone(folder, themed, tiny_encoder, tmp_path):
     first, second = new_names(folder)
     content = (folder / "weights.safetensors").read_bytes()
@@ -292,13 +299,13 @@ def test_the_commands(folder, tiny_folder, tmp_path):
 def test_utterances_are_needed_and_damaged_ones_named(fitted, tmp_path, tiny_encoder):
     fitted.model_.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="without its utterances"):
-        load(tmp_path / "bare", encoder=tiny_encoder).assigned  # noqa: B018
+        load(tmp_path / "bare", encoder=tiny_encoder).utterances  # noqa: B018
     fitted.save(tmp_path / "odd")
     (tmp_path / "odd" / "utterances.jsonl").write_text('{"text": "a"}\n')
     opened = load(tmp_path / "odd", encoder=tiny_encoder)
     assert opened.predict(["a"]), "who only predicts does not read them"
     with pytest.raises(ModelError, match="line 1: damaged"):
-        opened.assigned  # noqa: B018
+        opened.utterances  # noqa: B018
 
 
 def test_half_a_character_is_refused(folder):

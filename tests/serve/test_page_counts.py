@@ -65,7 +65,7 @@ def test_all_places_agree_where_texts_repeat_and_some_have_no_intent(browser, sa
         legend = page.locator(".legend li").all_inner_texts()
         assert sum(numbers(entry)[-1] for entry in legend) == n_logs
         context.close()
-    write_page(load(folder, encoder=tiny_encoder), tmp_path / "report.html", title="report")
+    write_page(load(folder, encoder=tiny_encoder).reviewed, tmp_path / "report.html", title="report")
     report = (tmp_path / "report.html").read_text("utf-8")
     assert f"{n_logs:,} utterances of the logs were read" in report
     assert all(f"{size:,} utterances · certainty" in report for size in sizes.values())

@@ -272,7 +272,7 @@ def test_the_report_and_the_page_show_the_same_numbers_and_colours(page, tmp_pat
     assert nearest > 50, "no two of twelve colours look alike"
 
     path = tmp_path / "report.html"
-    write_page(load(saved, encoder=tiny_encoder), path, title="report")
+    write_page(load(saved, encoder=tiny_encoder).reviewed, path, title="report")
     context = browser.new_context()
     report = context.new_page()
     problems = []

@@ -160,7 +160,7 @@ def test_models_without_common_utterances_are_refused_in_one_line(saved, tiny_en
     )
     with pytest.raises(DataError, match="share 0 of 152 and 150 utterances, too few"):
         newfound.diff(saved, tmp_path / "other")
-    newfound.load(saved, encoder=tiny_encoder).model.save(tmp_path / "bare", with_utterances=False)
+    newfound.load(saved, encoder=tiny_encoder).reviewed.model.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="bare: the model was saved without its utterances"):
         newfound.diff(saved, tmp_path / "bare")
     done = command("diff", saved, tmp_path / "bare")

@@ -163,7 +163,7 @@ def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_pat
     with pytest.raises(SettingsError, match="5 intents; at least 6"):
         newfound.group(saved, encoder=tiny_encoder)
     assert not (folder / GROUPS_FILE).exists()
-    newfound.load(folder, encoder=tiny_encoder).model.save(tmp_path / "bare", with_utterances=False)
+    newfound.load(folder, encoder=tiny_encoder).reviewed.model.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="saved without its utterances"):
         newfound.group(tmp_path / "bare", encoder=tiny_encoder)
     for content in ("{", "[]", '{"paths": {"a": "b"}}', '{"paths": {"a": [""]}}', '{"paths": 3}'):
@@ -176,7 +176,7 @@ def test_bad_input_is_one_line(folder, saved, tiny_encoder, tiny_folder, tmp_pat
 
 def test_a_model_in_the_place_of_another_has_no_groups(folder, tiny_encoder):
     write_groups(folder, {"a": ("b",)})
-    newfound.load(folder, encoder=tiny_encoder).model.save(folder, overwrite=True)
+    newfound.load(folder, encoder=tiny_encoder).reviewed.model.save(folder, overwrite=True)
     assert read_groups(folder) == {}
 
 

@@ -33,7 +33,7 @@ def folder(tmp_path_factory, themed, tiny_encoder):
 
 def test_days_are_kept_and_volumes_are_described(folder, tiny_encoder, tmp_path, tiny_folder):
     model = newfound.load(folder / "model", encoder=tiny_encoder)
-    dated = [u for u in model.model.utterances if u.days]
+    dated = [u for u in model.utterances if u.days]
     assert dated
     assert all(u.days[0][0].startswith("2024-03-") for u in dated)
     assert sum(n for u in dated for _, n in u.days) == sum(u.count for u in dated)
@@ -44,7 +44,7 @@ def test_days_are_kept_and_volumes_are_described(folder, tiny_encoder, tmp_path,
     shown = command("inspect", folder / "model", "--encoder", tiny_folder).stdout
     assert "by week" in shown
     assert "steady" in shown
-    write_page(model, tmp_path / "report.html", title="model")
+    write_page(model.reviewed, tmp_path / "report.html", title="model")
     assert "Over time" in (tmp_path / "report.html").read_text()
     newer = _write(tmp_path / "newer.csv", [*((u.text, "2024-04-01") for u in dated[:3]), *((t, "") for t in FRESH)])
     updated = newfound.update(folder / "model", newer, encoder=tiny_encoder, accept_all=True, n_new=1, device="cpu")
@@ -81,7 +81,7 @@ def test_trends_by_python_and_command(folder, themed, tiny_encoder, tiny_folder,
 
 
 def test_a_model_without_utterances(folder, tiny_encoder, tmp_path):
-    model = newfound.load(folder / "model", encoder=tiny_encoder).model
+    model = newfound.load(folder / "model", encoder=tiny_encoder).reviewed.model
     model.save(tmp_path / "bare", with_utterances=False)
     with pytest.raises(ModelError, match="saved without its utterances"):
         newfound.workflows.trends(tmp_path / "bare", ["pay my bill"], encoder=tiny_encoder)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -296,7 +295,7 @@ def test_what_a_killed_worker_leaves_is_not_in_the_finished_folder(saved, table,
 class OneIntent:
     """A model that costs nothing."""
 
-    columns, thresholds = SimpleNamespace(statuses={"pay": "known"}), {}
+    names, thresholds = ("pay",), {}
 
     def classify(self, texts, *, top=0):
         return [Prediction(text, "pay", True, 0.9, 0.1, "known") for text in texts]
@@ -314,7 +313,6 @@ def test_memory_does_not_grow_with_the_input(tmp_path, monkeypatch, ending):
     }.items():
         monkeypatch.setattr(f"newfound.{name}", size)
     monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_predictor", lambda *_: OneIntent())
-    monkeypatch.setattr("newfound.workflows.runtime.Runtime.open_model", lambda *_: OneIntent())
     peaks = []
     for rows in (3_000, 15_000):
         path = tmp_path / f"{rows}.parquet"
@@ -376,7 +374,7 @@ def test_a_model_that_cannot_be_read_is_not_called_an_output(saved, table, tmp_p
     def refuse(*args, **more):
         raise PermissionError(errno.EACCES, "Permission denied", "review.sqlite3")
 
-    monkeypatch.setattr("newfound.review.reviewed.load", refuse)
+    monkeypatch.setattr("newfound.review.store.ReviewStore.review", refuse)
     message = "review.sqlite3: cannot be read (Permission denied)"
     with pytest.raises(ModelError) as raised:
         library.write_predictions(saved, table, out=f"{tmp_path}/out/")

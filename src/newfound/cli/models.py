@@ -282,9 +282,9 @@ def inspect(
             from newfound.review.reviewed import load
 
             reviewed = load(model, encoder=encoder).intents
-        intents = list(reviewed)
+        intents = reviewed
     shown = with_paths((i for i in intents if not (new and i.known)), read_groups(model))
-    intents = sorted(shown, key=lambda i: (not i.known, -i.size))
+    intents = tuple(sorted(shown, key=lambda i: (not i.known, -i.size)))
     if as_json:
         print_json({**about, "intents": [i.as_dict() for i in intents]})
         return
@@ -317,9 +317,9 @@ def report(
 
     check_file_target(out, force)
     from newfound.report.page import write_page
-    from newfound.review.reviewed import load
+    from newfound.review.reviewed import load_reviewed
 
-    write_page(load(model, encoder=encoder), out, title=model.resolve().name)
+    write_page(load_reviewed(model, encoder=encoder), out, title=model.resolve().name)
     print(f"Wrote {out}; open it in a browser")
 
 

@@ -19,7 +19,7 @@ from newfound.errors import OutputError
 from newfound.text import percent, shorten
 
 if TYPE_CHECKING:
-    from newfound.model.types import AssignedUtterance, Intent, KnownCheck, Utterance
+    from newfound.model.types import Intent, KnownCheck, Utterance
     from newfound.workflows.evaluation import Evaluation, IntentMatch
     from newfound.workflows.exporting import ExportCounts, ExportResult
     from newfound.workflows.trending import Trends
@@ -64,7 +64,7 @@ def print_new_intents(intents: Iterable[Intent]) -> None:
     )
 
 
-def print_without_intent(utterances: Sequence[Utterance | AssignedUtterance]) -> None:
+def print_without_intent(utterances: Sequence[Utterance]) -> None:
     """Print how many utterances of the logs belong to no intent, and some of them."""
     without = [u for u in utterances if u.intent is None]
     if without:

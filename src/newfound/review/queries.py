@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ class ReviewView:
             checked=self.describer.occurrences(self.reviewed.decided_rows),
             expected_error=self.describer.expected_error,
             without_intent=self.describer.occurrences(self._rows_without_intent),
-            known_check=KnownCheck.of(self.reviewed.provenance),
+            known_check=KnownCheck.of(self.reviewed.model.provenance),
         )
         listed = (
             views.ListedIntent.of(
@@ -292,8 +292,7 @@ class ReviewView:
 
     def explain(self, text: str) -> Explanation:
         """Classify one text, and return why: intents, similar utterances and the words that decide."""
-        (explained,) = Explainer(self.reviewed, self.session.vectors).classify([text])
-        return cast(Explanation, explained)
+        return Explainer(self.reviewed, self.session.vectors).classify([text])[0]
 
 
 def _base64(column: npt.NDArray[np.generic]) -> str:

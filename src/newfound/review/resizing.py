@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from newfound.algorithms.intent_tree import Group, IntentTree
 from newfound.errors import DecisionError
 from newfound.intents.naming import name_intents
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 from newfound.review.decisions import MAX_PARTS, Decision
 from newfound.review.proposals import MAX_DESCRIBING_UTTERANCES, central_texts
 from newfound.review.reviewed import ReviewedModel
@@ -107,7 +107,7 @@ class Resizer:
             wanted,
             fewest,
             most,
-            estimated_number(self._view.reviewed.provenance),
+            estimated_number(self._view.reviewed.model.provenance),
             self._changes(decisions) if decisions else (),
             tuple(decisions),
         )
@@ -183,7 +183,7 @@ class Resizer:
         return list(central_texts(self._view.session.vectors[list(rows)], texts, count))
 
 
-def _sizes(utterances: Sequence[AssignedUtterance]) -> Counter[str]:
+def _sizes(utterances: Sequence[Utterance]) -> Counter[str]:
     """Return how often utterances of each intent occurred."""
     sizes = Counter[str]()
     for utterance in utterances:

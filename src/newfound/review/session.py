@@ -22,6 +22,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import Positions, map_positions, quick_positions
+from newfound.model.about import Description
 from newfound.model.beside import read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
@@ -51,9 +52,9 @@ class ReviewSession:
         encoder: str | Encoder | None = None,
         precision: Precision = defaults.PRECISION,
     ) -> None:
-        self.folder = Path(folder)
-        self.store = ReviewStore(self.folder)
-        self.model: IntentModel = load(self.folder, encoder=encoder).with_precision(precision)
+        description = Description.read(folder)
+        self.folder, self.store = description.folder, ReviewStore(description)
+        self.model: IntentModel = load(description, encoder=encoder).with_precision(precision)
         self._vectors_of = UtteranceVectors(self.model)
         self._view: ReviewView | None = None
         self._next_view: ReviewView | None = None  # made before a decision was recorded; it becomes the next view
@@ -73,7 +74,7 @@ class ReviewSession:
                 is_same = next_view is not None and next_view.reviewed.review == review
                 self._view = next_view if next_view is not None and is_same else self._view_of(review, version)
                 self._view.version, self._view.entries = version, entries
-            self._view.reviewed.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
+            self._view.reviewed.classifier.thresholds = thresholds_by_name(self.folder, self._view.reviewed.ids)
             return self._view
 
     def decide(self, decisions: Sequence[Decision], *, author: str, expected_version: int | None = None) -> list[Entry]:

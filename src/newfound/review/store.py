@@ -8,8 +8,7 @@ from pathlib import Path
 
 from newfound.errors import ConflictError, DecisionError, ModelError
 from newfound.files import REVIEW_FILE
-from newfound.model.about import hold_model, model_signature, read_about, read_intents, read_utterances
-from newfound.model.hub import model_folder
+from newfound.model.about import Description, hold_model, stream_utterances
 from newfound.review.decisions import Decision, check_new, format_decision
 from newfound.review.entries import Entry, check_conflicts, version_of
 from newfound.review.sqlite import LogWriter, SqliteLog, arguments_as_json
@@ -22,19 +21,18 @@ Change = tuple[Review, Callable[[LogWriter], list[Entry]]]  # the state after a 
 class ReviewStore:
     """The decisions about the model in one folder."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path | Description) -> None:
         """Open the decisions about a model.
 
         Args:
-            folder: The model folder.
+            folder: The model folder, or its description if it was read already.
         """
-        self.folder = model_folder(folder)
-        self.signature = model_signature(self.folder)  # before it is read: what is written meanwhile is another model
-        self.intents = read_intents(self.folder, read_about(self.folder))
+        description = Description.read(folder)
+        self.folder, self.signature, self.intents = description.folder, description.signature, description.intents
         self.names = [intent.name for intent in self.intents]
         self.known = [intent.name for intent in self.intents if intent.known]
         self.log = SqliteLog(self.folder)
-        self._replayed: tuple[Sequence[Entry], Review] = (), Review.begin(self.names, self.known)
+        self._replayed: tuple[Sequence[Entry], Review] = (), Review.of(self.intents)
 
     @property
     def exists(self) -> bool:
@@ -155,7 +153,7 @@ class ReviewStore:
 
     def _without(self, chosen: Sequence[Entry], in_effect: Sequence[Entry]) -> Review:
         """Return the state without some decisions; the error names the first decision that builds on them."""
-        review = Review.begin(self.names, self.known)
+        review = Review.of(self.intents)
         left_out = {entry.id for entry in chosen}
         for entry in in_effect:
             if entry.id in left_out:
@@ -174,7 +172,7 @@ class ReviewStore:
 
     @cached_property
     def _texts(self) -> frozenset[str]:
-        return frozenset(u.text for u in read_utterances(self.folder, len(self.names)))
+        return frozenset(u.text for u in stream_utterances(self.folder, self.intents))
 
     def replay(self, entries: Sequence[Entry]) -> Review:
         """Return the state after the entries that were not undone; those that were replayed last are not once more.
@@ -184,7 +182,7 @@ class ReviewStore:
         """
         done, review = self._replayed
         if list(entries[: len(done)]) != list(done):
-            done, review = (), Review.begin(self.names, self.known)
+            done, review = (), Review.of(self.intents)
         review = review.copy()
         try:
             for entry in entries[len(done) :]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
 from newfound.model.types import (
-    AssignedUtterance,
     Intent,
     KnownCheck,
     Overlap,
     Status,
+    Utterance,
     Volume,
 )
 from newfound.review.decisions import Decision
@@ -23,7 +23,7 @@ MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedUtterance(AssignedUtterance):
+class ListedUtterance(Utterance):
     """An utterance as the page shows it.
 
     Attributes:

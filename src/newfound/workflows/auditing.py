@@ -16,7 +16,7 @@ from newfound.errors import DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
 from newfound.model.about import model_signature, stream_utterances
 from newfound.model.beside import Answers, NewAnswers, add_answers, load_answers
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
 from newfound.training.progress import reporter_of_main
@@ -126,10 +126,10 @@ def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAu
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
     runtime, signature = Runtime(reporter_of_main(None), encoder, "cpu"), model_signature(Path(model))
     read = read_assigned(model, runtime)
-    intents = described_without_network(read.review, read.intents) or runtime.open_model(model).intents
+    intents = described_without_network(read.review, read.intents) or runtime.open_model(model).classifier.intents
     examples = {intent.name: intent.exemplars for intent in intents}
     assigned, checked = list(read.utterances), read.review.checked
-    decided = {u.text: u.probability for u in stream_utterances(model, len(read.intents)) if u.text in checked}
+    decided = {u.text: u.probability for u in stream_utterances(model, read.intents) if u.text in checked}
     return LogAudit(Path(model), signature, assigned, read.ids, decided, lambda name: examples.get(name, ()))
 
 
@@ -153,7 +153,7 @@ class LogAudit:
         self,
         folder: Path,
         signature: object,
-        assigned: Sequence[AssignedUtterance],
+        assigned: Sequence[Utterance],
         ids: Mapping[str, str],
         decided: Mapping[str, float],
         examples: Callable[[str], Sequence[str]],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from newfound.algorithms.rounds import Change, Pair, relate_intents
 from newfound.errors import DataError
-from newfound.model.types import AssignedUtterance
+from newfound.model.types import Utterance
 from newfound.training.progress import Reporter, reporter_of_main
 from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, name_of
@@ -94,9 +94,9 @@ class _Intents:
     def __init__(self, model: AssignedModel, most: int) -> None:
         self.sizes: Counter[str | None] = Counter(dict.fromkeys(model.review.names, 0))
         self._ids, self._most = model.ids, most
-        self._kept: dict[str | None, list[AssignedUtterance]] = defaultdict(list)
+        self._kept: dict[str | None, list[Utterance]] = defaultdict(list)
 
-    def add(self, u: AssignedUtterance) -> None:
+    def add(self, u: Utterance) -> None:
         self.sizes[u.intent] += 1
         kept = self._kept[u.intent]
         if len(kept) < self._most or (kept and u.probability > kept[-1].probability):

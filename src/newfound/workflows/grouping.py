@@ -81,7 +81,7 @@ def group(request: GroupRequest, *, reporter: Reporter | None = None) -> GroupRe
     groups = {reviewed.ids[name]: path for name, path in zip(rows, paths, strict=True)}
     if isinstance(request.model, str | Path):
         write_groups(request.model, groups)
-    intents = sorted(with_paths(reviewed.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
+    intents = sorted(with_paths(reviewed.classifier.intents, groups), key=lambda i: (i.path is None, i.path, -i.size))
     return GroupResult(tuple(len(set(ids.tolist())) for ids in nested), tuple(intents), groups)
 
 

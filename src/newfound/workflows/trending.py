@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.data.validation import stream_rows
 from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
-from newfound.model.types import AssignedUtterance, Prediction, Trend, Utterance
+from newfound.model.types import Prediction, Trend, Utterance
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import LogSource
@@ -139,7 +139,7 @@ def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trend
     model = runtime.open_model(request.model)
     if not model.model.utterances:
         raise ModelError("the model was saved without its utterances; discover again and keep them")
-    predictor, newer = Predictor(model), DistinctSample(MAX_NEWER)
+    predictor, newer = Predictor(model.classifier), DistinctSample(MAX_NEWER)
     in_logs = Counter({same_words(u.text): u.count for u in model.model.utterances if _is_of_logs(u)})
     again: Counter[str] = Counter()
     after: Counter[str | None] = Counter()
@@ -204,7 +204,7 @@ def _earlier_counts(model: ReviewedModel) -> Counter[str]:
     """Return how often each intent occurs in the model's logs."""
     from newfound.review.state import assigned_without_network
 
-    assigned = assigned_without_network(model.review, model.model.utterances) or model.assigned
+    assigned = assigned_without_network(model.review, model.model.intents, model.model.utterances) or model.assigned
     counts: Counter[str] = Counter()
     for u in assigned:
         if u.intent is not None and _is_of_logs(u):
@@ -230,7 +230,7 @@ def _shifts(names: Sequence[str], before: Counter[str], after: Counter[str | Non
     return tuple(sorted(found, key=lambda shift: -max(shift.ratio, 1 / max(shift.ratio, 0.01))))
 
 
-def _is_of_logs(u: Utterance | AssignedUtterance) -> bool:
+def _is_of_logs(u: Utterance) -> bool:
     return not u.labelled or bool(u.days)
 
 
@@ -271,9 +271,9 @@ def _emerging(
     unusual = [_is_unusual(prediction) for prediction in predictor.predictions(texts)]
     if not texts or not logs or not any(unusual):
         return ()
-    keeping = model.model.with_cache(model.encoder.cache or FeatureCache(feature_cache_dir()))
-    earlier = keeping.pretrained_vectors([u.text for u in logs])
-    x = unit(np.concatenate([model.model.pretrained_vectors(texts), earlier]))
+    embedder, cache = model.model.embedder, model.model.encoder.cache or FeatureCache(feature_cache_dir())
+    earlier = replace(embedder, cache=cache).pretrained([u.text for u in logs])
+    x = unit(np.concatenate([embedder.pretrained(texts), earlier]))
     is_newer = np.arange(len(x)) < len(texts)
     groups = emerging_groups(x, is_newer, np.array([*unusual, *[False] * len(logs)]))
     members = [[texts[i] for i in rows] for rows in groups]

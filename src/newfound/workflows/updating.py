@@ -102,10 +102,10 @@ class UpdateChanges:
 class UpdateResult(OfModel):
     """What was discovered in newer logs, as `DiscoverResult` has it, and what changed.
 
-    The model is a reviewed one if its review is not empty: rejected intents are rejected there, too.
+    What was rejected is rejected in the model, too.
     """
 
-    model: IntentModel | ReviewedModel
+    model: IntentModel
     folder: Path | None
     logs: Corpus
     changes: UpdateChanges
@@ -134,7 +134,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Updat
         carried = Carried.of(reviewed)
         earlier, fresh = add_counts(_earlier_corpus(carried, settled | set(carried.rejected)), logs)
         check_n_new(request.n_new, (earlier + fresh).unlabelled(), runtime)
-        method = _method(request, replace(runtime, encoder=reviewed.encoder), earlier + fresh)
+        method = _method(request, replace(runtime, encoder=reviewed.model.encoder), earlier + fresh)
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
         known = set(reviewed.names) if request.accept_all else reviewed.review.known | reviewed.review.accepted
@@ -168,7 +168,7 @@ def save_trained(
         thresholds(ThresholdsRequest(out, precision, encoder=model.encoder, device=request.device))
 
 
-def _compare(before: ReviewedModel, after: IntentModel | ReviewedModel, known: set[str]) -> UpdateChanges:
+def _compare(before: ReviewedModel, after: IntentModel, known: set[str]) -> UpdateChanges:
     """Return what an update changed."""
     from newfound.intents.description import expected_error_of
 
@@ -201,14 +201,14 @@ def _method(request: UpdateRequest, runtime: Runtime, corpus: Corpus) -> Consens
 def with_ids(model: IntentModel, earlier: ReviewedModel) -> IntentModel:
     """Return the model in which intents that continue earlier ones have their ids, by utterances and not by names."""
     before = {u.text: u.intent for u in earlier.assigned}
-    after = {u.text: None if u.intent is None else model.intents[u.intent].name for u in model.utterances}
+    after = {u.text: u.intent for u in model.utterances}
     sizes = Counter(name for name in (*before.values(), *after.values()) if name is not None)
     carried = carried_ids(compare_rounds(before, after), earlier.ids, sizes)
     carried |= {intent.name: earlier.ids[intent.name] for intent in model.intents if intent.name in earlier.ids}
     ids: dict[str, str] = {}
     for intent in sorted(model.intents, key=lambda intent: intent.name not in earlier.ids):
         ids[intent.name] = unused_id(carried.get(intent.name, intent.id), ids.values())
-    return model.with_ids([ids[intent.name] for intent in model.intents])
+    return model.with_intents([replace(intent, id=ids[intent.name]) for intent in model.intents])
 
 
 def _earlier_corpus(carried: Carried, settled: set[str]) -> Corpus:
@@ -229,7 +229,7 @@ def _review_of(model: ModelSource) -> tuple[Review, set[str]]:
     """Return what was decided about a model, and the names of its intents before; of a folder nothing else is read."""
     if isinstance(model, str | Path):
         store = ReviewStore(model)
-        return store.review(), set(store.names)
+        return store.review(), {intent.name for intent in store.intents}
     reviewed = as_reviewed(model)
     return reviewed.review, {intent.name for intent in reviewed.model.intents}
 

@@ -297,7 +297,7 @@ def _results(
     if request.engine == "ray":
         yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
     else:
-        predictor = Predictor(runtime.open_model(request.model), job.settings)
+        predictor = Predictor(runtime.open_predictor(request.model), job.settings)
         yield from (predict_part(predictor, job, part) for part in parts)
 
 

@@ -57,7 +57,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> answers.Intents:
         """Return the intents after the review so far."""
-        current = await run_in_threadpool(lambda: service.refresh().reviewed.intents)
+        current = await run_in_threadpool(lambda: service.refresh().reviewed.classifier.intents)
         return answers.Intents([ShownIntent.of(intent) for intent in current])
 
     @app.get("/v1/export", tags=["export"])
@@ -104,7 +104,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         def content() -> tuple[bytes, int]:
             reviewed = service.refresh().reviewed
-            paths = reviewed.columns.paths
+            paths = reviewed.head.paths
             corpus, counts = corpus_to_export(reviewed.assigned, reviewed.review, reviewed.accepted, choice, paths)
             facts = facts_of(service.session.folder) if chosen.wants_facts else None
             left_out = 0 if with_guesses else counts.new_intents
