@@ -75,7 +75,7 @@ def test_a_folder_keeps_it_and_an_old_one_has_none(saved, tmp_path):
     about = json.loads((tmp_path / "m" / "model.json").read_text())
     del about["reliability"]
     (tmp_path / "m" / "model.json").write_text(json.dumps(about))
-    assert load_unreviewed(tmp_path / "m", encoder=model.encoder).calibration.reliability == 1.0
+    assert load_unreviewed(tmp_path / "m", encoder=model.encoder).head.calibration.reliability == 1.0
 
 
 def test_consensus_estimates_it(tiny_encoder, themed):

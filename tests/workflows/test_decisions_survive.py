@@ -135,9 +135,9 @@ def test_a_refit_of_a_fine_tuned_model_goes_on_from_its_encoder(themed, tiny_enc
     monkeypatch.setattr("newfound.methods.refit.fine_tune", lambda *args, **more: None)
     check = newfound.refit(tmp_path / "t", tmp_path / "r", encoder=tiny_encoder, device="cpu").known_check
     earlier, later = (newfound.load(tmp_path / name, encoder=tiny_encoder).reviewed.model for name in ("t", "r"))
-    assert later.tune == earlier.tune
-    weights = earlier.network.tail.state_dict()
-    assert all((t == weights[name]).all() for name, t in later.network.tail.state_dict().items())
+    assert later.embedder.tune == earlier.embedder.tune
+    weights = earlier.embedder.network.tail.state_dict()
+    assert all((t == weights[name]).all() for name, t in later.embedder.network.tail.state_dict().items())
     assert "which the encoder was trained on before" in check.sentence
 
 

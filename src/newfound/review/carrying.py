@@ -70,8 +70,7 @@ class Carried:
         with TemporaryDirectory(prefix="newfound-review-") as folder:
             for decision in decisions:
                 author = authors.get(_key(decision)) or (earlier[-1].author if earlier else "newfound")
-                with SqliteLog(Path(folder)).lock_for_writing() as log:
-                    log.add([decision], author)
+                SqliteLog(Path(folder)).append([decision], author)
             return {REVIEW_FILE: (Path(folder) / REVIEW_FILE).read_bytes()}
 
     def apply(self, model: IntentModel) -> IntentModel:

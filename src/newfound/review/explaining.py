@@ -89,11 +89,8 @@ class Explainer:
 
     def _near(self, row: int, similarity: float) -> NearUtterance:
         u, review = self.reviewed.assigned[row], self.reviewed.review
-        checked = u.text in review.checked
-        who = "review" if checked else (u.source or "labelled data") if u.labelled else "discovered"
-        own = {f.name: getattr(u, f.name) for f in fields(u)}
-        near = NearUtterance(**own, id=row, checked=checked, similarity=round(similarity, 3), labelled_by=who)
-        return replace(near, probability=round(u.probability, 4))
+        who = "review" if u.text in review.checked else (u.source or "labelled data") if u.labelled else "discovered"
+        return NearUtterance.of(u, row, review, similarity=round(similarity, 3), labelled_by=who)
 
     def _words(self, p: Prediction) -> tuple[WordEffect, ...]:
         """Leave out one word after the other, and return those that matter most."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,10 +185,7 @@ class ReviewView:
 
     def describe_utterance(self, kind: type[Listed], i: int, **more: Any) -> Listed:
         """Return one utterance as a `ListedUtterance` or a subclass of it, whose further fields are given."""
-        u, review = self.describer.utterances[i], self.reviewed.review
-        checked = u.text in review.moved or u.text in review.possible_parts
-        values = {field.name: getattr(u, field.name) for field in fields(u)}
-        return kind(**{**values, "probability": round(u.probability, 4)}, id=i, checked=checked, **more)
+        return kind.of(self.describer.utterances[i], i, self.reviewed.review, **more)
 
     def _two_parts(self, rows: Sequence[int]) -> TwoParts | None:
         return self.session.cache.get("parts", rows, lambda: two_parts(self.session.vectors[list(rows)]))

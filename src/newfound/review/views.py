@@ -18,6 +18,7 @@ from newfound.model.types import (
     Volume,
 )
 from newfound.review.decisions import Decision
+from newfound.review.state import Review
 
 MAX_UTTERANCES_TO_MOVE = 10_000  # by their numbers, with one decision
 
@@ -32,6 +33,13 @@ class ListedUtterance(Utterance):
 
     id: int
     checked: bool
+
+    @classmethod
+    def of(cls, u: Utterance, id: int, review: Review, **more: Any) -> Self:
+        """Return an utterance as the page shows it, with the further fields of a subclass."""
+        own = {field.name: getattr(u, field.name) for field in fields(u)}
+        checked = u.text in review.moved or u.text in review.possible_parts
+        return cls(**{**own, "probability": round(u.probability, 4)}, id=id, checked=checked, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,20 +160,7 @@ class Resizing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownIntent:
-    """The description of one intent, as the page and the API show it.
-
-    Attributes:
-        size: The number of its utterances, each counted as often as it occurred.
-        labelled: The number of its utterances that a person labelled.
-        certainty: The mean probability of its utterances from the logs; None if it has no utterances.
-        expected_error: The expected share of these utterances that is wrong; None likewise.
-        keywords: The words that distinguish it from other intents, best first.
-        border: The utterances that are closest to belonging to another intent.
-        overlaps: The intents it overlaps with, the largest overlap first.
-        id: Stays with it when it is renamed, and from round to round.
-        path: The groups that it is in, such as `travel/flights`; None if it is in no group.
-        volume: How often it occurred in each week, and its trend; None if no times are known.
-    """
+    """What the page and the API show of an `Intent`."""
 
     id: str
     name: str
