@@ -32,7 +32,7 @@ from newfound.model.about import (
     read_calibration,
     stream_utterances,
 )
-from newfound.model.card import kept_card, model_card, spoken_languages
+from newfound.model.card import kept_card, model_card
 from newfound.model.classifier import IntentModel
 from newfound.model.embedder import NetworkEmbedder
 from newfound.model.network import IntentNetwork
@@ -80,7 +80,6 @@ def save(
         "reliability": calibration.reliability,
         "intents": [{name: value for name, value in asdict(i).items() if name != "path"} for i in intents],
         "provenance": model.provenance,
-        "languages": spoken_languages([u.text for u in model.utterances]),
     }
     card = kept_card(folder) or model_card(about, intents, name=folder.resolve().name, source=folder.name)
     with folder_atomically(folder, partial(check_replaceable, folder, overwrite)) as target:
@@ -100,7 +99,7 @@ def _lines(model: IntentModel) -> Iterator[str]:
     position = {name: i for i, name in enumerate(model.names)} | {None: None}
     for u in model.utterances:
         entry = {**{f.name: getattr(u, f.name) for f in fields(Utterance)}, "intent": position[u.intent]}
-        if not u.days:  # for older versions, which know no days
+        if not u.days:
             del entry["days"]
         yield json.dumps(entry, ensure_ascii=False) + "\n"
 
@@ -120,7 +119,7 @@ def load(folder: str | Path | Description, *, encoder: str | Encoder | None = No
     calibration = read_calibration(folder, about)
     try:
         trained = about["tune"]
-        tune = Tune(int(trained["layers"]), bool(trained["everything"]), bool(trained.get("embeddings", True)))
+        tune = Tune(int(trained["layers"]), bool(trained["everything"]), bool(trained["embeddings"]))
         dense, provenance = bool(about["dense"]), dict(about["provenance"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {first_line(error)[:120]}") from None

@@ -19,7 +19,7 @@ from newfound.model.beside import Answers, NewAnswers, add_answers, load_answers
 from newfound.model.types import Utterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
-from newfound.training.progress import reporter_of_main
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import Runtime
 
@@ -124,7 +124,7 @@ def audit(request: AuditRequest) -> AuditResult:
 
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
-    runtime, signature = Runtime(reporter_of_main(None), encoder, "cpu"), model_signature(Path(model))
+    runtime, signature = Runtime(LoggingReporter(), encoder, "cpu"), model_signature(Path(model))
     read = read_assigned(model, runtime)
     intents = described_without_network(read.review, read.intents) or runtime.open_model(model).classifier.intents
     examples = {intent.name: intent.exemplars for intent in intents}

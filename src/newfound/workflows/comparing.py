@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from newfound.algorithms.rounds import Change, Pair, relate_intents
 from newfound.errors import DataError
 from newfound.model.types import Utterance
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, name_of
 
@@ -120,7 +120,7 @@ def diff(request: DiffRequest, *, reporter: Reporter | None = None) -> ModelDiff
     Raises:
         DataError: The models have hardly any utterance in common.
     """
-    runtime = Runtime(reporter_of_main(reporter), request.encoder, "cpu")
+    runtime = Runtime(reporter or LoggingReporter(), request.encoder, "cpu")
     earlier = read_assigned(request.before, runtime)
     before, intent_before = _Intents(earlier, request.examples), dict[str, str | None]()
     for u in earlier.utterances:

@@ -13,7 +13,7 @@ from newfound.algorithms.groups import MIN_INTENTS, MIN_MEMBERS, Ids, default_le
 from newfound.errors import SettingsError
 from newfound.model.beside import Groups, with_paths, write_groups
 from newfound.model.types import Intent
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def group(request: GroupRequest, *, reporter: Reporter | None = None) -> GroupRe
     """
     from newfound.model.arrays import unit
 
-    reviewed = Runtime(reporter_of_main(reporter), request.encoder, "cpu").open_model(request.model)
+    reviewed = Runtime(reporter or LoggingReporter(), request.encoder, "cpu").open_model(request.model)
     rows: dict[str, list[int]] = {}  # of each intent; one without utterances gets into no group
     for row, u in enumerate(reviewed.assigned):
         if u.intent is not None:

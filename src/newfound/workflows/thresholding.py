@@ -13,7 +13,7 @@ from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.errors import DataError, SettingsError
 from newfound.files import THRESHOLDS_FILE
 from newfound.model.beside import save_thresholds
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.auditing import LogAudit, open_audit
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.sources import KnownSource
@@ -160,5 +160,7 @@ def _labelled_answers(
         raise DataError("the model has learned from all of the labelled utterances; give others, which it has not seen")
     if len(unseen) < len(done.rows):
         count = len(done.rows) - len(unseen)
-        reporter_of_main(reporter).note(f"{count:,} labelled utterances are left out: learned from, or of no intent")
+        (reporter or LoggingReporter()).note(
+            f"{count:,} labelled utterances are left out: learned from, or of no intent"
+        )
     return [(row.probability, row.correct) for row in unseen]
