@@ -75,8 +75,8 @@ class IntentModel:
         utterances: UtteranceSource = (),
     ) -> IntentModel:
         """Return the model of a network with one intent for each column of its classifier, known intents first."""
-        head = Head.of(embedder.weight(), intents, calibration)
-        return cls(head, embedder, tuple(intents), utterances, provenance)
+        weight = embedder.network.classifier.weight.detach().float().cpu().numpy()
+        return cls(Head.of(weight, intents, calibration), embedder, tuple(intents), utterances, provenance)
 
     def __repr__(self) -> str:
         new = len(self.names) - self.n_known
@@ -235,14 +235,14 @@ class IntentModel:
         utterances = [u if u.intent is None else replace(u, intent=new_name[u.intent]) for u in self.utterances]
         return self.with_intents(renamed, utterances)
 
-    def with_accepted(self, names: Collection[str]) -> IntentModel:
-        """Return the same model with a mark on these intents: they were found in logs, and a person accepted them."""
-        return self.with_intents([replace(i, accepted=i.accepted or i.name in names) for i in self.intents])
+    def with_known(self, names: Collection[str], accepted: Collection[str] = ()) -> IntentModel:
+        """Return the same model in which the intents of these names are known, and come first; all others are new.
 
-    def with_known(self, names: Collection[str]) -> IntentModel:
-        """Return the same model in which the intents of these names are known, and come first; all others are new."""
-        order = sorted(range(len(self.intents)), key=lambda i: self.intents[i].name not in names)
-        intents = [replace(self.intents[i], known=self.intents[i].name in names, accepted=False) for i in order]
+        Those that were found in logs, and that a person accepted, get a mark.
+        """
+        order = sorted(range(len(self.intents)), key=lambda i: self.names[i] not in names)
+        ordered = [self.intents[i] for i in order]
+        intents = [replace(i, known=i.name in names, accepted=i.name in accepted) for i in ordered]
         embedder = replace(self.embedder, network=self.embedder.network.with_columns(order))
         changed = IntentModel.of(embedder, intents, self.head.calibration, self.provenance, self.utterances)
         if self.head.calibration.reliability == 1 or not self.utterances:

@@ -103,11 +103,6 @@ class NetworkEmbedder:
         """Return why torch encodes on a CPU although ONNX Runtime is installed; None if it does not."""
         return None if self.has_graph() else self.encoder.graph_problem
 
-    def weight(self) -> Array:
-        """Return the weights of the classifier, [intents, d]."""
-        weight: Array = self.network.classifier.weight.detach().float().cpu().numpy()
-        return weight
-
     @property
     def device(self) -> torch.device:
         """The device of the weights."""

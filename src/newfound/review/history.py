@@ -6,7 +6,7 @@ Decisions about one model cannot be replayed on another one, so a trained model 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,8 +97,7 @@ def write_history(folder: Path, history: History) -> None:
 
 def _training(content: Mapping[str, Any]) -> Training:
     training = Training(**{**content, "entries": tuple(_entry(entry) for entry in content["entries"])})
-    if not _are_texts([training.kind, training.model, training.at, training.author or ""]):
-        raise TypeError
+    _check_texts(training.kind, training.model, training.at, training.author or "")
     return training
 
 
@@ -106,12 +105,12 @@ def _entry(content: Mapping[str, Any]) -> Entry:
     decision = Decision(content["decision"]["kind"], content["decision"]["arguments"])
     entry = Entry(**{**content, "decision": decision})
     undone = [value for value in (entry.undone_at, entry.undone_by) if value is not None]
-    if not isinstance(entry.id, int) or not _are_texts([entry.at, entry.author, decision.kind, *undone]):
-        raise TypeError
-    if not isinstance(decision.arguments, dict):
+    _check_texts(entry.at, entry.author, decision.kind, *undone)
+    if not isinstance(entry.id, int) or not isinstance(decision.arguments, dict):
         raise TypeError
     return entry
 
 
-def _are_texts(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, str) for value in values)
+def _check_texts(*values: object) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError

@@ -200,11 +200,7 @@ class ListedIntent(ShownIntent):
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What somebody said about an intent.
-
-    Attributes:
-        id: The number of the decision.
-    """
+    """What somebody said about an intent, with the number of the decision."""
 
     id: int
     at: str
@@ -214,15 +210,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentPage(ShownIntent):
-    """One intent with some of its utterances.
-
-    Attributes:
-        total: The number of its texts; of those from the logs if only these were asked for.
-        occurrences: The number of utterances that these are.
-        utterances: Some of them, the least certain first.
-        ids: The numbers of all of them; of the first ones if there are more than can be moved at once.
-        comments: What people said about it, the latest ones.
-    """
+    """One intent with some of its utterances, the least certain first (see `Page`), and the latest comments on it."""
 
     merges: tuple[MergeProposal, ...]
     split: SplitProposal | None
@@ -317,8 +305,6 @@ class Progress:
 
     Attributes:
         logs: The number of utterances from the logs; of all if there are no logs.
-        new_share: The share of them in intents that were not known.
-        known_share: The share of them in known intents.
         new: The number of intents that are not known, accepted ones included.
         checked: The number of utterances that a person assigned.
         expected_error: The expected share of the logs whose intent is wrong.

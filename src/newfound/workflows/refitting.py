@@ -119,7 +119,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
     method = _method(request, runtime, reviewed, corpus)
     run = Run(reporter=runtime.reporter)
     fit(method, corpus, run)
-    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted).with_accepted(reviewed.accepted)
+    model = method.model_.with_known(reviewed.review.known | reviewed.review.accepted, reviewed.accepted)
     model = with_ids(model, reviewed)
     trained = carried.apply(model)
     with runtime.reporter.task(COMPARING, 1) as task:

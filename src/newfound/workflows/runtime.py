@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from newfound.data.rows import ReadReport
 from newfound.defaults import DEVICE, PRECISION, Precision
@@ -21,17 +21,10 @@ if TYPE_CHECKING:
     from newfound.methods.base import Discoverer
     from newfound.model.classifier import IntentModel
     from newfound.review.reviewed import ReviewedModel
+    from newfound.workflows.discovery import OfModel
 
-ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | HasModel"
+ModelSource: TypeAlias = "str | Path | ReviewedModel | IntentModel | Discoverer | OfModel"
 """A model folder, a model that is loaded already, a fitted method, or the result of a workflow."""
-
-
-class HasModel(Protocol):
-    """The result of a workflow that made a model."""
-
-    @property
-    def model(self) -> IntentModel:
-        """The model."""
 
 
 @dataclass(frozen=True, slots=True)

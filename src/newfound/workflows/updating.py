@@ -137,7 +137,7 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Updat
         run = Run(reporter=runtime.reporter)
         fit(method, earlier + fresh, run, llm=llm)
         known = set(reviewed.names) if request.accept_all else reviewed.review.known | reviewed.review.accepted
-        model = name_intents(method.model_, llm, runtime).with_known(known).with_accepted(reviewed.discovered & known)
+        model = name_intents(method.model_, llm, runtime).with_known(known, reviewed.discovered & known)
         model = with_ids(model, reviewed)
         trained = carried.apply(model)
         changes = _compare(reviewed, trained, known)
