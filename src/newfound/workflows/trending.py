@@ -6,20 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from newfound import defaults
-from newfound.data.corpus import Corpus, Days, Origin
+from newfound.data.corpus import Origin
 from newfound.data.duplicates import DistinctSample, same_words
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
-from newfound.data.validation import stream_rows
 from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
 from newfound.model.types import Prediction, Trend, Utterance
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
-from newfound.workflows.sources import LogSource
+from newfound.workflows.sources import LogSource, open_source
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -181,19 +179,8 @@ def trends(request: TrendsRequest, *, reporter: Reporter | None = None) -> Trend
 
 def _batches(request: TrendsRequest, runtime: Runtime, settled: dict[str, str]) -> Iterator[list[tuple[str, Origin]]]:
     """Yield texts with their counts and days; at the end, `settled` says what days with two meanings mean."""
-    source = request.logs
-    if not isinstance(source, str | Path):
-        corpus = source if isinstance(source, Corpus) else Corpus.of(source)
-        pairs = zip(corpus.texts, corpus.origins, strict=True)
-        yield from iter(lambda: list(islice(pairs, TEXTS_AT_ONCE)), [])
-        return
-    rows, report = stream_rows(source, request.read, times=True)
-
-    def origin(day: str | None) -> Origin:
-        days: Days = () if day is None else ((day, 1),)
-        return Origin(False, days=days)
-
-    timed = ((row.text, origin(row.day)) for row in rows)
+    rows, report = open_source(request.logs, request.read, "ignored")
+    timed = ((row.text, row.origin) for row in rows)
     yield from iter(lambda: list(islice(timed, TEXTS_AT_ONCE)), [])
     if report.days is not None:
         settled |= report.days.settle()
