@@ -19,7 +19,7 @@ import numpy.typing as npt
 from benchmarks.analysts.oracle import Answers, answers_of_models, study_options
 from scipy.stats import beta
 
-from newfound.algorithms.audit import COVERAGE, accuracy_of_intent, accuracy_of_sample, choose_questions
+from newfound.algorithms.audit import COVERAGE, N_DRAWS_OF_INTENT, accuracy_of_sample, choose_questions
 from newfound.algorithms.thresholds import correction
 from newfound.bench.studies import Row, append_row, read_rows
 
@@ -59,8 +59,10 @@ def _intents(answers: Answers, rows: npt.NDArray[np.int64], seed: int) -> Held:
     certainty = correction(answers.probability[rows], answers.right[rows])(answers.probability)
     held = []
     for intent in np.unique(answers.intent[rows]):
-        own, asked = answers.intent == intent, rows[answers.intent[rows] == intent]
-        estimate = accuracy_of_intent(certainty[own], certainty[asked], answers.right[asked], seed=seed)
+        own, asked = np.flatnonzero(answers.intent == intent), np.sort(rows[answers.intent[rows] == intent])
+        estimate = accuracy_of_sample(
+            certainty[own], np.searchsorted(own, asked), answers.right[asked], seed=seed, n_draws=N_DRAWS_OF_INTENT
+        )
         truth = answers.right[own].mean()
         held.append((estimate.low - 1e-9 <= truth <= estimate.high + 1e-9, estimate.high - estimate.low))
     return held

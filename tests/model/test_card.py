@@ -12,9 +12,9 @@ import yaml
 import newfound
 from newfound.data.validation import read_corpus
 from newfound.exports.registry import EXPORTS
-from newfound.model.beside import save_thresholds
 from newfound.model.card import is_generated, model_card, public_name, spoken_languages
 from newfound.model.folder import load
+from newfound.model.sidecars import save_thresholds
 from newfound.workflows.exporting import facts_of
 
 OLD = Path(__file__).parent / "folder-of-version-0.1.0"

@@ -13,8 +13,8 @@ import safetensors.torch
 import newfound
 from newfound.errors import ConflictError, OutputError
 from newfound.files import hold_folder
-from newfound.model.beside import load_answers
 from newfound.model.folder import load, save
+from newfound.model.sidecars import load_answers
 from newfound.review.decisions import Decision
 from newfound.review.history import read_history
 from newfound.review.store import ReviewStore

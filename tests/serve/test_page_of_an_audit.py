@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from browsing import decisions, names, press, said, to_view
 
-from newfound.model.beside import load_answers
+from newfound.model.sidecars import load_answers
 
 pytest_plugins = ["browsing_fixtures"]
 

@@ -15,7 +15,7 @@ import newfound
 from commands import newfound as command
 from newfound.errors import ModelError, SettingsError
 from newfound.files import GROUPS_FILE
-from newfound.model.beside import path_of, read_groups, write_groups
+from newfound.model.sidecars import path_of, read_groups, write_groups
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 

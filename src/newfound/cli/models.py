@@ -269,7 +269,7 @@ def inspect(
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe
-    from newfound.model.beside import read_groups, with_paths
+    from newfound.model.sidecars import read_groups, with_paths
     from newfound.model.types import KnownCheck
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore

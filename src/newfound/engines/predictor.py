@@ -16,7 +16,7 @@ from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN
 from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
-from newfound.model.beside import load_thresholds, read_groups
+from newfound.model.sidecars import load_thresholds, read_groups
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 

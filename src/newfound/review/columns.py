@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from newfound.model.arrays import Array, Classifier, Columns, softmax, unit
-from newfound.model.beside import Groups, path_of
+from newfound.model.sidecars import Groups, path_of
 from newfound.model.types import Status
 from newfound.review.state import WHOLE, Review
 

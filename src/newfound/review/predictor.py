@@ -17,7 +17,7 @@ from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, 
 from newfound.encoders.precision import is_available, needs_seven_bits
 from newfound.model.about import WEIGHTS_FILE, inside, read_about, read_calibration, read_intents
 from newfound.model.arrays import Array, Classifier, FittedClassifier, in_batches
-from newfound.model.beside import read_groups, thresholds_by_name
+from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.paths import feature_cache_dir
 from newfound.review.columns import ReviewedColumns
 from newfound.review.store import ReviewStore

@@ -18,9 +18,9 @@ from newfound.encoders.encoder import Encoder
 from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
 from newfound.model.arrays import FittedClassifier, Names, round_probability
-from newfound.model.beside import Groups, read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_model
+from newfound.model.sidecars import Groups, read_groups, thresholds_by_name
 from newfound.model.types import AssignedUtterance, Intent
 from newfound.review.columns import ReviewedColumns
 from newfound.review.state import WHOLE, Review, accepted_intents, described_without_network, discovered_intents

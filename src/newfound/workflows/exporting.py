@@ -25,7 +25,7 @@ from newfound.exports.registry import (
 )
 from newfound.files import folder_atomically
 from newfound.model.about import describe
-from newfound.model.beside import thresholds_by_name
+from newfound.model.sidecars import thresholds_by_name
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import Review, accepted_intents
 from newfound.review.store import ReviewStore

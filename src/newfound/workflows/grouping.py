@@ -11,7 +11,7 @@ import numpy as np
 
 from newfound.algorithms.groups import MIN_INTENTS, MIN_MEMBERS, Ids, default_levels, group_levels
 from newfound.errors import SettingsError
-from newfound.model.beside import Groups, with_paths, write_groups
+from newfound.model.sidecars import Groups, with_paths, write_groups
 from newfound.model.types import Intent
 from newfound.training.progress import Reporter, reporter_of_main
 from newfound.workflows.runtime import ModelSource, Runtime

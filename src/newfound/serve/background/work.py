@@ -24,7 +24,7 @@ from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discov
 from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
-from newfound.workflows.thresholding import ThresholdsRequest, ThresholdsResult, thresholds
+from newfound.workflows.thresholding import ThresholdsResult, thresholds
 from newfound.workflows.trending import TrendsRequest, trends
 from newfound.workflows.updating import UpdateRequest, UpdateResult, update
 
@@ -61,8 +61,8 @@ def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: R
 def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter: Reporter) -> ThresholdsResult:
     """Write the thresholds of the model, or take them away."""
     labelled = Corpus.of(*_pairs(body.labelled)) if body.labelled else None
-    request = ThresholdsRequest(model.folder, body.precision, labelled, encoder=model.encoder, device=model.device)
-    return thresholds(request, reporter=reporter)
+    settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "reporter": reporter}
+    return thresholds(model.folder, body.precision, labelled, **settings)
 
 
 def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> answers.TrendsOut:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from newfound.model.beside import write_groups
+from newfound.model.sidecars import write_groups
 from newfound.review.decisions import parse
 from newfound.review.entries import Entry, events
 from newfound.review.explaining import Explanation
