@@ -94,7 +94,7 @@ def fitted(dataset: str, seed: int, earlier: list[str], folder: Path) -> Reviewe
 def measure(dataset: str, seed: int, share: float, work: Path) -> Row:
     """Return what `trends` says of newer logs without and with a hidden intent, and of shuffled times."""
     from newfound.algorithms.trends import weekly_trends
-    from newfound.workflows.trending import TrendsRequest, trends
+    from newfound.workflows.trending import trends
 
     rows, rng = partition(dataset, seed), np.random.default_rng(seed)
     log = [rows.log[i] for i in rng.permutation(len(rows.log))]
@@ -107,12 +107,12 @@ def measure(dataset: str, seed: int, share: float, work: Path) -> Row:
         counts = np.zeros((len(names), WEEKS), dtype=np.int64)
         np.add.at(counts, (np.array(intents), rng.integers(0, WEEKS, len(intents))), 1)
         weekly.append(any(trend != "steady" for trend in weekly_trends(counts)))
-    same = trends(TrendsRequest(model, newer))
+    same = trends(model, newer)
     found: dict[int, list[bool]] = {size: [] for size in SIZES}
     for hidden in rows.hidden:
         for size in SIZES:
             own = set(hidden[:size])
-            groups = trends(TrendsRequest(model, [*newer, *own])).emerging
+            groups = trends(model, [*newer, *own]).emerging
             found[size].append(any(2 * len(own.intersection(g.exemplars)) > len(g.exemplars) for g in groups))
     return {
         "dataset": dataset,

@@ -97,11 +97,9 @@ def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPT
     return list(_usable_rows(labelled, report)), report
 
 
-def stream_rows(
-    path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS, *, times: bool = False
-) -> tuple[Iterator[Row], ReadReport]:
+def stream_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[Iterator[Row], ReadReport]:
     """Return the rows that have a text one by one, without labels, and what was unusual in those read so far."""
-    rows, report = open_rows(path, options, "ignored", times=times)
+    rows, report = open_rows(path, options, "ignored")
     return _usable_rows(rows, report), report
 
 

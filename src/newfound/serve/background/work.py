@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from newfound.data.corpus import Corpus, Origin
-from newfound.data.times import DayReader
-from newfound.data.validation import with_settled_days
+from newfound.data.corpus import Corpus
 from newfound.defaults import Precision
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictingLabels
@@ -25,7 +23,7 @@ from newfound.workflows.estimation import EstimateRequest, estimate
 from newfound.workflows.evaluation import EvaluateRequest, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
 from newfound.workflows.thresholding import ThresholdsResult, thresholds
-from newfound.workflows.trending import TrendsRequest, trends
+from newfound.workflows.trending import Trends, trends
 from newfound.workflows.updating import UpdateRequest, UpdateResult, update
 
 Files = Mapping[str, Corpus]  # the utterances of files that were sent, by the field of the body that names the file
@@ -65,13 +63,10 @@ def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter:
     return thresholds(model.folder, body.precision, labelled, **settings)
 
 
-def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> answers.TrendsOut:
+def run_trends(model: ServedModel, body: bodies.TrendsBody, *, reporter: Reporter) -> Trends:
     """Compare newer logs with those of the reviewed model."""
-    days = DayReader()
-    origins = [Origin(False, days=() if day is None else ((day, 1),)) for day in (days.read(t.time) for t in body.logs)]
-    logs = with_settled_days(Corpus.of([t.text for t in body.logs], None, origins), days.settle())
     settings: dict[str, Any] = {"encoder": model.encoder, "device": model.device, "precision": model.precision}
-    return answers.TrendsOut.model_validate(trends(TrendsRequest(model.folder, logs, **settings), reporter=reporter))
+    return trends(model.folder, body.logs, **settings, reporter=reporter)
 
 
 def run_check(model: ServedModel, body: bodies.CheckBody, *, reporter: Reporter) -> answers.CheckOut:

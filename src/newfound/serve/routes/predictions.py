@@ -23,6 +23,7 @@ from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
 from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
 from newfound.workflows.prediction import PredictionLimits
+from newfound.workflows.trending import Trends
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -47,9 +48,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return result
 
     @queued.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def compare_newer_logs(body: bodies.TrendsBody) -> answers.TrendsOut:
-        """Say what newer logs hold that the model's logs do not: volumes, trends, and intents that came up."""
-        result: answers.TrendsOut = await service.queue.run(partial(run_trends, service.served_model, body))
+    async def compare_newer_logs(body: bodies.TrendsBody) -> Trends:
+        """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
+        result: Trends = await service.queue.run(partial(run_trends, service.served_model, body))
         return result
 
     app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
