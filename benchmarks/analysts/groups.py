@@ -27,7 +27,7 @@ from newfound.encoders.encoder import Encoder
 from newfound.files import to_json, write_atomically
 from newfound.methods.consensus import Consensus
 from newfound.model.arrays import unit
-from newfound.workflows.grouping import GroupRequest, group
+from newfound.workflows.grouping import group
 
 Array = npt.NDArray[np.float32]
 RESULT = Path(__file__).with_name("groups.json")
@@ -83,7 +83,7 @@ def on_a_fit(encoder: Encoder) -> Row:
         if u.intent is not None and label is not None:
             gold[u.intent][NUMBER[DOMAINS[label]]] += 1
     domains = np.array([counts.most_common(1)[0][0] for counts in gold])
-    paths = {id: path[0] for id, path in group(GroupRequest(model, [10])).groups.items()}
+    paths = {id: path[0] for id, path in group(model, [10]).groups.items()}
     ours = np.unique([paths[intent.id] for intent in model.intents], return_inverse=True)[1]
     labels = np.array([-1 if u.intent is None else u.intent for u in model.utterances])
     means = means_of(unit(model.utterance_vectors.numpy())[labels >= 0], labels[labels >= 0])
