@@ -78,15 +78,9 @@ def table(rows: list[Row]) -> str:
     columns = ("corpus", "questions", "accuracy", "held", "held after corrections", "width", "width of a simple sample")
     lines = ["| " + " | ".join((*columns, "intents held", "their width")) + " |", "|" + "---|" * 9]
     for r in rows:
-        held = (
-            r["cover"],
-            r["corrected_cover"],
-            r["width"],
-            r["simple_width"],
-            r.get("intents_cover"),
-            r.get("intents_width"),
-        )
-        lines.append("| " + " | ".join(map(str, (r["shape"], r["questions"], r["accuracy"], *held, *intents))) + " |")
+        held = [r["cover"], r["corrected_cover"], r["width"], r["simple_width"]]
+        held += [r.get("intents_cover", "–"), r.get("intents_width", "–")]
+        lines.append("| " + " | ".join(map(str, (r["shape"], r["questions"], r["accuracy"], *held))) + " |")
     return "\n".join(lines)
 
 
