@@ -53,7 +53,7 @@ def test_nothing_said_about_a_replaced_model_is_recorded_for_its_successor(folde
     with pytest.raises(ConflictError, match="another model was put into model, nothing was recorded"):
         accept_last(store)
     with pytest.raises(ConflictError, match="another model"):
-        audit.record({audit.key(0): True})
+        audit.record({(audit.logs[0].text, audit.intents[0]): True})
     assert not (folder / "review.sqlite3").exists()
     assert load_answers(folder) == {}
 
