@@ -71,7 +71,7 @@ def test_a_folder_is_replaced_when_nobody_records_in_it(folder, tiny_encoder):
 
 def test_answers_of_two_processes_are_all_kept(folder):
     audit = open_audit(folder)
-    keys = [audit.key(row) for row in range(40)]
+    keys = [(audit.logs[row].text, audit.intents[row]) for row in range(40)]
     children = []
     for number in range(2):
         children.append(os.fork())
