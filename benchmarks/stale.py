@@ -1,6 +1,6 @@
 """Which results were measured on other code than today's, and the line that says so below a table.
 
-A result has the hash of the code that it was measured on (`newfound.bench.provenance`). It is stale if that hash is
+A result has the hash of the code that it was measured on (`benchmarks.harness.provenance`). It is stale if that hash is
 another one than today's, or if it has none. A table is stale if one of the results that it shows is.
 """
 
@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.provenance import CODE_HASH
-from newfound.bench.studies import read_rows
+from benchmarks.harness.provenance import CODE_HASH
+from benchmarks.harness.studies import read_rows
 
 STALE_LINE = "*Measured on an earlier version of the code.*"
-# Figures that others published, and those from before a change that a table compares with, do not follow the code.
-ENDS_OF_FIXED_FILES = ("published.json", "before.json")
+# What others published, and figures from before a change that a table compares with, do not follow the code.
+ENDS_OF_FIXED_FILES = ("published.json", "splits.json", "before.json")
 BENCHMARKS = Path(__file__).resolve().parent
 
 

@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("newfound", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("newfound")
 
-SLOW_FIXTURES = {"browser", "cluster", "results"}  # Chromium, Ray, and two processes that train
+SLOW_FIXTURES = {"browser", "cluster"}  # Chromium and Ray
 SLOW_FOLDERS = {"cli", "engines", "serve", "workflows"}  # which start commands, clusters and servers, and fit models
 
 

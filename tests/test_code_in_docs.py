@@ -30,7 +30,7 @@ PAGES = [
 ]
 FENCED = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.S | re.M)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-OF_OTHER_PROGRAMS = {"--ignore-scripts", "--multi_gpu", "--num_machines", "--num_processes", "--nnodes"}
+OF_OTHER_PROGRAMS = {"--ignore-scripts"}
 OF_STUDIES = {
     name
     for script in (ROOT / "benchmarks").rglob("*.py")
@@ -270,7 +270,7 @@ def test_the_notebook_is_the_tutorial():
 
 def test_the_tables_of_the_researchers_page_are_those_of_the_result_files():
     steps = list(run_pages.steps_of(run_pages.RESEARCHER.read_text("utf-8")))
-    tables = [(command, said) for command, said in steps if command.startswith("newfound bench table")]
+    tables = [(command, said) for command, said in steps if command.startswith("python -m benchmarks table")]
     assert tables
     assert run_pages.run_in_bash(ROOT)([command for command, _ in tables]) == [said for _, said in tables]
 

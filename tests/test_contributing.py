@@ -38,7 +38,7 @@ def test_a_method_is_one_class_and_one_row(outside, monkeypatch, themed, tiny_en
         """k-means with twice as many new intents."""
 
     home = outside("twice", Twice=Twice)
-    monkeypatch.setitem(METHODS, "twice", MethodEntry(f"{home}:Twice", "a method", colour="#000000", marker="o"))
+    monkeypatch.setitem(METHODS, "twice", MethodEntry(f"{home}:Twice", "a method"))
     result = discover(DiscoverRequest(known=themed, method="twice", n_new=2, encoder=tiny_encoder, tune="heads"))
     assert result.model.provenance["method"] == "Twice"
     assert len(result.intents) == len(themed.intents) + 2

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.__main__ import main
 from benchmarks.stale import without_stale_lines
 
 ROOT = Path(__file__).parents[1]
@@ -29,27 +30,22 @@ def test_cli_page_is_up_to_date(tmp_path):
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GENERATED = r"<!-- newfound (bench table .*?) -->\n(.*?)<!-- end -->"
+GENERATED = r"<!-- python -m (.*?) -->\n(.*?)<!-- end -->"
 TABLES = [found for page in PAGES for found in re.findall(GENERATED, page.read_text(), re.S)]
+OF_EXPERIMENTS = [(command, table) for command, table in TABLES if command.startswith("benchmarks table")]
+OF_STUDIES = [(command, table) for command, table in TABLES if not command.startswith("benchmarks table")]
 
 
-@pytest.mark.parametrize(("command", "table"), TABLES, ids=[command for command, _ in TABLES])
-def test_tables_in_the_documents_are_generated(command, table, capsys, monkeypatch):
-    from newfound.cli import app
-
-    monkeypatch.chdir(ROOT)
-    app(shlex.split(command), standalone_mode=False)
+@pytest.mark.parametrize(("command", "table"), OF_EXPERIMENTS, ids=[command for command, _ in OF_EXPERIMENTS])
+def test_tables_of_experiments_are_generated(command, table, capsys):
+    main(shlex.split(command)[1:])
     assert capsys.readouterr().out == without_stale_lines(table)
 
 
-BY_SCRIPTS = r"<!-- python (.*?) -->\n(.*?)<!-- end -->"
-TABLES_OF_SCRIPTS = [found for page in PAGES for found in re.findall(BY_SCRIPTS, page.read_text(), re.S)]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "table"), TABLES_OF_SCRIPTS, ids=[command for command, _ in TABLES_OF_SCRIPTS])
-def test_tables_of_scripts_are_generated(command, table):
-    done = subprocess.run([sys.executable, *shlex.split(command)], capture_output=True, text=True, cwd=ROOT)
+@pytest.mark.parametrize(("command", "table"), OF_STUDIES, ids=[command for command, _ in OF_STUDIES])
+def test_tables_of_studies_are_generated(command, table):
+    done = subprocess.run([sys.executable, "-m", *shlex.split(command)], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == without_stale_lines(table), done.stderr
 
 

@@ -18,16 +18,15 @@ from pathlib import Path
 from benchmarks.stale import is_stale_table, with_stale_line
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKED = re.compile(r"(?P<mark><!-- (?P<program>python|newfound) (?P<arguments>.*?) -->\n).*?(?=<!-- end -->)", re.S)
+MARKED = re.compile(r"(?P<mark><!-- python (?P<arguments>.*?) -->\n).*?(?=<!-- end -->)", re.S)
 
 
-def output_and_files(program: str, arguments: str) -> tuple[str, list[Path]]:
+def output_and_files(arguments: str) -> tuple[str, list[Path]]:
     """Return what a command prints, and the files that it opens."""
-    module = ["-m", "newfound"] if program == "newfound" else []
     with tempfile.TemporaryDirectory() as folder:
         paths = Path(folder) / "paths.txt"
         recorder = [sys.executable, str(ROOT / "tools" / "run_recorded.py"), str(paths)]
-        command = [*recorder, *module, *shlex.split(arguments)]
+        command = [*recorder, *shlex.split(arguments)]
         output = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
         return output, [Path(line) for line in paths.read_text("utf-8").splitlines()]
 
@@ -37,10 +36,10 @@ def fill(text: str) -> tuple[str, list[str]]:
     stale = []
 
     def filled(match: re.Match[str]) -> str:
-        table, files = output_and_files(match["program"], match["arguments"])
+        table, files = output_and_files(match["arguments"])
         if is_stale_table(files):
             table = with_stale_line(table)
-            stale.append(f"{match['program']} {match['arguments']}")
+            stale.append(f"python {match['arguments']}")
         return match["mark"] + table
 
     return MARKED.sub(filled, text), stale

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from benchmarks.analysts.oracle import Answers, answers_of_models, study_options
+from benchmarks.harness.studies import Row, append_row, read_rows
 from scipy.stats import beta
 
 from newfound.algorithms.audit import COVERAGE, N_DRAWS_OF_INTENT, accuracy_of_sample, choose_questions
 from newfound.algorithms.thresholds import correction
-from newfound.bench.studies import Row, append_row, read_rows
 
 QUESTIONS = (60, 200)
 AUDITS, AUDITS_OF_INTENTS = 300, 30

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from benchmarks.everyday.shapes import case_of, shapes
+from benchmarks.everyday.shapes import Case, case_of, shapes
+from benchmarks.harness.studies import Row, read_rows, study_encoder, whole_numbers
 
-from newfound.bench.studies import Row, read_rows, study_encoder, whole_numbers
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.paths import feature_cache_dir
@@ -59,29 +59,18 @@ def answers_of_models(seeds: list[int]) -> Iterator[tuple[Answers, int]]:
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 case = case_of(by_name[name], labels, seed)
-                np.savez(
-                    path, **_fit(list(case.texts), list(case.labels), case.gold, encoder, seed, given, len(case.new))
-                )
+                np.savez(path, **_fit(case, encoder, seed, given))
             with np.load(path) as kept:
                 yield Answers(name, kept["intent"], kept["probability"], kept["right"]), seed
 
 
-def _fit(
-    texts: list[str],
-    labels: list[str | None],
-    gold: tuple[str | None, ...],
-    encoder: Encoder,
-    seed: int,
-    given: bool,
-    n_new: int,
-) -> dict[str, Any]:
-    method = Consensus(
-        encoder=encoder, n_new=n_new if given else "auto", logs="mixed", seed=seed, device="cpu", tune="heads"
-    )
-    model = method.fit(texts, labels).model_
+def _fit(case: Case, encoder: Encoder, seed: int, given: bool) -> dict[str, Any]:
+    method = Consensus(encoder=encoder, logs="mixed", seed=seed, device="cpu", tune="heads")
+    method.n_new = len(case.new) if given else "auto"
+    model = method.fit(case.texts, case.labels).model_
     rows = [i for i, u in enumerate(model.utterances) if not u.labelled and u.intent is not None]
     intent = np.array([model.utterances[i].intent for i in rows], dtype=np.int64)
-    true = np.array([gold[i] or "" for i in rows])
+    true = np.array([case.gold[i] or "" for i in rows])
     right = np.zeros(len(rows), dtype=bool)
     for number in np.unique(intent):
         own = intent == number

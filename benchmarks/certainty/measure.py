@@ -1,7 +1,7 @@
 """Measure how well the certainty of a new intent follows its purity, on class partitions that nobody published.
 
-python benchmarks/certainty/measure.py [--partitions 1000,1001] [--mixed 0.3]     appends to certainty.jsonl
-python benchmarks/certainty/measure.py --table correlations | bands               prints a table
+python -m benchmarks.certainty.measure [--partitions 1000,1001] [--mixed 0.3]     appends to certainty.jsonl
+python -m benchmarks.certainty.measure --table correlations | bands               prints a table
 
 A row is one new intent that was found. Its purity is the share of its utterances from the logs that have its most
 frequent gold label. The first table has Spearman's rank correlation of purity and each measure over the intents of a
@@ -19,13 +19,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from benchmarks.harness.cells import with_condition
+from benchmarks.harness.conditions import Condition
+from benchmarks.harness.partitions import fresh_task
+from benchmarks.harness.studies import Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
+from benchmarks.harness.tables import Line, as_markdown
 from scipy.stats import spearmanr
 
-from newfound.bench.cells import with_condition
-from newfound.bench.studies import Row, append_row, group_rows, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import Line, as_markdown
-from newfound.data.benchmarks import SETS, fresh_task
-from newfound.data.conditions import Condition
+from newfound.data.benchmarks import SETS
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.intents.description import IntentDescriber

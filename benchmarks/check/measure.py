@@ -1,7 +1,7 @@
 """Measure what `newfound check` finds: wrong labels and divided intents that were planted in benchmark data.
 
-python benchmarks/check/measure.py            three seeds of each kind of fault, for BANKING77 and CLINC150
-python benchmarks/check/measure.py --table    print the means from the file
+python -m benchmarks.check.measure            three seeds of each kind of fault, for BANKING77 and CLINC150
+python -m benchmarks.check.measure --table    print the means from the file
 
 `any` gives 5 % of the training utterances another label, drawn from all intents; `alike` draws it from the three
 intents with the most similar centroids, as a person might mistake them; `divided` gives half of the utterances of eight
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder
 
 from newfound.algorithms.label_errors import centroid_similarity
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder
 from newfound.data.benchmarks import read_part
 from newfound.data.corpus import Corpus
 from newfound.encoders.encoder import Encoder

@@ -32,14 +32,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.harness.baselines import Vectors, bertopic_clusters
+from benchmarks.harness.cells import Cell, read_results
+from benchmarks.harness.experiments import Column
+from benchmarks.harness.partitions import WHOLE_DATASETS
+from benchmarks.harness.scoring import round_values
+from benchmarks.harness.studies import Row, append_row, frozen_vectors, group_rows, read_rows, whole_numbers
+from benchmarks.harness.tables import as_markdown, table_of_rows
 
 from newfound.algorithms.metrics import Ids, accuracy, clustering_scores, map_clusters
-from newfound.bench.baselines import Vectors, bertopic_clusters
-from newfound.bench.cells import WHOLE_DATASETS, Cell, read_results
-from newfound.bench.experiments import Column
-from newfound.bench.scoring import round_values
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, whole_numbers
-from newfound.bench.tables import as_markdown, table_of_rows
 from newfound.data.benchmarks import read_part
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache

@@ -23,10 +23,10 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from benchmarks.everyday.shapes import Labels, Shape, case_of, rows_of_file
+from benchmarks.harness.studies import Row, append_row, frozen_vectors, read_rows
+from benchmarks.harness.tables import as_markdown
 
 from newfound.algorithms.estimation import estimate_n_new
-from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows
-from newfound.bench.tables import as_markdown
 from newfound.data.benchmarks import read_part
 from newfound.encoders.encoder import load_encoder
 from newfound.training.seeding import derive

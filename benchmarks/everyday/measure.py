@@ -3,7 +3,6 @@
 export NEWFOUND_DATA=...
 python -m benchmarks.everyday.measure --out benchmarks/everyday/quick.jsonl
 python -m benchmarks.everyday.measure --out best.jsonl --effort best --shapes "banking 77;snips" --labels 10
-python -m benchmarks.everyday.measure --table benchmarks/everyday/quick.jsonl
 
 A case is a corpus of `shapes.py`, a number of labels for each known intent, whether the number of new intents is given,
 and a seed. Every case fits `consensus` on all rows and is scored on the rows of its logs, by the protocol `strict`;
@@ -13,11 +12,9 @@ rows of no intent count for nothing but the share of them that is put into known
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -25,10 +22,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes
+from benchmarks.harness.studies import Row, append_row, read_rows, study_encoder
 
 from newfound.algorithms.metrics import calibration_error, map_clusters
-from newfound.bench.provenance import with_code_hash
-from newfound.bench.studies import Row, read_rows, study_encoder
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.model.arrays import ids_of
@@ -107,42 +103,10 @@ def planned(options: argparse.Namespace) -> Iterator[tuple[Row, Case]]:
                 yield key, case_of(shape, count, seed)
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Return the means over seeds as a Markdown table."""
-    groups = defaultdict(list)
-    for row in rows:
-        groups[row["shape"], row["labels"], row["effort"]].append(row)
-    lines = [
-        "| corpus | labels | effort | new | found | OOD ACC, number given | estimated | ALL ACC, given | estimated |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for (shape, labels, effort), group in groups.items():
-        given = [r for r in group if r["number"] == "given"]
-        auto = [r for r in group if r["number"] == "auto"]
-
-        def mean(of: list[Row], name: str) -> str:
-            return f"{np.nanmean([r[name] for r in of]):.1f}" if of else "–"
-
-        found = ", ".join(str(r["found"]) for r in auto)
-        cells = [mean(given, "ood_acc"), mean(auto, "ood_acc"), mean(given, "all_acc"), mean(auto, "all_acc")]
-        lines.append(f"| {shape} | {labels} | {effort} | {group[0]['true']} | {found} | " + " | ".join(cells) + " |")
-    auto = [r for r in rows if r["number"] == "auto"]
-    off = np.log([max(r["found"], 0.5) / r["true"] for r in auto]) if auto else np.zeros(1)
-    held = [r["low"] <= r["true"] <= r["high"] for r in auto]
-    lines.append("")
-    lines.append(
-        f"Typical factor between estimate and truth {math.exp(np.sqrt((off**2).mean())):.2f}; within 20 % in "
-        f"{100 * np.mean(np.abs(off) <= math.log(1.25)):.0f} % of cases; the interval held the truth in "
-        f"{100 * np.mean(held):.0f} % of {len(held)}."
-    )
-    return "\n".join(lines)
-
-
 def main() -> None:
-    """Run the cases that are missing, or print a table."""
+    """Run the cases that are missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--table", type=Path)
     parser.add_argument("--encoder", default="minilm")
     parser.add_argument("--effort", default="quick")
     parser.add_argument("--shapes", default="", help="names with a semicolon between them; all by default")
@@ -153,9 +117,6 @@ def main() -> None:
     parser.add_argument("--part", default="0/1", help="i/n: every n-th case from the i-th on")
     parser.add_argument("--limit", type=float, default=math.inf, help="begin no case after so many seconds")
     options = parser.parse_args()
-    if options.table:
-        print(table(read_rows(options.table)))
-        return
     began, encoder = time.monotonic(), study_encoder(options.encoder)
     part, parts = map(int, options.part.split("/"))
     done = {tuple(row[name] for name in KEY) for row in read_rows(options.out)}
@@ -164,8 +125,7 @@ def main() -> None:
             continue
         settings = (key["labels"], key["number"], key["effort"], key["seed"], options.device)
         row = run(case, encoder, *settings)
-        with options.out.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(with_code_hash(row)) + "\n")
+        append_row(options.out, row)
         print(row, flush=True)
 
 

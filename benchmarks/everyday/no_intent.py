@@ -26,11 +26,19 @@ import numpy as np
 import numpy.typing as npt
 from benchmarks.everyday.measure import scores
 from benchmarks.everyday.shapes import Case, Labels, case_of, shapes_with_out_of_scope
+from benchmarks.harness.baselines import fit_bertopic
+from benchmarks.harness.studies import (
+    Row,
+    append_row,
+    frozen_vectors,
+    group_rows,
+    read_rows,
+    study_encoder,
+    whole_numbers,
+)
+from benchmarks.harness.tables import as_markdown
 
 from newfound.algorithms.metrics import Ids
-from newfound.bench.baselines import fit_bertopic
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import as_markdown
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
 from newfound.model.arrays import ids_of
@@ -57,10 +65,7 @@ def run(case: Case, encoder: Encoder, setting: str, seed: int) -> Row:
 def pile_scores(case: Case, found: Ids, *, n_known: int) -> Row:
     """Return how well rows of no intent are told from the others, and how pure the intents are, in percent.
 
-    Args:
-        case: The case.
-        found: The intents of the rows of its logs; -1 for no intent.
-        n_known: How many of the intents are known; they come first.
+    `found` has the intents of the rows of the logs, known ones first, and -1 for no intent.
     """
     gold = [case.gold[i] for i in case.logs]
     outside, pile = np.array([name is None for name in gold]), found < 0

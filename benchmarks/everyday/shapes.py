@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.partitions import facts
 
-from newfound.data.benchmarks import facts, out_of_scope, read_part
+from newfound.data.benchmarks import out_of_scope, read_part
 
 NEW_SHARE = 0.4  # of the intents
 OUT_OF_SCOPE_ROWS = 250  # of CLINC150, added to corpora that have none of their own
@@ -52,21 +53,13 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A shape divided into known and new intents, with labels as a user would have them.
-
-    Attributes:
-        shape: The name of the shape.
-        texts: All utterances.
-        labels: The labels that are given; None in the logs.
-        gold: The true intents; None for a row of no intent.
-        new: The intents that are not known.
-    """
+    """A shape divided into known and new intents, with labels as a user would have them."""
 
     shape: str
     texts: tuple[str, ...]
-    labels: tuple[str | None, ...]
-    gold: tuple[str | None, ...]
-    new: frozenset[str]
+    labels: tuple[str | None, ...]  # that are given; None in the logs
+    gold: tuple[str | None, ...]  # the true intents; None for a row of no intent
+    new: frozenset[str]  # the intents that are not known
 
     @property
     def logs(self) -> list[int]:

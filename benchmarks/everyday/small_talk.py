@@ -6,8 +6,9 @@ python -m benchmarks.everyday.small_talk --table benchmarks/everyday/small_talk.
 python -m benchmarks.everyday.small_talk --table benchmarks/everyday/small_talk.jsonl --clean
 
 A case is a corpus, ten labels for each of 60 % of its intents or none at all, and a seed. The rule `now` is
-`methods.estimation.put_aside`, on frozen vectors. The rule `density` is the one that it replaced: rows without words,
-and rows with a lower density than labelled ones lead one to expect, or than most others where nothing is labelled.
+`methods.estimation.put_aside`, on frozen vectors. Rows of the rule `density` were measured with the one that it
+replaced, which is in the git history: rows without words, and rows with a lower density than labelled ones lead one to
+expect, or than most others where nothing is labelled.
 Corpora are HINT3's two shops with their own rows of no intent, CLINC150's rows of no intent beside its intents and
 those of BANKING77, customers' turns in conversations, of which many state no wish, and corpora in which every row has
 an intent. The constants were chosen with one corpus left out at a time; SGD was not looked at. Cases in the file are
@@ -17,9 +18,7 @@ skipped.
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -32,19 +31,25 @@ from benchmarks.everyday.shapes import (
     rows_of_file,
     shapes_with_out_of_scope,
 )
+from benchmarks.harness.studies import (
+    Row,
+    append_row,
+    frozen_vectors,
+    group_rows,
+    read_rows,
+    study_encoder,
+    whole_numbers,
+)
+from benchmarks.harness.tables import as_markdown
 from torch import Tensor
 
-from newfound.algorithms.no_intent import MIN_LABELLED, Bools, Floats, neighbourhoods
-from newfound.bench.studies import Row, append_row, frozen_vectors, group_rows, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import as_markdown
 from newfound.data.benchmarks import out_of_scope, read_part
 from newfound.methods.estimation import put_aside
-from newfound.text import is_wordless
 
 KEY = ("shape", "labels", "seed", "rule")
 LABELS = (0, 10)
 LANGUAGES = ("en", "de", "nl", "it", "zh", "ar", "id", "tr", "ja")
-DEVIATIONS, COST_OF_A_MISTAKE, MAX_SHARE_LOST = 2.5 * 1.4826, 2.0, 0.5  # of the rule `density`
+RULES = ("density", "now")
 
 
 def corpora() -> Iterator[Shape]:
@@ -60,41 +65,10 @@ def corpora() -> Iterator[Shape]:
     yield from (Shape.of(f"xsid, {language}", rows_of_file("xsid", language=language)) for language in LANGUAGES)
 
 
-def by_density(texts: tuple[str, ...], x: Tensor, is_labelled: Bools) -> Bools:
-    """Return the rows [n] that were put aside before small talk was looked for."""
-    wordless = np.array([is_wordless(text) for text in texts])
-    wordless &= not (wordless & is_labelled).any()
-    values, _ = neighbourhoods(x)
-    logs, labelled = values[~wordless & ~is_labelled], values[~wordless & is_labelled]
-    median = float(np.median(logs))
-    limit = median - DEVIATIONS * float(np.median(np.abs(logs - median)))
-    if len(labelled) >= MIN_LABELLED:
-        limit = limit_by_gain(logs, labelled)
-    found: Bools = wordless | (~is_labelled & (values < limit))
-    return found
-
-
-def limit_by_gain(logs: Floats, labelled: Floats) -> float:
-    """Return the limit that puts most rows aside, less what it costs to put rows with an intent aside."""
-    limits = np.sort(logs)
-    of_logs, below = (np.searchsorted(np.sort(own), limits) / len(own) for own in (logs, labelled))
-    noise = 2 * np.sqrt(np.maximum(below * (1 - below), 1 / len(labelled)) / len(labelled))
-    usable = below < MAX_SHARE_LOST
-    outside = max(0.0, float(((of_logs - below - noise)[usable] / (1 - below[usable])).max()))
-    gain = np.where(usable, of_logs - (1 + COST_OF_A_MISTAKE) * (1 - outside) * below - noise, -np.inf)
-    return float(limits[gain.argmax()]) if gain.max() > 0 else -math.inf
-
-
-RULES: dict[str, Callable[[tuple[str, ...], Tensor, Bools], Bools]] = {
-    "density": by_density,
-    "now": partial(put_aside, no_intent="auto"),
-}
-
-
-def run(case: Case, x: Tensor, rule: str) -> Row:
-    """Return how well a rule tells rows of no intent, and the share of the others that it puts aside, in percent."""
+def run(case: Case, x: Tensor) -> Row:
+    """Return how well the rule tells rows of no intent, and the share of the others that it puts aside, in percent."""
     is_labelled = np.array([label is not None for label in case.labels])
-    pile = RULES[rule](case.texts, x, is_labelled)[case.logs]
+    pile = put_aside(case.texts, x, is_labelled, no_intent="auto")[case.logs]
     outside = np.array([case.gold[i] is None for i in case.logs])
     right = int((pile & outside).sum())
     row: Row = {"lost": 100 * (pile & ~outside).sum() / (~outside).sum()}
@@ -147,10 +121,9 @@ def main() -> None:
         for labels in LABELS:
             for seed in options.seeds if labels else options.seeds[:1]:  # without labels, seeds make no difference
                 case = case_of(shape, labels, seed, **({} if labels else {"new_share": 1.0}))
-                for rule in RULES:
-                    key = dict(zip(KEY, (shape.name, labels, seed, rule), strict=True))
-                    if tuple(key.values()) not in done:
-                        append_row(options.out, key | run(case, x, rule))
+                key = dict(zip(KEY, (shape.name, labels, seed, "now"), strict=True))
+                if tuple(key.values()) not in done:
+                    append_row(options.out, key | run(case, x))
         print(shape.name, flush=True)
 
 

@@ -3,7 +3,6 @@
 python -m benchmarks.everyday.summary corpora        each corpus, ten labels for each known intent
 python -m benchmarks.everyday.summary accuracy       means over the corpora, by the number of labels
 python -m benchmarks.everyday.summary number         how good the estimated numbers are
-python -m benchmarks.everyday.summary fine-tuning    what fine-tuning gains, by the number of labels
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-
-from newfound.bench.studies import Row, read_rows
-from newfound.bench.tables import Line, as_markdown
+from benchmarks.harness.studies import Row, read_rows
+from benchmarks.harness.tables import Line, as_markdown
 
 FOLDER = Path(__file__).parent
 LABELS = {"half": "half of its utterances", 10: "10", 5: "5", 0: "none"}
-LABELS_TO_FINE_TUNE = {1: "1", 3: "3", 5: "5", 10: "10", "half": "half of its utterances"}
 HEADER_OF_LABELS = "labels for each known intent"
 Rows = Sequence[Row]
 
@@ -90,25 +87,8 @@ def number() -> tuple[Line, list[Line]]:
     return (HEADER_OF_LABELS, "typically off by a factor of", "within 20 %", "interval held the truth"), lines
 
 
-def fine_tuning() -> tuple[Line, list[Line]]:
-    """Return a table of ALL ACC by effort over the numbers of labels."""
-    rows = read_rows(FOLDER / "tuned.jsonl")
-    efforts = ("quick", "standard", "best")
-    lines: list[Line] = []
-    for labels, words in LABELS_TO_FINE_TUNE.items():
-        quick, standard, best = (select(rows, labels=labels, effort=effort) for effort in efforts)
-        scores = {r["shape"]: r["all_acc"] for r in quick}
-        better = sum(r["all_acc"] > scores[r["shape"]] for r in standard)
-        lines.append((words, *(mean(own, "all_acc") for own in (quick, standard, best)), f"{better} of {len(scores)}"))
-    return (
-        HEADER_OF_LABELS,
-        *(f"`{effort}`" for effort in efforts),
-        "`standard` is better on",
-    ), lines
-
-
 if __name__ == "__main__":
-    tables = {"corpora": corpora, "accuracy": accuracy, "number": number, "fine-tuning": fine_tuning}
+    tables = {"corpora": corpora, "accuracy": accuracy, "number": number}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=tables)
     print(as_markdown(*tables[parser.parse_args().table]()))

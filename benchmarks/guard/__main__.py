@@ -30,8 +30,7 @@ from benchmarks.guard.cells import CASES, CORPORA, EFFORTS, SEEDS, Cell
 from benchmarks.guard.flags import flags
 from benchmarks.guard.scoring import attempt
 from benchmarks.guard.table import summary
-
-from newfound.bench.studies import Row, append_row, read_rows, whole_numbers
+from benchmarks.harness.studies import Row, append_row, read_rows, whole_numbers
 
 
 def run(cells: Sequence[Cell], *, device: str, encoder: str, processes: int, seconds: float) -> Iterator[Row | str]:

@@ -36,21 +36,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a user has (labelled rows, and logs of known intents, new ones and none), and what the result is scored on.
-
-    Attributes:
-        known: The labelled rows.
-        logs: The texts without labels.
-        new: The intents that have no labels.
-        test: Held-out rows of all intents.
-        outside: The texts of no intent, which are in the logs, too.
-    """
+    """What a user has (labelled rows, and logs of known intents, new ones and none), and what is scored."""
 
     known: Rows
     logs: list[str]
-    new: frozenset[str]
-    test: Rows
-    outside: list[str]
+    new: frozenset[str]  # the intents that have no labels
+    test: Rows  # held-out rows of all intents
+    outside: list[str]  # the texts of no intent, which are in the logs, too
 
 
 def read_corpus(name: str) -> tuple[Rows, Rows, list[str]]:

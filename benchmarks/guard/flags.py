@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from benchmarks.guard.cells import EFFORTS
-
-from newfound.bench.studies import Row, group_rows
+from benchmarks.harness.studies import Row, group_rows
 
 MAX_LOST = 5.0  # percent of the rows with an intent
 MAX_BELOW_REGRESSION = 5.0  # points, as the next three

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from benchmarks.guard.cells import Cell, Rows, data_of
+from benchmarks.harness.provenance import commit, hardware
+from benchmarks.harness.studies import Row
 
 import newfound
 from newfound.algorithms.metrics import Ids, map_clusters
-from newfound.bench.provenance import commit, hardware
-from newfound.bench.studies import Row
 
 NO_INTENT = -1
 

@@ -10,9 +10,8 @@ from statistics import fmean
 
 from benchmarks.guard.cells import CASES, EFFORTS
 from benchmarks.guard.flags import CASE, flags, regression_of
-
-from newfound.bench.studies import Row, group_rows
-from newfound.bench.tables import Line, as_markdown
+from benchmarks.harness.studies import Row, group_rows
+from benchmarks.harness.tables import Line, as_markdown
 
 HEADER = (
     *("case", "effort", "ALL", "OOD", "IND", "logistic regression", "largest deficit of IND to it", "lost"),

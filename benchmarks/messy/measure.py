@@ -1,7 +1,7 @@
 """Compare methods on logs that hold known intents (30 %) or utterances of no intent (10 %).
 
-python benchmarks/messy/measure.py [--seeds 0,1,2]     appends to messy.jsonl beside this file, skips what is there
-python benchmarks/messy/measure.py --table             prints the means; --logs and --methods select some of them
+python -m benchmarks.messy.measure [--seeds 0,1,2]     appends to messy.jsonl beside this file, skips what is there
+python -m benchmarks.messy.measure --table             prints the means; --logs and --methods select some of them
 
 The encoder is frozen MiniLM for all. `kmeans` takes all logs for new. `threshold` is a logistic regression on the known
 intents that calls new what it is less sure of than of all but 5 % of the known validation utterances, and k-means of
@@ -22,15 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.linear_model import LogisticRegression
-
-from newfound.algorithms.clustering import kmeans
-from newfound.algorithms.metrics import Ids
-from newfound.bench.cells import Cell, task_of
-from newfound.bench.experiments import Column
-from newfound.bench.running import fit_cell
-from newfound.bench.scoring import Predictor, score_predictor
-from newfound.bench.studies import (
+from benchmarks.harness.baselines import fit_bertopic
+from benchmarks.harness.cells import Cell, task_of
+from benchmarks.harness.experiments import Column
+from benchmarks.harness.running import fit_cell
+from benchmarks.harness.scoring import Predictor, score_predictor
+from benchmarks.harness.studies import (
     Row,
     append_row,
     frozen_vectors,
@@ -38,7 +35,11 @@ from newfound.bench.studies import (
     study_encoder,
     whole_numbers,
 )
-from newfound.bench.tables import as_markdown, table_of_rows
+from benchmarks.harness.tables import as_markdown, table_of_rows
+from sklearn.linear_model import LogisticRegression
+
+from newfound.algorithms.clustering import kmeans
+from newfound.algorithms.metrics import Ids
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 
@@ -148,13 +149,9 @@ class TopicPredictor:
 
 def bertopic(cell: Cell, task: DiscoveryTask, encoder: Encoder) -> Predictor:
     """Fit BERTopic with its defaults, given the known labels."""
-    from bertopic import BERTopic
-    from umap import UMAP
-
-    texts, y = task.observed_train.texts, known_ids(task)
-    reduction = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=cell.seed)
-    model = BERTopic(umap_model=reduction)
-    topics = np.array(model.fit_transform(list(texts), unit_vectors(encoder, texts), y=y)[0])
+    observed, y = task.observed_train, known_ids(task)
+    x = unit_vectors(encoder, observed.texts)
+    model, topics = fit_bertopic(observed.texts, x, observed.labels, seed=cell.seed)
     intent_of_topic = {-1: len(task.known)}  # an utterance of no topic is at least not of a known intent
     for topic in sorted(set(topics.tolist()) - {-1}):
         members = y[topics == topic]

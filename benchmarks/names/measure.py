@@ -1,8 +1,8 @@
 """How near the names of new intents are to the names that people gave them, by counts of words and with vectors.
 
-    python benchmarks/names/measure.py fresh    # partitions on which rules may be chosen; prints the names
-    python benchmarks/names/measure.py splits found   # the published splits; writes names.json beside this file
-    python benchmarks/names/measure.py table    # the table of docs/names.md from names.json
+    python -m benchmarks.names.measure fresh    # partitions on which rules may be chosen; prints the names
+    python -m benchmarks.names.measure splits found   # the published splits; writes names.json beside this file
+    python -m benchmarks.names.measure table    # the table of docs/names.md from names.json
 
 The utterances of each new intent are those of the training data by their gold label, so that only the naming is
 measured; with `found`, they are those of the clusters that a quick consensus finds, and the gold name is that of the
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.harness.partitions import fresh_task, load_benchmark
+from benchmarks.harness.provenance import with_code_hash
 
-from newfound.bench.provenance import with_code_hash
-from newfound.data.benchmarks import fresh_task, load_benchmark
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, load_encoder
@@ -74,14 +74,7 @@ def words_of_name(name: str) -> set[str]:
 
 
 def scores(names: Sequence[str], gold: Sequence[str], all_gold: Sequence[str], encoder: Encoder) -> dict[str, float]:
-    """Compare names with gold names; percentages.
-
-    Args:
-        names: The names.
-        gold: The gold name of each.
-        all_gold: The names of all new intents.
-        encoder: Encodes the names as words.
-    """
+    """Compare names with the gold name of each, among those of all new intents; percentages."""
     similarity = encoded(names, encoder) @ encoded(all_gold, encoder).T
     right = np.array([list(all_gold).index(name) for name in gold])
     pairs = [(words_of_name(name), words_of_name(wanted)) for name, wanted in zip(names, gold, strict=True)]

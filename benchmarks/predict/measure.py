@@ -1,6 +1,6 @@
 """Measure time and memory of `newfound predict` on files of many rows, from Parquet and through a pipe.
 
-python benchmarks/predict/measure.py 10000 100000 1000000      writes memory.json beside this file
+python -m benchmarks.predict.measure 10000 100000 1000000      writes memory.json beside this file
 
 The encoder is a random one of one narrow layer, so that the time is that of reading, writing and everything between;
 the memory is what a real encoder's is added to. Each run is a process of its own; those in the file are skipped.
@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.provenance import with_code_hash
+from benchmarks.harness.provenance import with_code_hash
+
 from newfound.files import to_json, write_atomically
 
 HERE = Path(__file__).parent
@@ -123,10 +124,10 @@ def main() -> None:
     results: list[Row] = json.loads(path.read_bytes())["runs"] if path.exists() else []
     done = {(run["rows"], run["from"], run["to"]) for run in results}
     # Torch is imported by other processes only: the peak of a child is never below the memory of its parent.
-    hardware = _printed("-c", "from newfound.bench.provenance import hardware; print(hardware('cpu'))")
+    hardware = _printed("-c", "from benchmarks.harness.provenance import hardware; print(hardware('cpu'))")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _printed(__file__, "--model", name)
+        _printed("-m", "benchmarks.predict.measure", "--model", name)
         for rows in sorted(options.rows):
             missing = [run for run in RUNS if (rows, *run) not in done]
             if missing:

@@ -1,9 +1,9 @@
 """What answers to questions about doubtful utterances gain, if all of them are right: an oracle that reads gold labels.
 
-python benchmarks/questions/measure.py GID-SD:1 GID-SD:2 GID-SD:3 --seeds 0,1,2 --out FILE
-python benchmarks/questions/measure.py FRESH-BANKING77:1000 --errors 0.2 --out FILE      every fifth answer is wrong
-python benchmarks/questions/measure.py FRESH-BANKING77:1000 --mixed 0.3 --out FILE       the logs hold known intents too
-python benchmarks/questions/measure.py --show FILE
+python -m benchmarks.questions.measure GID-SD:1 GID-SD:2 GID-SD:3 --seeds 0,1,2 --out FILE
+python -m benchmarks.questions.measure FRESH-BANKING77:1000 --errors 0.2 --out FILE      every fifth answer is wrong
+python -m benchmarks.questions.measure FRESH-BANKING77:1000 --mixed 0.3 --out FILE       the logs hold known intents too
+python -m benchmarks.questions.measure --show FILE
 
 The recipe is `quick` (frozen MiniLM). Fresh partitions are scored on dev rows, splits 1 to 3 on test rows. Gold labels
 of the logs reach the fit through the answers alone, which is why the results are marked as an oracle's.
@@ -15,13 +15,14 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.cells import with_condition
+from benchmarks.harness.conditions import Condition
+from benchmarks.harness.experiments import Column
+from benchmarks.harness.partitions import load_partition
+from benchmarks.harness.scoring import score_predictor
+from benchmarks.harness.studies import Row, append_row, read_rows, study_encoder, whole_numbers
+from benchmarks.harness.tables import as_markdown, table_of_rows
 
-from newfound.bench.cells import load_partition, with_condition
-from newfound.bench.experiments import Column
-from newfound.bench.scoring import score_predictor
-from newfound.bench.studies import Row, append_row, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import as_markdown, table_of_rows
-from newfound.data.conditions import Condition
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus
@@ -35,13 +36,7 @@ class Oracle:
     """Answers by the gold labels; a share of the answers is wrong on purpose."""
 
     def __init__(self, task: DiscoveryTask, errors: float, seed: int) -> None:
-        """Read the gold labels.
-
-        Args:
-            task: The task.
-            errors: The share of wrong answers.
-            seed: Of the choice which are wrong.
-        """
+        """Read the gold labels; `errors` is the share of wrong answers, and `seed` chooses them."""
         self._gold = dict(zip(task.train.texts, task.train.labels, strict=True))
         self._errors = errors
         self.reliability = 1 - errors

@@ -1,7 +1,7 @@
 """What a reviewer's answers to the queue gain after a refit, if all of them are right (an oracle reads gold labels).
 
-python benchmarks/questions/review.py GID-SD:1 GID-SD:2 GID-SD:3 --out FILE
-python benchmarks/questions/review.py --show FILE
+python -m benchmarks.questions.review GID-SD:1 GID-SD:2 GID-SD:3 --out FILE
+python -m benchmarks.questions.review --show FILE
 
 The first utterance of the queue is answered, again and again, as a person does on the page: it stays, it is moved to
 one of the intents that are shown or to a new one, or its intent is merged. Then the model is refitted twice: with the
@@ -16,12 +16,12 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.experiments import Column
+from benchmarks.harness.partitions import load_partition
+from benchmarks.harness.scoring import score_ids
+from benchmarks.harness.studies import Row, append_row, read_rows, study_encoder
+from benchmarks.harness.tables import as_markdown, table_of_rows
 
-from newfound.bench.cells import load_partition
-from newfound.bench.experiments import Column
-from newfound.bench.scoring import score_ids
-from newfound.bench.studies import Row, append_row, read_rows, study_encoder
-from newfound.bench.tables import as_markdown, table_of_rows
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus

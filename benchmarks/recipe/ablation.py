@@ -1,7 +1,7 @@
 """What fine-tuning and the cluster ensemble add, on fresh partitions: accuracy of the labels of the logs.
 
-python benchmarks/recipe/ablation.py [--partitions 1000,1001] [--device cuda]    adds to ablation.jsonl
-python benchmarks/recipe/ablation.py --table                                      prints the means
+python -m benchmarks.recipe.ablation [--partitions 1000,1001] [--device cuda]    adds to ablation.jsonl
+python -m benchmarks.recipe.ablation --table                                      prints the means
 
 Vectors are those of the frozen encoder, of one that was fine-tuned (effort `standard`), and of three that were, side by
 side (effort `best`). No test row is read.
@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from benchmarks.harness.partitions import FRESH_PARTITIONS, load_partition
+from benchmarks.harness.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
+from benchmarks.harness.tables import Line, as_markdown
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
 from newfound.algorithms.ensembles import cluster_ensemble, consensus_clustering
 from newfound.algorithms.metrics import accuracy, map_clusters
-from newfound.bench.cells import FRESH_PARTITIONS, load_partition
-from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import Line, as_markdown
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 from newfound.methods.consensus import Consensus

@@ -1,7 +1,7 @@
 """Measure what each step of the recipe adds: its labels of the new intents, and a linear head trained on them.
 
-python benchmarks/recipe/steps.py            adds to steps.json beside this file, skips what is there
-python benchmarks/recipe/steps.py --table    prints the means
+python -m benchmarks.recipe.steps            adds to steps.json beside this file, skips what is there
+python -m benchmarks.recipe.steps --table    prints the means
 
 The data are fresh class partitions (seeds 1000 and 1001), the vectors those of the frozen encoder.
 """
@@ -16,15 +16,15 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from benchmarks.harness.partitions import FRESH_PARTITIONS, load_partition
+from benchmarks.harness.scoring import score_ids
+from benchmarks.harness.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
+from benchmarks.harness.tables import as_markdown
 from torch import Tensor
 
 from newfound.algorithms.assignment import class_means
 from newfound.algorithms.clustering import balance, kmeans, spherical_lloyd
 from newfound.algorithms.ensembles import consensus_clustering, diffuse, label_freely
-from newfound.bench.cells import FRESH_PARTITIONS, load_partition
-from newfound.bench.scoring import score_ids
-from newfound.bench.studies import Row, append_row, frozen_vectors, read_rows, study_encoder, whole_numbers
-from newfound.bench.tables import as_markdown
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.encoder import Encoder
 

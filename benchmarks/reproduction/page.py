@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduction.claims import NOT_IN_THE_PAPER, Claim, Judgement, judged_claims
-from benchmarks.stale import STALE_LINE, is_stale
-
-from newfound.bench.cells import Cell, read_results
-from newfound.bench.experiments import EXPERIMENTS, SCORES, SPEED, Column, Experiment, row_label
-from newfound.bench.plots import draw
-from newfound.bench.running import resolve_cell
-from newfound.bench.tables import (
+from benchmarks.harness.cells import Cell, read_results
+from benchmarks.harness.experiments import EXPERIMENTS, SCORES, SPEED, Column, Experiment, row_label
+from benchmarks.harness.partitions import facts
+from benchmarks.harness.plots import draw
+from benchmarks.harness.running import resolve_cell
+from benchmarks.harness.tables import (
     Group,
     Results,
     as_markdown,
@@ -34,7 +32,10 @@ from newfound.bench.tables import (
     missing_runs,
     number_of,
 )
-from newfound.data.benchmarks import facts
+from benchmarks.reproduction.claims import NOT_IN_THE_PAPER, Claim, judged_claims
+from benchmarks.reproduction.judging import Judgement
+from benchmarks.stale import STALE_LINE, is_stale
+
 from newfound.errors import DataError
 from newfound.files import write_atomically
 
@@ -51,21 +52,13 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """An experiment with one encoder, and the results that it has.
-
-    Attributes:
-        experiment: The experiment.
-        cells: All its cells.
-        results: The results of those that were run.
-        root: The folder of the result files.
-        command: The command that runs what is missing.
-    """
+    """An experiment with one encoder, and the results that it has."""
 
     experiment: Experiment
-    cells: list[Cell]
-    results: Results
+    cells: list[Cell]  # all of them
+    results: Results  # of those that were run
     root: Path
-    command: str
+    command: str  # that runs what is missing
 
     @property
     def groups(self) -> list[Group]:
@@ -90,29 +83,18 @@ class Study:
 
 
 def write_markdown(root: Path, path: Path, *, encoder: str, tune: str, device: str) -> Path:
-    """Write the page as one Markdown file, with its figures in `images/<name of the file>` beside it.
-
-    Args:
-        root: The folder of the result files.
-        path: The file.
-        encoder: The encoder of the results.
-        tune: How much of it was trained, in rows that do not say so themselves.
-        device: The device; it decides what `tune="auto"` means.
-
-    Raises:
-        DataError: There are no results.
-    """
+    """Write the page as one Markdown file, with its figures in `images/<name of the file>` beside it."""
 
     def study(experiment: Experiment, encoder: str) -> Study:
         cells = [resolve_cell(cell, device) for cell in experiment.cells(encoder, tune)]
-        command = f"newfound bench run {experiment.name} --encoder {encoder} --tune {tune}"
+        command = f"python -m benchmarks run {experiment.name} --encoder {encoder} --tune {tune}"
         return Study(experiment, cells, read_results(cells, root), root, command)
 
     studies = [study(experiment, encoder) for experiment in EXPERIMENTS.values() if experiment.in_report]
     results = {cell: result for found in studies for cell, result in found.results.items()}
     if not results:
         raise DataError(
-            f"{root}: no results for encoder {encoder} with tune {tune}; `newfound bench run main` makes some"
+            f"{root}: no results for encoder {encoder} with tune {tune}; `python -m benchmarks run main` makes some"
         )
     second = study(EXPERIMENTS["main"], SECOND_ENCODER)
     figures = Path("images") / path.stem
@@ -141,7 +123,7 @@ def _introduction(results: Results, encoder: str, tune: str) -> list[str]:
         "three splits with three seeds each, by the protocol `strict`: a known intent must be predicted exactly, and "
         "an utterance of a new intent must land in a new one. What the paper printed was measured with BERT-base, by "
         "its more lenient protocol (`paper`) and with one chosen seed per split: compare the order, not the size. "
-        f"`newfound bench table NAME --encoder {encoder} --tune {tune}` prints each table with all columns, both "
+        f"`python -m benchmarks table NAME --encoder {encoder} --tune {tune}` prints each table with all columns, both "
         "protocols and the numbers of runs.",
     ]
 

@@ -9,10 +9,10 @@ import statistics
 from itertools import product
 from pathlib import Path
 
-from newfound.bench.cells import Cell, read_results
-from newfound.bench.experiments import ALL_BENCHMARKS
-from newfound.bench.tables import as_markdown, mean_std
-from newfound.data.benchmarks import facts
+from benchmarks.harness.cells import Cell, read_results
+from benchmarks.harness.experiments import ALL_BENCHMARKS
+from benchmarks.harness.partitions import facts
+from benchmarks.harness.tables import as_markdown, mean_std
 
 ROOT = Path(__file__).parent.parent / "results"
 ROWS = (  # what the table says, and the method, what trains and the variant of the result files

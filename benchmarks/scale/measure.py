@@ -1,14 +1,13 @@
 """Measure `newfound discover` on logs of up to a million utterances, stage by stage, and what it finds.
 
-python benchmarks/scale/measure.py 10000 30000 100000 300000 1000000      writes scale-cpu.json beside this file
-python benchmarks/scale/measure.py 1000000 --device cuda
+python -m benchmarks.scale.measure 10000 30000 100000 300000 1000000      writes scale-cpu.json beside this file
+python -m benchmarks.scale.measure 1000000 --device cuda
 
 The logs are CLINC150's utterances in many wordings (openings and endings that people add), 60 intents of them new; 40
 labelled utterances of each known intent. Every size runs in a process of its own with an empty cache. Stages: `read`
-the file into a sample of at most `--max-logs` distinct utterances, `encode` and `discover` on that sample, and `save`;
-with `--assign N`, classify the first N utterances of the file in a stream. Each stage has its seconds, its processor
-seconds, which other work on the machine hardly changes, and the largest memory up to its end. Scores are those of
-CLINC150's dev rows.
+the file into a sample of at most `--max-logs` distinct utterances, `encode` and `discover` on that sample, and `save`.
+Each stage has its seconds, its processor seconds, which other work on the machine hardly changes, and the largest
+memory up to its end. Scores are those of CLINC150's dev rows.
 """
 
 from __future__ import annotations
@@ -24,21 +23,20 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+from benchmarks.harness.partitions import load_partition
+from benchmarks.harness.provenance import hardware, with_code_hash
+from benchmarks.harness.scoring import score_ids
+from benchmarks.harness.studies import Row
 
-from newfound.bench.cells import load_partition
-from newfound.bench.provenance import hardware, with_code_hash
-from newfound.bench.scoring import score_ids
-from newfound.bench.studies import Row
 from newfound.data.task import DiscoveryTask
 from newfound.defaults import MAX_LOGS
 from newfound.files import to_json, write_atomically
 from newfound.training.progress import LoggingReporter, Task
 from newfound.workflows.discovery import DiscoverRequest, discover
-from newfound.workflows.prediction import PredictRequest, stream_predictions
 
 HERE = Path(__file__).parent
 OPENINGS = ("", "hi, ", "hello there, ", "quick question: ", "please ", "sorry, ", "ok so ", "hey ", "hmm, ", "so ")
@@ -122,7 +120,7 @@ class _Watching(LoggingReporter):
 
 
 def run(folder: Path, options: argparse.Namespace) -> Row:
-    """Discover, save and assign in this process, and return times, memory and scores."""
+    """Discover and save in this process, and return times, memory and scores."""
     task = load_partition("FRESH-CLINC150", ratio=40, split=1000)
     clock = StageClock()
     request = DiscoverRequest(
@@ -142,11 +140,6 @@ def run(folder: Path, options: argparse.Namespace) -> Row:
     row: Row = {"learned_from": len(result.logs), "seconds": round(sum(clock.seconds.values()), 1)}
     scores = score_ids(task, result.model.predict_ids(task.test.texts))["scores"]["strict"]
     row |= {name: scores[name] for name in ("ind_acc", "ood_acc", "all_acc")}
-    if options.assign:
-        clock.end("score")
-        batches = stream_predictions(PredictRequest(result.model, folder / "logs.csv", device=options.device))
-        row["assigned"] = sum(1 for _ in islice((line for batch in batches for line in batch), options.assign))
-        clock.end("assign")
     return row | {"stage_seconds": clock.seconds, "processor_seconds": clock.processor, "peak_gb": clock.memory}
 
 
@@ -156,7 +149,7 @@ def measure(size: int, folder: Path, arguments: Sequence[str]) -> Row:
     write_csv(folder / "known.csv", ("text", "label"), iter(labelled_rows(task)))
     write_csv(folder / "logs.csv", ("text",), log_rows(task, size))
     environment = {**os.environ, "NEWFOUND_CACHE": str(folder / "cache")}
-    command = [sys.executable, __file__, "--run-in", str(folder), *arguments]
+    command = [sys.executable, "-m", "benchmarks.scale.measure", "--run-in", str(folder), *arguments]
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     if process.returncode:
         raise SystemExit(process.returncode)
@@ -170,15 +163,13 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--encoder", default="minilm", help="a short name, or the folder that holds the encoder")
     parser.add_argument("--max-logs", type=int, default=MAX_LOGS)
-    parser.add_argument("--assign", type=int, default=0, help="classify so many utterances of the file afterwards")
     parser.add_argument("--out", type=Path, default=HERE, help="the folder of the result file")
     parser.add_argument("--run-in", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run_in is not None:
         print(json.dumps(run(options.run_in, options)))
         return
-    arguments = ["--device", options.device, "--encoder", options.encoder]
-    arguments += ["--max-logs", str(options.max_logs), "--assign", str(options.assign)]
+    arguments = ["--device", options.device, "--encoder", options.encoder, "--max-logs", str(options.max_logs)]
     rows: list[Row] = []
     for size in sorted(options.sizes):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Put `newfound serve` under load with torch, ONNX Runtime and int8, beside a plain endpoint that calls the model once
 per request.
 
-python benchmarks/serve/load.py MODEL [--connections 1,16,64] [--seconds 8] [--soak 600]     writes load.json beside it
+python -m benchmarks.serve.load MODEL [--connections 1,16,64] [--seconds 8] [--soak 600]     writes load.json beside it
 
 Single utterances over kept-alive connections from this process, which shares the machine with the server. The soak
 goes on with `newfound serve` alone and watches its memory; its answers are compared with those of `newfound predict`.
@@ -25,10 +25,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.provenance import hardware, with_code_hash
+from benchmarks.harness.studies import whole_numbers
 from pydantic import BaseModel
 
-from newfound.bench.provenance import hardware, with_code_hash
-from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model.about import read_utterances
 from newfound.model.types import Prediction
@@ -113,19 +113,12 @@ def memory_mb(pid: int) -> float:
 
 @dataclass
 class LoadResult:
-    """What a stretch of load showed.
-
-    Attributes:
-        seconds: How long it lasted.
-        latencies: Seconds of each request.
-        errors: How many were not answered with status 200.
-        answers: The last prediction of each text.
-    """
+    """What a stretch of load showed."""
 
     seconds: float = 0.0
-    latencies: list[float] = field(default_factory=list)
-    errors: int = 0
-    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    latencies: list[float] = field(default_factory=list)  # seconds of each request
+    errors: int = 0  # answers with another status than 200
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)  # the last prediction of each text
 
     def summary(self) -> dict[str, Any]:
         """Return counts, throughput and latencies as the result file has them."""
@@ -191,8 +184,9 @@ def compare(model: str, connections: Sequence[int], seconds: float, soak_seconds
     expected = {prediction.text: prediction for prediction in load(model).classify(texts)}
     content: dict[str, Any] = {"hardware": hardware("cpu"), "cores": os.cpu_count(), "seconds": seconds}
     serve = [sys.executable, "-m", "newfound", "serve", model, "--quiet", "--port", str(NEWFOUND_PORT)]
+    plain = [sys.executable, "-m", "benchmarks.serve.load", model, "--plain", str(PLAIN_PORT)]
     servers: dict[str, tuple[int, list[str], dict[str, str]]] = {
-        "plain": (PLAIN_PORT, [sys.executable, __file__, model, "--plain", str(PLAIN_PORT)], WITHOUT_ONNX),
+        "plain": (PLAIN_PORT, plain, WITHOUT_ONNX),
         "torch": (NEWFOUND_PORT, serve, WITHOUT_ONNX),
         "onnx fp32": (NEWFOUND_PORT, serve, {}),
         "onnx int8": (NEWFOUND_PORT, [*serve, "--precision", "int8"], {}),

@@ -1,11 +1,11 @@
 """Measure the review page with few and with many utterances: the first screen, decisions, the search and the map.
 
-    python benchmarks/serve/page.py MODEL [--sizes 685,6000,100000] [--out FILE]      writes page.json beside this file
-    python benchmarks/serve/page.py --table                                           prints the table of the documents
+    python -m benchmarks.serve.page MODEL [--sizes 685,6000,100000] [--out FILE]      writes page.json beside this file
+    python -m benchmarks.serve.page --table                                           prints the table of the documents
 
 The utterances of the model are repeated, with a number at the end and the vectors of the originals, until there are as
 many as asked for, all of them in the logs, so that the map shows all. A server of its own is started for each size, and
-Chromium opens its map. To measure another version of newfound, put its folder `src` on PYTHONPATH.
+Chromium opens its map.
 
 Times are processor time of the server, or of all processes of Chromium, so that other work on the machine changes them
 little. Without a GPU, Chromium draws with the processor, and this is most of the time of a frame: what a script takes
@@ -27,16 +27,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.harness.provenance import hardware, with_code_hash
+from benchmarks.harness.studies import whole_numbers
 
-from newfound.bench.provenance import hardware, with_code_hash
-from newfound.bench.studies import whole_numbers
 from newfound.files import to_json, write_atomically
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load, save
@@ -67,7 +67,6 @@ QUEUE = "/v1/review/queue?most=200"
 SECONDS_OF_READING = 1.0  # of an utterance in the queue
 FRAMES = 60
 WORDS = "a"  # of the search, so that it has many hits
-MAX_IDS_IN_A_REQUEST = 500  # of earlier versions, which were told the texts to move
 CHROMIUM_OPTIONS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]  # WebGL without a GPU
 # Press a key in the queue, and return the milliseconds until another utterance is shown.
 TIME_TO_NEXT_QUESTION = """() => new Promise((resolve) => {
@@ -104,52 +103,8 @@ SCRIPT_TIME_OF_A_GESTURE = """async ([frames, isDrag]) => {
 }"""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The figures of one size, in milliseconds of processor time if nothing else is said.
-
-    Attributes:
-        first_screen: From the address to the first heading, by the clock.
-        next_question: From a key in the queue to the next utterance, by the clock; the median of ten.
-        decision: Moving one utterance.
-        queue: The answer that the page gets its next questions from, after another utterance was moved.
-        search: A search with hits in most utterances.
-        move: Moving 1,000 utterances with one decision, as the page does it.
-        undo: Taking that decision back.
-        map: The answer that the map is drawn from, after the first time.
-        map_bytes: The size of that answer.
-        first_drawing: From the click on "Map" to a picture with names.
-        pan: A frame while the zoomed map is dragged.
-        pan_script: What scripts take of it.
-        hover: A frame while the pointer moves over the map.
-        hover_script: What scripts take of it.
-    """
-
-    utterances: int
-    first_screen: float
-    next_question: float
-    decision: float
-    queue: float
-    search: float
-    move: float
-    undo: float
-    map: float
-    map_bytes: int
-    first_drawing: float
-    pan: float
-    pan_script: float
-    hover: float
-    hover_script: float
-
-
 def main(model: Path, sizes: list[int], out: Path) -> None:
-    """Measure a model at some sizes, and write the figures.
-
-    Args:
-        model: The model folder.
-        sizes: Numbers of utterances.
-        out: The file to write.
-    """
+    """Measure a model at some sizes, and write the figures."""
     original = load(model)
     results = []
     for size in sizes:
@@ -157,9 +112,9 @@ def main(model: Path, sizes: list[int], out: Path) -> None:
             tempfile.TemporaryDirectory() as place,
             _server_of(_enlarge(original, size, Path(place) / "model")) as server,
         ):
-            results.append(asdict(_measure(size, server)))
+            results.append(_measure(size, server))
             print(json.dumps(results[-1]), flush=True)
-    content = {"command": "python benchmarks/serve/page.py MODEL", "hardware": hardware("cpu"), "results": results}
+    content = {"command": "python -m benchmarks.serve.page MODEL", "hardware": hardware("cpu"), "results": results}
     write_atomically(out, to_json(with_code_hash(content)))
 
 
@@ -198,7 +153,7 @@ def serve(folder: str) -> None:
 @contextmanager
 def _server_of(folder: Path) -> Iterator[int]:
     """Run a server, wait until the map has its final layout and so the server is quiet, and give its process."""
-    command = [sys.executable, __file__, "--serve", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.serve.page", "--serve", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             while server.poll() is None:
@@ -227,7 +182,9 @@ def _processor_time(process: int) -> float:
     return 1_000 * (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _measure(size: int, server: int) -> Measured:
+def _measure(size: int, server: int) -> dict[str, float]:
+    """Return the figures of one size, in milliseconds of the server's processor time if `TITLES` says nothing else."""
+
     def milliseconds(run: Callable[[], object], repeats: int = 1) -> float:
         began = _processor_time(server)
         for _ in range(repeats):
@@ -235,29 +192,28 @@ def _measure(size: int, server: int) -> Measured:
         return (_processor_time(server) - began) / repeats
 
     search = f"/v1/review/search?q={WORDS}"
-    by_number = "ids" in json.loads(_ask(search))
     moved = list(range(0, size, max(1, size // MOVED)))[:MOVED]
     moves, undos = [], []
     for _ in range(REPEATS):
-        moves.append(milliseconds(lambda: _move(moved, by_number=by_number)))
+        moves.append(milliseconds(lambda: _move(moved)))
         undos.append(milliseconds(lambda: _ask("/v1/review/undo", {"author": "ana", "version": _version()})))
     some = iter(range(QUICK_REPEATS))
     _wait_for_questions()
     queues = []
     for _ in range(REPEATS):
-        _move([next(some)], by_number=by_number)
+        _move([next(some)])
         queues.append(milliseconds(lambda: _ask(QUEUE)))
-    return Measured(
-        utterances=size,
-        queue=median(queues),
-        decision=milliseconds(lambda: _move([next(some)], by_number=by_number), REPEATS),
-        search=milliseconds(lambda: _ask(search), QUICK_REPEATS),
-        move=median(moves),
-        undo=median(undos),
-        map=milliseconds(lambda: _ask("/v1/review/map"), QUICK_REPEATS),
-        map_bytes=len(_ask("/v1/review/map")),
+    return {
+        "utterances": size,
+        "queue": median(queues),
+        "decision": milliseconds(lambda: _move([next(some)]), REPEATS),
+        "search": milliseconds(lambda: _ask(search), QUICK_REPEATS),
+        "move": median(moves),
+        "undo": median(undos),
+        "map": milliseconds(lambda: _ask("/v1/review/map"), QUICK_REPEATS),
+        "map_bytes": len(_ask("/v1/review/map")),
         **_measure_in_browser(),
-    )
+    }
 
 
 def _wait_for_questions() -> None:
@@ -270,17 +226,10 @@ def _version() -> int:
     return int(json.loads(_ask("/v1/review/state"))["version"])
 
 
-def _move(ids: list[int], *, by_number: bool) -> None:
-    """Move utterances to the first intent; earlier versions read their texts first, as their page did."""
+def _move(ids: list[int]) -> None:
+    """Move utterances to the first intent."""
     state = json.loads(_ask("/v1/review/state"))
-    what: dict[str, Any] = {"ids": ids}
-    if not by_number:
-        texts = []
-        for k in range(0, len(ids), MAX_IDS_IN_A_REQUEST):
-            some = "&".join(f"id={id}" for id in ids[k : k + MAX_IDS_IN_A_REQUEST])
-            texts += [u["text"] for u in json.loads(_ask(f"/v1/review/utterances?{some}"))["utterances"]]
-        what = {"texts": texts}
-    decision = {"move": {**what, "to": state["intents"][0]["name"]}}
+    decision = {"move": {"ids": ids, "to": state["intents"][0]["name"]}}
     _ask("/v1/review/decisions", {"author": "ana", "version": state["version"], "decisions": [decision]})
 
 

@@ -1,6 +1,6 @@
 """Utterances a second: torch, ONNX Runtime in fp32 and in int8, at batch 1, 8 and 64, in one run.
 
-python benchmarks/speed/encoding.py [--seconds 4] [--out FOLDER]     writes encoding.json beside it
+python -m benchmarks.speed.encoding [--seconds 4] [--out FOLDER]     writes encoding.json beside it
 
 MiniLM on utterances of the demo corpus. Every turn measures all of them one after another, so that other work on the
 machine meets all alike; the median of the turns is reported. The second part repeats it beside a busy process.
@@ -23,7 +23,8 @@ from newfound.threads import inference_threads, settle_threads
 
 settle_threads()  # before torch is imported, as the command line does
 
-from newfound.bench.provenance import hardware, with_code_hash  # noqa: E402
+from benchmarks.harness.provenance import hardware, with_code_hash  # noqa: E402
+
 from newfound.data.demo_corpus import load_demo  # noqa: E402
 from newfound.encoders.encoder import Encoder, load_encoder  # noqa: E402
 from newfound.encoders.onnx.engine import vectors_of  # noqa: E402

@@ -5,7 +5,7 @@ python -m benchmarks.speed.epochs [--method dpl] [--benchmark GID-SD] [--tune la
 python -m benchmarks.speed.epochs --cells benchmarks/results [--tune last] [--device cuda]
 
 The first prints JSON. The second runs the missing cells of the experiment `speed`, with the ratio; those that
-`newfound bench run speed` makes hold the seconds alone. The plain implementation of DPL is kept here for this
+`python -m benchmarks run speed` makes hold the seconds alone. The plain implementation of DPL is kept here for this
 comparison, in the same run and on the same machine: it runs the whole encoder on padded batches in every step, and
 moves prototypes sample by sample in a Python loop.
 """
@@ -22,15 +22,15 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from benchmarks.harness.cells import missing_cells, task_of, write_result
+from benchmarks.harness.experiments import EXPERIMENTS
+from benchmarks.harness.partitions import load_benchmark
+from benchmarks.harness.provenance import with_code_hash
+from benchmarks.harness.running import measure, run_cell
 from torch import Tensor
 
 from newfound.algorithms.assignment import align, disambiguate
 from newfound.algorithms.losses import cross_entropy
-from newfound.bench.cells import missing_cells, task_of, write_result
-from newfound.bench.experiments import EXPERIMENTS
-from newfound.bench.provenance import with_code_hash
-from newfound.bench.running import measure, run_cell
-from newfound.data.benchmarks import load_benchmark
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask
 from newfound.encoders.cache import FeatureCache
@@ -70,15 +70,7 @@ def main() -> None:
 def with_plain_loop(
     result: dict[str, Any], task: DiscoveryTask, encoder: Encoder, device: str, *, steps: int = 2
 ) -> dict[str, Any]:
-    """Return what was measured of a fit, and for DPL the ratio to the plain loop.
-
-    Args:
-        result: What `measure` returned.
-        task: The data.
-        encoder: The loaded encoder.
-        device: auto, cpu or cuda.
-        steps: Number of steps of the plain loop to time.
-    """
+    """Return what was measured of a fit, and for DPL the ratio to the plain loop."""
     if result["method"] != "dpl" or result["tune"] == "heads":
         return result
     plain = plain_epoch_seconds(encoder, task.observed_train, len(task.new), device=device, steps=steps)
@@ -90,15 +82,7 @@ def with_plain_loop(
 
 
 def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, steps: int) -> float:
-    """Return the seconds of one epoch of DPL in the plain implementation, from the time of a few steps.
-
-    Args:
-        encoder: The loaded encoder.
-        corpus: The training data.
-        n_new: Number of new intents.
-        device: auto, cpu or cuda.
-        steps: Number of steps to time.
-    """
+    """Return the seconds of one epoch of DPL in the plain implementation, from the time of a few steps."""
     step, n_steps = plain_dpl_steps(encoder, corpus, n_new, device=device)
     step(0)  # not timed
     seconds = []
@@ -114,18 +98,7 @@ def plain_epoch_seconds(encoder: Encoder, corpus: Corpus, n_new: int, *, device:
 def plain_dpl_steps(
     encoder: Encoder, corpus: Corpus, n_new: int, *, device: str, batch_size: int = 512
 ) -> tuple[Callable[[int], float], int]:
-    """Return a step of DPL in the plain implementation, and the number of steps of an epoch.
-
-    Args:
-        encoder: The loaded encoder.
-        corpus: The training data.
-        n_new: Number of new intents.
-        device: auto, cpu or cuda.
-        batch_size: Number of utterances in a step.
-
-    Returns:
-        A function from the number of a step to its loss, and the number of steps.
-    """
+    """Return a step of DPL in the plain implementation, and the number of steps of an epoch."""
     torch_device = pick_device(device)
     model = copy.deepcopy(encoder.to(torch_device).model)  # it is trained in place
     intent_ids = {name: i for i, name in enumerate(corpus.intents)}

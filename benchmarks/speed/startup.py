@@ -1,12 +1,10 @@
 """Time short commands from a fresh process, as a user meets them, and compare two versions of newfound.
 
-python benchmarks/speed/startup.py MODEL                          times this version
-python benchmarks/speed/startup.py MODEL --baseline OTHER/src     and another checkout, in turns
-python benchmarks/speed/startup.py MODEL --threads                times one fit with spinning and with sleeping threads
+python -m benchmarks.speed.startup MODEL                          times this version
+python -m benchmarks.speed.startup MODEL --baseline OTHER/src     and another checkout, in turns
 
 Each command runs several times, in turns, so that other work on the machine meets all of them alike; the median is
 reported. The ratio to `import torch`, which is timed in the same turns, says more than the seconds of a shared machine.
-`--threads` runs the fit beside `--busy` processes that do nothing but keep a core busy.
 """
 
 from __future__ import annotations
@@ -23,13 +21,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from newfound.bench.provenance import with_code_hash
-from newfound.data.demo_corpus import load_demo
+from benchmarks.harness.provenance import with_code_hash
+
 from newfound.threads import WAIT_VARIABLES
 
 OWN = Path(__file__).parents[2] / "src"
 TORCH = "import torch"
-BUSY = "while True: pass"
 
 
 def commands(model: Path, folder: Path) -> dict[str, list[str]]:
@@ -67,66 +64,24 @@ def time_commands(model: Path, sources: dict[str, Path], turns: int) -> dict[str
     return {name: {v: round(median(s), 2) for v, s in versions.items()} for name, versions in times.items()}
 
 
-def time_threads(turns: int, n_busy: int) -> dict[str, float]:
-    """Return the median seconds of one fit beside other work: with spinning threads, and as newfound sets them."""
-    times: dict[str, list[float]] = {}
-    busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(n_busy)]
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            write_demo(Path(folder))
-            for turn in range(turns):
-                for name, variables in (("spinning", {"OMP_WAIT_POLICY": "ACTIVE"}), ("sleeping", {})):
-                    out = str(Path(folder) / f"{name}-{turn}")
-                    files = [str(Path(folder) / "known.csv"), str(Path(folder) / "logs.csv")]
-                    cache = {"NEWFOUND_CACHE": f"{out}-cache"}  # an empty one, so that all texts are encoded
-                    fit = ["-m", "newfound", "discover", *files, "--out", out, "--n-new", "12"]
-                    times.setdefault(name, []).append(seconds_of(fit, OWN, **variables, **cache))
-    finally:
-        for process in busy:
-            process.kill()
-    return {name: round(median(seconds), 1) for name, seconds in times.items()}
-
-
-def write_demo(folder: Path) -> None:
-    """Write the demo corpus as two files."""
-    import csv
-
-    observed = load_demo().observed_train
-    labelled = observed.labelled()
-    for name, rows in (
-        ("known", [("text", "label"), *zip(labelled.texts, labelled.labels, strict=True)]),
-        ("logs", [("text",), *((text,) for text in observed.unlabelled().texts)]),
-    ):
-        with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(rows)
-
-
 def main() -> None:
     """Print the times as JSON, with ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="a model folder")
     parser.add_argument("--baseline", type=Path, help="the sources of another version")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--threads", action="store_true", help="time a fit with spinning and with sleeping threads")
-    parser.add_argument("--busy", type=int, default=os.cpu_count(), help="busy processes beside the fit")
     options = parser.parse_args()
     for name in WAIT_VARIABLES:  # the user's own settings would hide what newfound sets
         os.environ.pop(name, None)
     result: dict[str, Any] = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "turns": options.turns}
-    if options.threads:
-        seconds = time_threads(options.turns, options.busy)
-        result["busy processes"] = options.busy
-        result |= {"seconds of a fit beside other work": seconds}
-        result |= {"spinning over sleeping": round(seconds["spinning"] / seconds["sleeping"], 2)}
-    else:
-        sources = {"now": OWN, **({"before": options.baseline.resolve()} if options.baseline else {})}
-        times = time_commands(options.model, sources, options.turns)
-        torch_seconds = times.pop(TORCH)
-        result["seconds"] = {TORCH: torch_seconds, **times}
-        result["ratio to import torch"] = {
-            name: {version: round(s / torch_seconds[version], 2) for version, s in versions.items()}
-            for name, versions in times.items()
-        }
+    sources = {"now": OWN, **({"before": options.baseline.resolve()} if options.baseline else {})}
+    times = time_commands(options.model, sources, options.turns)
+    torch_seconds = times.pop(TORCH)
+    result["seconds"] = {TORCH: torch_seconds, **times}
+    result["ratio to import torch"] = {
+        name: {version: round(s / torch_seconds[version], 2) for version, s in versions.items()}
+        for name, versions in times.items()
+    }
     print(json.dumps(with_code_hash(result), indent=1))
 
 

@@ -1,9 +1,9 @@
 """Print measured times as Markdown tables, from the result files of the studies.
 
-python benchmarks/speed/tables.py scale      `newfound discover` on large logs, stage by stage
-python benchmarks/speed/tables.py serve      requests a second of the HTTP server
-python benchmarks/speed/tables.py jobs       latency of predictions while a job runs in the background
-python benchmarks/speed/tables.py start-up   seconds of short commands
+python -m benchmarks.speed.tables scale      `newfound discover` on large logs, stage by stage
+python -m benchmarks.speed.tables serve      requests a second of the HTTP server
+python -m benchmarks.speed.tables sizes      `newfound discover` by the size of the logs, on two machines
+python -m benchmarks.speed.tables start-up   seconds of short commands
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from newfound.bench.tables import Line, as_markdown
+from benchmarks.harness.tables import Line, as_markdown
 
 BENCHMARKS = Path(__file__).parents[1]
 STAGES = ("read", "encode", "discover", "save")
@@ -44,6 +44,17 @@ def scale() -> tuple[Line, list[Line]]:
     return ("utterances", "learned from", *STAGES, "all", "memory", "IND ACC", "OOD ACC", "ALL ACC"), lines
 
 
+def sizes() -> tuple[Line, list[Line]]:
+    """Return minutes and memory by the number of utterances."""
+    lines: list[Line] = []
+    for content in map(read, ("scale/scale-cpu.json", "scale/scale-cuda.json")):
+        for run in content["runs"]:
+            memory = max(run["peak_gb"][stage] for stage in STAGES)
+            hardware = content["hardware"].replace("x86_64, ", "")
+            lines.append((f"{run['logs']:,}", hardware, f"{run['seconds'] / 60:.1f}", f"{memory:.1f} GB"))
+    return ("utterances in the logs", "on", "minutes", "memory"), lines
+
+
 def serve() -> tuple[Line, list[Line]]:
     """Return requests a second and latencies of each kind of server."""
     content = read("serve/load.json")
@@ -55,16 +66,6 @@ def serve() -> tuple[Line, list[Line]]:
         many = [f"{own['64 connections'][key]:.0f} ms" for key in ("p50_ms", "p99_ms")]
         lines.append((title, " / ".join(rates), alone, *many))
     return ("server", "requests a second, 1 / 16 / 64 connections", "median of one", "median of 64", "p99 of 64"), lines
-
-
-def jobs() -> tuple[Line, list[Line]]:
-    """Return the latency of predictions while the server is quiet and while it works for somebody else."""
-    content = read("serve/beside_jobs.json")
-    lines: list[Line] = []
-    for name in (key for key in content if key.startswith("/v1/")):
-        times = [f"{content[name][when]['p99_ms']:.0f} ms" for when in ("quiet", "beside it")]
-        lines.append((f"`{name}`", *times, f"{content[name]['ratio of p99']:.1f}"))
-    return ("p99 of predictions beside", "quiet", "beside it", "ratio"), lines
 
 
 def start_up() -> tuple[Line, list[Line]]:
@@ -79,7 +80,7 @@ def start_up() -> tuple[Line, list[Line]]:
 
 
 if __name__ == "__main__":
-    tables = {"scale": scale, "serve": serve, "jobs": jobs, "start-up": start_up}
+    tables = {"scale": scale, "serve": serve, "sizes": sizes, "start-up": start_up}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=tables)
     print(as_markdown(*tables[parser.parse_args().table]()))

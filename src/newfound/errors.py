@@ -188,14 +188,6 @@ class MissingExtra(SettingsError):
         super().__init__(f"{what} needs {package}; install it with: pip install 'newfound[{extra}]'")
 
 
-class ProcessLost(NewfoundError):
-    """One of several processes that train together has ended, or does not answer any more."""
-
-    def __init__(self, count: int) -> None:
-        problem = f"one of the {count} processes has ended or does not answer"
-        super().__init__(f"{problem}; see its own message, and start all of them again")
-
-
 class OutputError(NewfoundError):
     """What was computed cannot be written: the disk is full, the folder is read-only, or the reader has gone."""
 
@@ -253,10 +245,6 @@ class Interrupted(NewfoundError):
             super().__init__("stopped; nothing was reached yet")
         else:
             super().__init__(f"stopped; what was reached lies in {folder}", "resume")
-
-
-class ExperimentError(NewfoundError):
-    """Some runs of an experiment failed; the finished ones are kept."""
 
 
 class DecisionError(NewfoundError):

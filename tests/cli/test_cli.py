@@ -62,7 +62,7 @@ def test_help_is_quick_and_does_not_load_torch():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     listed = [word for line in done.stdout.splitlines() for word in line.strip("│╭╮─ ").split()[:1]]
-    assert listed.index("review") < listed.index("For") < listed.index("data") < listed.index("bench")
+    assert listed.index("review") < listed.index("For") < listed.index("data")
 
 
 def test_discover_writes_a_model_and_says_what_to_do_next(model):

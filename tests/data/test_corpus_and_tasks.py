@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from newfound import Corpus, partition
 from newfound.data import benchmarks
-from newfound.data.benchmarks import benchmark_names, facts, fresh_task, load_benchmark
 from newfound.data.demo_corpus import load_demo, off_topic
 from newfound.data.task import make_task
 from newfound.errors import DataError
@@ -86,48 +84,11 @@ def test_demo_corpus_is_what_the_readme_says():
     assert min((task.train.sizes | {}).values()) >= 20
 
 
-def test_class_lists_of_all_published_splits():
-    splits = facts("splits")["ood_classes"]
-    sizes = {"GID-SD": {"20": 15, "40": 31, "60": 46}, "GID-CD": {"20": 30, "40": 60, "60": 90}}
-    sizes["GID-MD"] = sizes["GID-CD"]
-    assert benchmark_names() == ("GID-CD", "GID-MD", "GID-SD")
-    for name, by_ratio in splits.items():
-        for ratio, by_split in by_ratio.items():
-            for new in by_split.values():
-                assert len(new) == len(set(new)) == sizes[name][ratio], (name, ratio)
-
-
-@pytest.mark.parametrize("name", ["GID-SD", "GID-CD", "GID-MD"])
-def test_benchmarks_load_from_the_real_data(name, shared_data, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
-    task = load_benchmark(name, ratio=40, split=2)
-    n_known, n_new = (46, 31) if name == "GID-SD" else (90, 60)
-    assert (len(task.known), len(task.new)) == (n_known, n_new)
-    assert len(task.train) == (9003 if name == "GID-SD" else 18000)
-    assert set(np.unique(task.gold_ids(task.test))) == set(range(n_known + n_new))
-    assert not set(task.observed_train.intents) & set(task.new)
-    if name == "GID-CD":
-        domain_of = {i: d for d, intents in facts("splits")["clinc150_domains"].items() for i in intents}
-        assert not {domain_of[i] for i in task.known} & {domain_of[i] for i in task.new}
-
-
-def test_fresh_tasks_differ_from_the_published_splits(shared_data, monkeypatch):
-    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
-    task = fresh_task("banking77", ood_ratio=0.4, seed=1000)
-    assert len(task.new) == 31
-    assert task.test == task.dev, "settings are chosen without any test row"
-    assert all(set(task.new) != set(new) for new in facts("splits")["ood_classes"]["GID-SD"]["40"].values())
-
-
 def test_absent_data_say_how_to_get_them(tmp_path, monkeypatch):
     monkeypatch.setenv("NEWFOUND_DATA", str(tmp_path))
     monkeypatch.setenv("NEWFOUND_CACHE", str(tmp_path / "cache"))
     with pytest.raises(DataError, match="newfound data get banking77"):
-        load_benchmark("GID-SD")
-    with pytest.raises(DataError, match="no split 9 at ratio 40"):
-        load_benchmark("GID-SD", split=9)
-    with pytest.raises(DataError, match="no benchmark 'GID-XX'"):
-        load_benchmark("GID-XX")
+        benchmarks.read_part("banking77", "train")
 
 
 def test_fetched_data_are_verified_before_they_are_kept(tmp_path, monkeypatch, shared_data):
@@ -150,19 +111,7 @@ def test_fetched_data_are_verified_before_they_are_kept(tmp_path, monkeypatch, s
 
     paths = benchmarks.get("banking77", fetch=fetch)
     assert set(paths) == {"train", "dev", "test"}
-    assert len(load_benchmark("GID-SD").train) == 9003
+    assert len(benchmarks.read_part("banking77", "train")) == 9003
     paths["dev"].write_text("text,label\nx,y\n")
     with pytest.raises(DataError, match="delete it"):
-        load_benchmark("GID-SD")
-
-
-def test_a_whole_data_set_may_be_new_or_divided(shared_data, monkeypatch):
-    from newfound.data.benchmarks import dataset_task
-
-    monkeypatch.setenv("NEWFOUND_DATA", str(shared_data))
-    everything = dataset_task("banking77", ood_ratio=1, seed=0)
-    assert (len(everything.known), len(everything.new)) == (0, 77)
-    assert set(everything.observed_train.labels) == {None}
-    divided, other = (dataset_task("banking77", ood_ratio=0.25, seed=seed) for seed in (1, 2))
-    assert (len(divided.known), len(divided.test)) == (58, 3_080)
-    assert divided.new != other.new
+        benchmarks.read_part("banking77", "dev")

@@ -18,7 +18,7 @@ from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import DataError, SettingsError, TargetExists
 from newfound.exports.common import IntentFacts, ModelFacts, by_intent
-from newfound.exports.registry import EXPORTS, export_format, renamed_intents, write_export
+from newfound.exports.registry import EXPORTS, renamed_intents, write_export
 
 CORPUS = Corpus.of(
     [
@@ -286,7 +286,7 @@ def test_a_dataset_folder_names_its_labels(tmp_path):
 
 def test_an_emoji_in_a_label_survives_in_a_dataset(tmp_path):
     intents = ["party 🎉", "naïve: 'x'", "日本", "a\x7fb", "line\u2028end"]
-    write_export(Corpus.of(["a", "b", "c", "d", "e"], intents), "hf", tmp_path / "set")
+    write_export(Corpus.of(["a", "b", "c", "d", "e"], intents), "datasets", tmp_path / "set")
     card = yaml.safe_load((tmp_path / "set" / "README.md").read_text("utf-8").split("---\n")[1])
     names = card["dataset_info"]["features"][1]["dtype"]["class_label"]["names"]
     assert sorted(names.values()) == sorted(intents)
@@ -304,13 +304,6 @@ def test_a_slash_in_a_label_does_not_make_a_response_selector_of_it():
     renamed = renamed_intents(EXPORTS["rasa"], corpus)
     assert set(renamed) == {"faq/hours", "faq/hours/now"}
     assert set(renamed.values()) <= set(names)
-
-
-def test_other_names_of_formats(tmp_path):
-    assert all(export_format(name) is EXPORTS["datasets"] for name in ("hf", "huggingface", "setfit"))
-    assert export_format("dialogflow") is EXPORTS["dialogflow-es"]
-    assert export_format("dialogflow", tmp_path / "agent.zip") is EXPORTS["dialogflow-es"]
-    assert export_format("dialogflow", tmp_path / "intents.json") is EXPORTS["dialogflow-cx"]
 
 
 # labelstud.io, "Label Studio Task Format" and "Import pre-annotated data": a list of tasks with `data`, and results of

@@ -133,8 +133,7 @@ class _Listener:
 
 def test_fine_tuning_on_a_single_intent_does_nothing():
     """There is nothing to tell apart, and instance contrast alone makes vectors worse."""
-    context = type("Context", (), {"settle": lambda _, y: y})()
-    assert fine_tune(context, None, torch.tensor([0, 0, -1]), None, stage="fine-tuning") is None
+    assert fine_tune(None, None, torch.tensor([0, 0, -1]), None, stage="fine-tuning") is None
 
 
 def test_of_many_rows_each_is_seen_less_often_but_labelled_ones_as_often_as_ever():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,10 +11,9 @@ import torch
 from conftest import themed_corpus
 from newfound import DPL, E2E, Consensus, DeepAligned, DeepAlignedMix, KMeans
 from newfound.algorithms.metrics import strict_scores
-from newfound.data.task import make_task
 from newfound.encoders.encoder import Encoder
 from newfound.errors import DataError, SettingsError
-from newfound.methods.context import Recording
+from newfound.methods.context import watch_nothing
 from newfound.methods.deepaligned_mix import _name_columns
 from newfound.methods.dpl import PrototypeNetwork
 from newfound.methods.fitted import surplus_columns
@@ -35,10 +33,10 @@ def themed():
     return themed_corpus(per_theme=12)
 
 
-def fit(method, encoder, corpus, run=None, recording=None, validation=None, **settings):
+def fit(method, encoder, corpus, run=None, watch=watch_nothing, validation=None, **settings):
     steps = {"finetune_steps": 5} if method is Consensus else {}
     fitted = method(encoder=encoder, **{**FAST, **steps, **settings})
-    return fitted.fit(corpus.texts, corpus.labels, run=run, recording=recording, validation=validation)
+    return fitted.fit(corpus.texts, corpus.labels, run=run, watch=watch, validation=validation)
 
 
 @pytest.mark.slow
@@ -124,23 +122,6 @@ def test_bad_settings_of_dpl_are_refused_before_training(tiny_encoder, themed, s
         fit(DPL, tiny_encoder, themed, **settings)
 
 
-@pytest.mark.parametrize("preset", ["paper", "released"])
-def test_presets_set_their_group_and_run(preset, tiny_encoder, themed):
-    method = DPL.preset(preset, encoder=tiny_encoder, tune="last", **FAST)
-    for name, value in DPL.PRESETS[preset].items():
-        assert getattr(method, name) == value
-    method.fit(themed.texts, themed.labels)
-    assert len(method.history_["discovery"]) == 4
-    with pytest.raises(SettingsError, match="no preset 'best'"):
-        DPL.preset("best")
-
-
-def test_presets_name_only_settings_that_exist():
-    settings = set(inspect.signature(DPL).parameters)
-    for preset in DPL.PRESETS.values():
-        assert set(preset) <= settings
-
-
 @pytest.mark.parametrize("objectives", ["pcl+ins", "pcl", "ins", "scl", "pcl+scl"])
 def test_every_ablation_trains_its_own_losses(objectives, tiny_encoder, themed):
     record = fit(DPL, tiny_encoder, themed, tune="last", objectives=objectives).history_["discovery"][-1]
@@ -149,29 +130,20 @@ def test_every_ablation_trains_its_own_losses(objectives, tiny_encoder, themed):
     assert record["loss"] == pytest.approx(sum(parts) / len(parts), rel=1e-4)
 
 
-@NEURAL
-def test_history_for_the_analysis(method, tiny_encoder, themed):
-    """Losses and pseudo-label accuracy per epoch, snapshots where asked; gold labels change nothing but the log."""
-    gold_corpus = themed_corpus(per_theme=12, unlabelled=())
-    task = make_task(
-        "toy", ["pay", "meter", "leak"], ["move", "solar"], train=gold_corpus, dev=gold_corpus, test=gold_corpus
-    )
-    watched = fit(
-        method,
-        tiny_encoder,
-        themed,
-        tune="last",
-        recording=Recording(gold=task.gold_ids(gold_corpus), snapshots=(0, 3)),
-    )
+@pytest.mark.parametrize("method", [DPL, E2E, DeepAligned, DeepAlignedMix])
+def test_an_analysis_sees_every_epoch_and_changes_nothing_but_the_history(method, tiny_encoder, themed):
+    seen = {}
+
+    def watch(epoch):
+        seen[epoch.number] = (len(epoch.pseudo_labels()), len(epoch.vectors()), epoch.prototypes.ndim)
+        return {"seen": 1.0}
+
+    watched = fit(method, tiny_encoder, themed, tune="last", watch=watch)
     blind = fit(method, tiny_encoder, themed, tune="last")
     assert np.array_equal(watched.predict_proba(themed.texts), blind.predict_proba(themed.texts))
-    history = watched.history_["discovery"]
-    assert [record["epoch"] for record in history] == [0, 1, 2, 3]
-    assert all(0 <= record["pseudo_label_acc"] <= 100 for record in history)
-    assert "pseudo_label_acc" not in blind.history_["discovery"][0]
-    assert set(watched.snapshots_) == {0, 3}
-    assert watched.snapshots_[3].prototypes.shape[0] == 5
-    assert watched.snapshots_[3].vectors.shape[0] == len(themed)
+    assert [record["epoch"] for record in watched.history_["discovery"]] == [0, 1, 2, 3]
+    assert all(record["seen"] == 1 for record in watched.history_["discovery"])
+    assert seen == dict.fromkeys(range(4), (len(themed), len(themed), 2))
 
 
 @NEURAL

@@ -1,4 +1,4 @@
-"""Where prototypes, projections and sizes start, and the presets that choose between published ways."""
+"""Where prototypes, projections and sizes start."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from conftest import themed_corpus
-from newfound import DPL, E2E, DeepAligned, KMeans
-from newfound.bench.cells import Cell
-from newfound.bench.running import cell_settings
+from newfound import DPL, E2E, DeepAligned
 from newfound.encoders.tail import Tail
 from newfound.errors import SettingsError
-from newfound.methods.context import Recording
+from newfound.methods.context import watch_nothing
 from newfound.methods.supervised import estimate_shares, random_directions, start_projection
 from newfound.model.network import IntentNetwork
 from newfound.training.run import Run
@@ -24,10 +22,8 @@ from newfound.training.run import Run
 FAST = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "batch_size": 64, "device": "cpu"}
 
 
-def fit(method, encoder, corpus, *, run=None, recording=None, **settings):
-    return method(encoder=encoder, **{**FAST, **settings}).fit(
-        corpus.texts, corpus.labels, run=run, recording=recording
-    )
+def fit(method, encoder, corpus, *, run=None, watch=watch_nothing, **settings):
+    return method(encoder=encoder, **{**FAST, **settings}).fit(corpus.texts, corpus.labels, run=run, watch=watch)
 
 
 @pytest.mark.parametrize("kind", ["mlp", "linear"])
@@ -100,52 +96,16 @@ def test_sizes_cannot_be_estimated_without_clusters(method, start, tiny_encoder,
         fit(method, tiny_encoder, themed, tune="heads", start=start, sizes="estimated")
 
 
-def test_a_preset_knows_what_was_published_for_a_corpus():
-    assert DPL.preset("released").lr == 0.02
-    on_clinc = DPL.preset("released", corpus="clinc150", seed=3)
-    assert (on_clinc.lr, on_clinc.max_length, on_clinc.pretrain_epochs, on_clinc.pretrain_batch_size) == (
-        0.1,
-        30,
-        200,
-        256,
-    )
-    assert on_clinc.seed == 3
-    assert DPL.preset("paper", corpus="clinc150").lr == 0.1
-    assert on_clinc._pretraining().batch_size == 256
-    assert DPL()._pretraining().batch_size == 512
-    with pytest.raises(SettingsError, match="one of released"):
-        E2E.preset("paper")
-    with pytest.raises(SettingsError, match="KMeans has none"):
-        KMeans.preset("paper")
-
-
-def test_a_variant_takes_the_preset_of_its_benchmark():
-    task = SimpleNamespace(known=("c",), new=("a", "b"), observed_train=SimpleNamespace(intents=("c",)))
-    banking, clinc = (
-        cell_settings(Cell("dpl", benchmark, 40, 1, 0, "minilm", "last", "released"), task)
-        for benchmark in ("GID-SD", "GID-MD")
-    )
-    assert (banking["lr"], banking["max_length"], clinc["lr"], clinc["max_length"]) == (0.02, 55, 0.1, 30)
-    assert banking["n_new"] == 2
-
-
-def test_e2e_has_its_published_settings():
-    assert {name: getattr(E2E(), name) for name in E2E.PRESETS["released"] if name != "temperature"} == {
-        name: value for name, value in E2E.PRESETS["released"].items() if name != "temperature"
-    }
-
-
 def test_deepaligned_as_released_stops_when_the_silhouette_no_longer_rises(tiny_encoder, themed):
-    preset = {**DeepAligned.PRESETS["released"], "patience": 2, "epochs": 40, "joint_epochs": 2}
-    fitted = fit(DeepAligned, tiny_encoder, themed, tune="last", **preset)
+    settings = {"optimizer": "adamw", "lr": 5e-5, "min_lr": 0.0, "pretrain_lr": 5e-5, "head": "linear"}
+    settings |= {"batch_size": 128, "patience": 2, "epochs": 40, "joint_epochs": 2}
+    fitted = fit(DeepAligned, tiny_encoder, themed, tune="last", **settings)
     scores = [record["score"] for record in fitted.history_["discovery"]]
     assert len(scores) < 40
     assert len(scores) - 1 - int(np.argmax(scores)) == 2
     assert len(fitted.predict(themed.texts[:3])) == 3
 
 
-def test_labels_of_deepaligned_over_a_frozen_encoder_are_recorded(tiny_encoder, themed):
-    gold = np.zeros(len(themed.texts), dtype=np.int64)
-    history = fit(DeepAligned, tiny_encoder, themed, tune="heads", recording=Recording(gold=gold)).history_["discovery"]
-    assert [record["epoch"] for record in history] == [0]
-    assert 0 <= history[0]["pseudo_label_acc"] <= 100
+def test_deepaligned_over_a_frozen_encoder_has_one_epoch_to_watch(tiny_encoder, themed):
+    watched = fit(DeepAligned, tiny_encoder, themed, tune="heads", watch=lambda epoch: {"seen": 1.0})
+    assert watched.history_["discovery"] == [{"epoch": 0, "seen": 1}]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,12 +11,10 @@ import yaml
 import newfound
 from newfound.data.validation import read_corpus
 from newfound.exports.registry import EXPORTS
-from newfound.model.card import is_generated, model_card, public_name, spoken_languages
+from newfound.model.card import is_generated, model_card, public_name
 from newfound.model.folder import load
 from newfound.model.sidecars import save_thresholds
 from newfound.workflows.exporting import facts_of
-
-OLD = Path(__file__).parent / "folder-of-version-0.1.0"
 
 
 def _front_matter(card: str) -> dict:
@@ -62,9 +59,8 @@ def test_an_edited_card_is_kept_and_a_generated_one_is_written_again(saved, tmp_
     assert is_generated(card.read_bytes())
 
 
-def test_a_folder_without_a_card_loads(tmp_path):
-    folder = shutil.copytree(OLD / "model", tmp_path / "model")
-    assert not (folder / "README.md").exists()
+def test_a_folder_without_a_card_loads(saved, tmp_path):
+    folder = shutil.copytree(saved, tmp_path / "model", ignore=shutil.ignore_patterns("README.md"))
     assert newfound.load(folder).names
 
 
@@ -85,12 +81,6 @@ def test_names_cannot_break_the_table_and_licences_of_short_names_are_stated(sav
 )
 def test_an_encoder_is_named_without_its_folder(encoder, shown):
     assert public_name(encoder) == shown
-
-
-def test_languages_of_utterances():
-    texts = ["where is my card and why", "wo ist meine Karte und warum nicht", "was ist das für eine Karte"] * 5
-    assert spoken_languages(texts) == ["German", "English"]
-    assert spoken_languages([]) == []
 
 
 def test_thresholds_of_the_model_are_in_the_export(saved, tmp_path):

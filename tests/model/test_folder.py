@@ -1,45 +1,17 @@
-"""A model folder is input: made-up damage gets one clear line, and folders of older versions load."""
+"""A model folder is input: made-up damage gets one clear line."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import newfound
 from newfound.errors import NewfoundError
 from newfound.model.about import describe
 from newfound.model.folder import load as load_unreviewed
-
-OLD = Path(__file__).parent / "folder-of-version-0.1.0"
-
-
-@pytest.fixture
-def old(tmp_path):
-    return shutil.copytree(OLD / "model", tmp_path / "model")
-
-
-def test_a_folder_of_version_0_1_0_loads_with_its_review(old):
-    expected = json.loads((OLD / "expected.json").read_text())
-    model = load_unreviewed(old)
-    assert [intent.name for intent in model.intents] == expected["intents"]
-    np.testing.assert_allclose(model.predict_proba(expected["texts"]), expected["proba"], atol=1e-4)
-    assert max(u.count for u in model.utterances) == 7
-    assert newfound.load(old).predict(expected["texts"]) == expected["reviewed"]
-    assert all(intent.certainty is None and intent.expected_error is None for intent in model.intents)
-
-
-def test_it_can_be_reviewed_refitted_updated_and_exported(old, tmp_path):
-    refitted = newfound.refit(old, tmp_path / "r", device="cpu").model
-    assert {i.name for i in refitted.intents if i.known} >= {"leak", "meter", "pay", "solar_panels"}
-    assert max(u.count for u in refitted.utterances) == 7
-    newfound.update(old, ["cancel book today", "cancel book now", "book cancel"], tmp_path / "u", n_new=1, device="cpu")
-    assert newfound.export(old, "rasa", tmp_path / "nlu.yml", with_guesses=True).intents == 5
 
 
 def _damaged(value, path, new):
@@ -58,8 +30,7 @@ def _paths(value, depth=4):
     return []
 
 
-ABOUT = json.loads((OLD / "model" / "model.json").read_text())
-UTTERANCE = json.loads((OLD / "model" / "utterances.jsonl").read_text().splitlines()[0])
+UTTERANCE = {"text": "pay", "intent": 0, "labelled": True, "probability": 1.0, "count": 7, "source": "a.csv, line 2"}
 ODD = st.sampled_from(
     [None, True, -1, 0, 10**400, 1e-300, 1e308, -0.5, "", "x", "\ud800", "../..", [], {}, [[]], [1], {"a": 1}]
 ) | st.text(max_size=5)
@@ -74,24 +45,15 @@ def _refusal(attempt, value):
     return ""
 
 
-@pytest.fixture(scope="module")
-def encoder():
-    from newfound.encoders.encoder import load_encoder
-
-    return load_encoder(str(OLD / "model" / "encoder"))
-
-
 @pytest.mark.slow
 @settings(max_examples=250, suppress_health_check=list(HealthCheck))
-@given(path=st.sampled_from(_paths(ABOUT)), value=ODD)
-def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, path, value):
-    folder = tmp_path_factory.mktemp("any") / "m"
-    shutil.copytree(OLD / "model", folder, ignore=shutil.ignore_patterns("encoder", "review*"))
-    about = _damaged(ABOUT, path, value)
-    if path[0] == "encoder":
-        about["encoder"] = {**ABOUT["encoder"], **about["encoder"]} if isinstance(about["encoder"], dict) else value
+@given(data=st.data(), value=ODD)
+def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, saved, tiny_encoder, data, value):
+    folder = shutil.copytree(saved, tmp_path_factory.mktemp("any") / "m")
+    about = json.loads((folder / "model.json").read_text())
+    about = _damaged(about, data.draw(st.sampled_from(_paths(about))), value)
     (folder / "model.json").write_text(json.dumps(about), "utf-8", "surrogatepass")
-    for attempt in (describe, lambda f: load_unreviewed(f, encoder=encoder).predict(["pay my bill"])):
+    for attempt in (describe, lambda f: load_unreviewed(f, encoder=tiny_encoder).predict(["pay my bill"])):
         assert len(_refusal(attempt, folder).splitlines()) <= 1
 
 
@@ -104,11 +66,10 @@ def test_any_damage_to_the_description_gets_one_line(tmp_path_factory, encoder, 
     | st.binary(max_size=30)
     | st.just(b"[" * 50_000)
 )
-def test_any_damage_to_the_utterances_gets_one_line(tmp_path_factory, encoder, line):
-    folder = tmp_path_factory.mktemp("any") / "m"
-    shutil.copytree(OLD / "model", folder, ignore=shutil.ignore_patterns("encoder", "review*"))
+def test_any_damage_to_the_utterances_gets_one_line(tmp_path_factory, saved, tiny_encoder, line):
+    folder = shutil.copytree(saved, tmp_path_factory.mktemp("any") / "m")
     (folder / "utterances.jsonl").write_bytes(line.replace(b"\n", b" ") + b"\n")
-    model = load_unreviewed(folder, encoder=encoder)
+    model = load_unreviewed(folder, encoder=tiny_encoder)
     refusal = _refusal(lambda model: model.utterances, model)
     if refusal:
         assert "line 1: damaged" in refusal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from commands import newfound as command
 from newfound.errors import HubError, SettingsError
 from newfound.model import hub as client
 from newfound.model.card import is_generated
+from newfound.model.folder import load
 from newfound.review.decisions import Decision
 from newfound.review.store import ReviewStore
 
 sys.path.insert(0, str(Path(__file__).parent))
 from hub_server import TOKEN, running_hub
 
-OLD = Path(__file__).parent / "folder-of-version-0.1.0"
 TEXTS = ["please pay my bill today", "the meter is old", "water leak"]
 
 
@@ -38,11 +37,10 @@ def hub(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def model(tmp_path):
+def model(saved, tmp_path):
     """A model folder that holds its encoder, without a review."""
-    folder = shutil.copytree(OLD / "model", tmp_path / "bank-bot")
-    (folder / "review.sqlite3").unlink()
-    return folder
+    load(saved).save(tmp_path / "bank-bot", with_encoder=True)
+    return tmp_path / "bank-bot"
 
 
 def test_a_model_makes_the_round_trip_without_its_utterances(hub, model):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,6 @@ from newfound.model.folder import load
 from newfound.model.types import certainty_of
 from newfound.report.page import write_page
 
-OLD = Path(__file__).parent / "folder-of-version-0.1.0"
 STRANGE = ["12", "😀😀", "zzz qqq xxx", "vvv", "www kkk jjj ppp"]
 
 
@@ -86,16 +82,6 @@ def test_small_talk_belongs_to_no_intent_that_does_not_take_it(method, tmp_path,
     loaded = load(tmp_path / "strict", encoder=tiny_encoder)
     assert not any(intent.takes_small_talk for intent in loaded.intents)
     assert loaded.predict(texts) == strict.predict(texts)
-
-
-def test_a_folder_without_limits_predicts_as_before(tmp_path):
-    """Folders of version 0.1.0 have neither field; every text that can be seen has an intent."""
-    folder = shutil.copytree(OLD / "model", tmp_path / "model")
-    about = json.loads((folder / "model.json").read_text())
-    assert not any({"min_similarity", "takes_wordless"} & set(intent) for intent in about["intents"])
-    model = load(folder)
-    assert {(intent.min_similarity, intent.takes_wordless) for intent in model.intents} == {(-1.0, True)}
-    assert None not in model.predict([*STRANGE, "pay bill"])
 
 
 def test_without_limits_nothing_is_put_aside(tiny_encoder, themed):

@@ -197,7 +197,6 @@ def test_the_name_of_a_result_is_short_and_does_not_grow(tmp_path):
     assert trained_from(tmp_path / "bot").name == "bot-5", "the next number that is free, whichever is trained from"
     (tmp_path / "bank-77").mkdir()
     assert next_name(tmp_path / "bank-77") == "bank-77-2", "a number that belongs to the name stays"
-    assert next_name(tmp_path / "old-refit-20250101-000000-refit-20250101-000001") == "old-2"
 
 
 def test_only_the_latest_results_stay(saved, tmp_path):

@@ -12,7 +12,6 @@ import pytest
 
 import newfound
 from commands import newfound as command
-from newfound.model.types import Intent
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.state import described_without_network
@@ -54,12 +53,7 @@ def test_an_empty_intent_has_no_certainty_over_http(folder, tiny_encoder):
         assert client.get("/v1/review/intent", params={"name": "empty"}).json()["certainty"] is None
 
 
-def test_a_model_of_an_older_version_that_calls_an_empty_intent_certain():
-    assert Intent("empty", False, 0, (), certainty=1.0).certainty is None
-
-
 def test_reviews_of_models_with_an_empty_intent_still_need_no_network(saved, tmp_path):
-    """A missing certainty means an older description only where there are utterances."""
     folder = shutil.copytree(saved, tmp_path / "model")
     about = json.loads((folder / "model.json").read_text())
     about["intents"][-1] |= {"size": 0, "certainty": None}

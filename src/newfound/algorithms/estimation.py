@@ -8,14 +8,14 @@ averaged with their nearest neighbours gives clusterings of every size; two scor
     surprise     how much more often nearest neighbours share a cluster than two random rows do: the Kullback-Leibler
                  divergence between the two shares; about half as many neighbours are looked at as an intent has rows
 
-The count is the geometric mean of both, and of all cuts with nearly the best score: the single best cut moves too much
-from draw to draw. Only clusters of a few rows count as intents.
+The count is a weighted geometric mean of both, and of all cuts with nearly the best score: the single best cut moves
+too much from draw to draw. Only clusters of a few rows count as intents.
 
 `estimate_n_new` uses labels where there are any. In mixed logs, rows of known intents are recognised first, and the
 others counted. The known intents are counted as well, as if they had no labels; since their number is known, this shows
-whether the corpus is divided more finely or more coarsely than the scores suggest, and a part of the difference is made
-up for. Counted after a fine-tuning on the known intents, the number is nearer to the truth than on the vectors of the
-pretrained encoder (docs/estimate.md).
+whether the corpus is divided more finely or more coarsely than the scores suggest, and half of the difference is made
+up for. New intents are best counted after a fine-tuning on the known ones. Known intents are counted on vectors of the
+pretrained encoder: fine-tuned ones were taught how many there are (docs/estimate.md).
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label.
 """
@@ -50,18 +50,19 @@ MAX_NEIGHBOURS = 200  # for the surprise
 TOGETHER_POWER = 1.5
 TEMPERATURE_OF_SEPARATION, TEMPERATURE_OF_SURPRISE = 0.1, 0.01  # of the weights of cuts, in shares of the best score
 NEIGHBOURS_PER_ROW = (0.40, 0.45, 0.50, 0.55)  # neighbours over rows of an intent, for the surprise; a mean over these
-SHARE_CORRECTED = 0.25  # of the error on the known intents, where these have enough labels
+WEIGHT_OF_SEPARATION = 2 / 3  # beside the surprise, which utterances of no intent and of known intents raise
+SHARE_CORRECTED = 0.5  # of the error on the known intents
 MIN_ROWS_TO_COUNT = 12
 MIN_SHARE_OF_NEW = 0.01  # of mixed logs: fewer rows in groups that are not recognised are no new intent
 # Without a new intent in the logs, up to 15 % of them were not recognised, with 0.61 to 0.75 of the labelled neighbours
 # to expect; with two fifths of the intents new, more than 20 % on nine of ten corpora.
 MAX_SHARE_LEFT_OVER, MIN_RATIO_LEFT_OVER = 0.2, 0.5
 RUNS_OF_RECOGNITION = 4
-# The error of the logarithm of the number that 9 of 10 cases stayed below in trials on nine corpora: without labels,
-# with labels, and with fewer than eight labels for the typical known intent. Few known intents add to it.
-ERROR_WITHOUT_LABELS, ERROR_WITH_LABELS, ERROR_WITH_FEW_LABELS = 0.8, 0.55, 0.65
-ERROR_OF_ONE_KNOWN_INTENT = 1.0  # divided by the square root of their number
-FEW_LABELS = 8
+# The error of the logarithm of the number that nine of ten cases stayed below in trials on eight corpora: without
+# labels, and with labels for many known intents. With fewer than eight known intents it was 1.
+ERROR_WITHOUT_LABELS, ERROR_WITH_LABELS = 0.7, 0.3
+ERROR_OF_ONE_KNOWN_INTENT = 3.5  # divided by their number
+MIN_LABELS_TO_COMPARE = 8  # of the typical known intent, for shares of labelled neighbours to say anything
 MAX_USEFUL_RATIO = 6.0  # of the ends of an interval: a wider one says nothing
 
 
@@ -103,8 +104,13 @@ class Estimate:
         return asdict(self)
 
 
-def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed") -> Estimate:
-    """Estimate how many intents the rows without a label have beside the known ones."""
+def estimate_n_new(
+    x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mixed", pretrained: Tensor | None = None
+) -> Estimate:
+    """Estimate how many intents the rows without a label have beside the known ones.
+
+    `pretrained` [n, d] are vectors of the encoder before it was fine-tuned on labels, if x are of the fine-tuned one.
+    """
     seed = seeds("rows of the tree")
     n_known, logs = int(y.max()) + 1 if len(y) else 0, y < 0
     logs_hold = logs_hold if n_known else "novel"
@@ -118,12 +124,9 @@ def estimate_n_new(x: Tensor, y: Tensor, seeds: Seeds, *, logs_hold: Logs = "mix
     count = count_intents(x[rest], seed=seed)
     middle, error = count.log_number, ERROR_WITHOUT_LABELS
     if n_known > 1:
-        has_few_labels = typical_labels(y, n_known) < FEW_LABELS
-        if not has_few_labels:
-            of_known = count_intents(x[~rest], seed=seed).log_number
-            middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
-        error = ERROR_WITH_FEW_LABELS if has_few_labels else ERROR_WITH_LABELS
-        error = math.hypot(error, ERROR_OF_ONE_KNOWN_INTENT / math.sqrt(n_known))
+        of_known = count_intents((x if pretrained is None else pretrained)[~rest], seed=seed).log_number
+        middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
+        error = ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
     elif n_known == 1:
         middle = math.log(max(1.0, math.exp(middle) - 1))  # one of the counted intents is the known one
     fewest = {0: 2, 1: 1}.get(n_known, 0 if logs_hold == "mixed" else 1)
@@ -152,7 +155,7 @@ def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) 
     together = int((rest & (rest[near].float().mean(1) > 0.5)).sum())
     if together < max(MIN_SIZE, MIN_SHARE_OF_NEW * logs):
         return True
-    if count > MAX_SHARE_LEFT_OVER * logs or typical_labels(y, n_known) < FEW_LABELS:
+    if count > MAX_SHARE_LEFT_OVER * logs or typical_labels(y, n_known) < MIN_LABELS_TO_COMPARE:
         return False
     ratio = known_ratio(x, y, n_known, seed=seed)[0].clamp(max=1)
     return float(ratio[rest].mean()) > MIN_RATIO_LEFT_OVER
@@ -176,7 +179,8 @@ def count_intents(x: Tensor, *, seed: int = 0) -> Count:
     by_separation = float(weights(separation, TEMPERATURE_OF_SEPARATION) @ counts)
     by_surprise = _by_surprise(cuts, same, counts)
     clusters = [int(cut.max()) + 1 for cut in cuts]
-    return Count((by_separation + by_surprise) / 2, clusters, [round(float(s), 4) for s in separation])
+    log_number = WEIGHT_OF_SEPARATION * by_separation + (1 - WEIGHT_OF_SEPARATION) * by_surprise
+    return Count(log_number, clusters, [round(float(s), 4) for s in separation])
 
 
 def _by_surprise(cuts: list[Ids], same: Floats, counts: Floats) -> float:

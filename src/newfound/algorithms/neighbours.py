@@ -1,7 +1,7 @@
 """Nearest neighbours by cosine: exact and in blocks, so that no [n, n] matrix is ever whole in memory.
 
 Where exact search would take minutes on a CPU, an inverted-file index of faiss, if it is installed, looks only at the
-cells of vectors that lie closest. It finds nearly all true neighbours (benchmarks/scale/neighbours.py).
+cells of vectors that lie closest. It finds nearly all true neighbours (benchmarks/scale/neighbours.json).
 """
 
 from __future__ import annotations

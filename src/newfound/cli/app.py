@@ -7,16 +7,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from newfound.cli import audit, bench, check, discover, intents, models, review, serve
+from newfound.cli import audit, check, data, discover, intents, models, review, serve
 from newfound.cli.errors import message_with_flags
 from newfound.cli.options import with_option_groups
 from newfound.cli.show import forget_output
 from newfound.errors import Interrupted, NewfoundError
 from newfound.threads import settle_threads
-from newfound.training.launch import EXIT_CODE_OF_CTRL_C, one_voice
 from newfound.version import __version__
 
-DIVIDED_COMMANDS = ("demo", "discover", "update")  # among several processes, where some were started
+EXIT_CODE_OF_CTRL_C = 130
 
 app = typer.Typer(
     help="Extend an intent classifier to the intents its users really have.",
@@ -63,20 +62,17 @@ for command in (
 ):
     app.command()(with_option_groups(command))
 app.add_typer(review.app, name="review")
-for name, researchers in (("data", bench.data_app), ("bench", bench.app)):
-    app.add_typer(researchers, name=name, rich_help_panel="For researchers")
+app.add_typer(data.app, name="data", rich_help_panel="For researchers")
 
 
 def main() -> NoReturn:
     """Run the command line. An error is one line and exit code 2; with `--debug` anywhere, the traceback is shown."""
     settle_threads()
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    command = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        with one_voice(command, DIVIDED_COMMANDS):
-            code = app(arguments, standalone_mode=False)
-            if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
-                raise KeyboardInterrupt
+        code = app(arguments, standalone_mode=False)
+        if code == EXIT_CODE_OF_CTRL_C:  # outside of a fit, where Typer takes Ctrl-C for itself
+            raise KeyboardInterrupt
         sys.stdout.flush()  # a closed pipe raises here, where it is handled, and not when Python exits
     except (Interrupted, KeyboardInterrupt, typer.Abort) as stop:
         message = message_with_flags(stop) if isinstance(stop, Interrupted) else str(stop)

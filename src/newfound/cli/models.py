@@ -45,7 +45,7 @@ from newfound.cli.show import (
 )
 from newfound.data.readers import READERS
 from newfound.errors import DataError, SettingsError
-from newfound.exports.registry import ALIASES, EXPORTS, MODEL_EXPORTS
+from newfound.exports.registry import EXPORTS, MODEL_EXPORTS
 from newfound.training.progress import NullReporter
 
 JSON_ENDINGS = ("", ".jsonl", ".ndjson")
@@ -322,10 +322,9 @@ def report(
 
 def export(
     model: ModelArgument,
-    to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}.")],
+    to: Annotated[str, typer.Option(help=f"The format: {join_names([*EXPORTS, *MODEL_EXPORTS])}.")],
     out: Annotated[Path, typer.Option(help="The file to write; a folder for datasets, argilla and onnx.")],
     language: Annotated[str, typer.Option(help="The utterances' language code.")] = defaults.LANGUAGE,
-    new: Annotated[bool, typer.Option("--new", help="The same as --only new.")] = False,
     only: Annotated[
         str | None, typer.Option(help="new: only intents that were not known before; accepted: only accepted ones.")
     ] = None,
@@ -357,7 +356,7 @@ def export(
         to,
         out,
         language=language,
-        only=cast("Only | None", only or ("new" if new else None)),
+        only=cast("Only | None", only),
         min_probability=share(min_probability, "--min-probability"),
         with_guesses=with_guesses,
         overwrite=force,

@@ -60,19 +60,6 @@ def share_without_intent(text: str) -> NoIntent:
     return value or "none"
 
 
-def parts(text: str) -> list[str]:
-    """Parse values separated by commas."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def whole_numbers(text: str, option: str) -> list[int]:
-    """Parse whole numbers separated by commas."""
-    try:
-        return [int(part) for part in parts(text)]
-    except ValueError:
-        raise SettingsError(f"{option} {text}: give whole numbers separated by commas") from None
-
-
 def one_of(value: str, option: str, *choices: str) -> Any:
     """Return the value, which is one of the choices; otherwise raise a `SettingsError`."""
     if value not in choices:

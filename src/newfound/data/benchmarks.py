@@ -1,7 +1,7 @@
-"""The benchmarks GID-SD, GID-CD and GID-MD. Their class lists are part of the package, their utterances are not.
+"""The data sets that the benchmarks are made from. Their utterances are not part of the package.
 
-The utterances are looked for in `$NEWFOUND_DATA`, then in the user's cache, then on the web at a pinned revision. In
-each case the rows are verified by a checksum that ignores their order.
+They are looked for in `$NEWFOUND_DATA`, then in the user's cache, then on the web at a pinned revision. In each case
+the rows are verified by a checksum that ignores their order.
 """
 
 from __future__ import annotations
@@ -12,16 +12,11 @@ import io
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from newfound.data.corpus import Corpus
-from newfound.data.task import DiscoveryTask, make_task, partition
 from newfound.errors import DataError
 from newfound.files import csv_bytes, write_atomically
 from newfound.paths import cache_dir
@@ -32,10 +27,11 @@ DOWNLOAD_TIMEOUT_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class UtteranceSet:
-    """Authors and licence of a data set, and the address of its parts, with `{part}` in place of their names."""
+    """A data set."""
 
-    credit: str
-    url: str
+    credit: str  # authors and licence
+    url: str  # of its parts, with `{part}` in place of their names
+    benchmarks: tuple[str, ...]  # that are made from it
 
 
 _TEXTOIR = "https://raw.githubusercontent.com/thuiar/TEXTOIR"
@@ -43,23 +39,14 @@ SETS = {
     "banking77": UtteranceSet(
         "Casanueva et al. 2020, CC-BY-4.0; the 9,003 / 1,000 division of the GID literature",
         _TEXTOIR + "/ad5822ed8402f9f406a184ad2fdc0355f3d43a9f/data/banking/{part}.tsv",
+        ("GID-SD",),
     ),
     "clinc150": UtteranceSet(
         "Larson et al. 2019, CC-BY-3.0; 120 / 15 / 15 per intent",
         _TEXTOIR + "/31e9ed79caecc2fe5e6ff67304d3a0760b7b8112/data/clinc/{part}.tsv",
+        ("GID-CD", "GID-MD"),
     ),
 }
-
-
-@cache
-def facts(name: str) -> Any:
-    """Return the facts called `splits` (the class lists), `checksums` (of the rows) or `published` (the scores)."""
-    return json.loads(resources.files("newfound.data").joinpath(f"facts/{name}.json").read_text("utf-8"))
-
-
-def benchmark_names() -> tuple[str, ...]:
-    """Return the names of the benchmarks."""
-    return tuple(sorted(facts("splits")["datasets"]))
 
 
 def find(name: str, part: str) -> Path | None:
@@ -119,7 +106,8 @@ def _parse(content: bytes, delimiter: str) -> Corpus:
 
 def _is_verified(corpus: Corpus, name: str, part: str) -> bool:
     rows = sorted(f"{label or ''}\t{text}\n" for text, label in zip(corpus.texts, corpus.labels, strict=True))
-    checksum: str = facts("checksums")[name][part]["sha256"]
+    facts = resources.files("newfound.data").joinpath("facts/checksums.json").read_text("utf-8")
+    checksum: str = json.loads(facts)[name][part]["sha256"]
     return hashlib.sha256("".join(rows).encode()).hexdigest() == checksum
 
 
@@ -145,59 +133,3 @@ def _fetch(url: str) -> bytes:
         raise DataError(
             f"{url}: could not be fetched ({error}); set NEWFOUND_DATA to a folder that holds the files"
         ) from None
-
-
-def load_benchmark(name: str, *, ratio: int = 40, split: int = 1) -> DiscoveryTask:
-    """Load a published split of a benchmark.
-
-    Args:
-        name: GID-SD, GID-CD or GID-MD.
-        ratio: Share of new (OOD) intents in percent: 20, 40 or 60.
-        split: Number of the split: 1, 2 or 3.
-    """
-    splits = facts("splits")
-    name = name.upper()
-    if name not in splits["datasets"]:
-        raise DataError(f"no benchmark {name!r}; one of {', '.join(benchmark_names())}")
-    try:
-        new = splits["ood_classes"][name][str(ratio)][str(split)]
-    except KeyError:
-        by_ratio = splits["ood_classes"][name]
-        published = "; ".join(f"ratio {key}: {', '.join(sorted(by_ratio[key]))}" for key in sorted(by_ratio))
-        raise DataError(f"{name} has no split {split} at ratio {ratio}; published are {published}") from None
-    return _task(f"{name}/{ratio}/{split}", splits["datasets"][name], new)
-
-
-def dataset_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
-    """Divide a data set at random into known and new intents, with its own test rows, as new intent discovery does.
-
-    With an `ood_ratio` of 1 all intents are new.
-    """
-    train = read_part(dataset, "train")
-    new = train.intents if ood_ratio == 1 else partition(train, ood_ratio, seed)[1]
-    return _task(f"{dataset}/{ood_ratio:g}/{seed}", dataset, new)
-
-
-def fresh_task(dataset: str, *, ood_ratio: float, seed: int) -> DiscoveryTask:
-    """Divide a data set anew into known and new intents. Settings are chosen on such tasks, not on published splits.
-
-    Its test part holds the data set's dev rows, so that no choice of a setting ever sees a test row.
-    """
-    _, new = partition(read_part(dataset, "train"), ood_ratio, seed)
-    task = _task(f"{dataset}/fresh/{ood_ratio:g}/{seed}", dataset, new)
-    return replace(task, test=task.dev)
-
-
-def fresh_domain_task(*, hidden: int, seed: int) -> DiscoveryTask:
-    """Declare all intents of so many (`hidden`) of CLINC150's ten domains new; see `fresh_task`."""
-    domains = facts("splits")["clinc150_domains"]
-    chosen = np.random.default_rng(seed).permutation(sorted(domains))[:hidden]
-    new = [intent for domain in chosen for intent in domains[domain]]
-    task = _task(f"clinc150/domains/{hidden}/{seed}", "clinc150", new)
-    return replace(task, test=task.dev)
-
-
-def _task(name: str, dataset: str, new: tuple[str, ...] | list[str]) -> DiscoveryTask:
-    parts = {part: read_part(dataset, part) for part in PARTS}
-    known = set(parts["train"].intents) - set(new)
-    return make_task(name, sorted(known), new, **parts)

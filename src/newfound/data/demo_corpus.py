@@ -12,7 +12,8 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
-from newfound.data.conditions import Condition, apply_condition
+import numpy as np
+
 from newfound.data.corpus import Corpus
 from newfound.data.task import DiscoveryTask, make_task
 from newfound.files import check_file_target, csv_bytes, write_atomically
@@ -40,8 +41,13 @@ def off_topic() -> Corpus:
 
 def load_demo_of_a_user() -> DiscoveryTask:
     """Return the demo corpus as a user has it: the logs also hold known intents and what belongs to no intent."""
-    task = apply_condition(load_demo(), Condition(labelled=LABELLED_SHARE_OF_A_USER))
-    return replace(task, train=task.train + off_topic())
+    task, rng = load_demo(), np.random.default_rng(0)
+    labels = np.array(task.train.labels, dtype=object)
+    in_logs: set[int] = set()
+    for intent in task.known:
+        rows = rng.permutation(np.flatnonzero(labels == intent)).tolist()
+        in_logs |= set(rows[round(LABELLED_SHARE_OF_A_USER * len(rows)) :])
+    return replace(task, train=task.train + off_topic(), unlabelled=frozenset(in_logs))
 
 
 def write_demo(folder: Path, *, overwrite: bool = False) -> dict[Path, int]:

@@ -84,7 +84,6 @@ class Encoder:
 
     @property
     def device(self) -> torch.device:
-        """The device of the weights."""
         device: torch.device = next(self.model.parameters()).device
         return device
 
@@ -334,8 +333,8 @@ def load_encoder(
 def _is_the_one(encoder: Encoder, prompt: str, weights_hash: str | None) -> bool:
     """Give a loaded encoder its prompt, and return whether its hash is the expected one, if one is.
 
-    A model that was fitted before newfound honoured prompts has the hash of the encoder without its prompt, and gets
-    that encoder. Of encoders whose layers are not known, sentence-transformers adds the prompt.
+    A model that was fitted on an encoder without its prompt has the hash of that encoder, and gets it. Of encoders
+    whose layers are not known, sentence-transformers adds the prompt.
     """
     if weights_hash is not None and encoder.weights_hash() == weights_hash:
         return True

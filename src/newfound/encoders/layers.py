@@ -78,7 +78,6 @@ class Stack(nn.Module):
         return x
 
     def parts(self) -> list[LayerParts]:
-        """Return the parts of each layer."""
         return [self._parts(layer) for layer in self.layers]
 
     def bias(self, length: int) -> Tensor | None:

@@ -9,8 +9,7 @@ a captured CUDA graph needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -35,7 +34,6 @@ class Ragged:
         return self.offsets.diff()
 
     def row(self, i: int) -> Tensor:
-        """Return the tokens of one row."""
         return self.flat[int(self.offsets[i]) : int(self.offsets[i + 1])]
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Ragged:
@@ -48,16 +46,6 @@ class Ragged:
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
         flat = torch.tensor([token for row in rows for token in row], dtype=torch.int64)
         return Ragged(flat, torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)]))
-
-
-class Division(Protocol):
-    """Divides batches among processes (`newfound.training.parallel.Processes`)."""
-
-    def share(self, rows: Tensor) -> Tensor:
-        """Return the rows of this process."""
-
-    def gather(self, x: Tensor, size: int) -> Tensor:
-        """Return the vectors of all `size` rows of a batch, out of those of each process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +62,6 @@ class Batch:
     windows: int
     width: int  # of each window, in slots
     max_rows_per_window: int
-    # Where several processes work on one batch: what this one encodes, and what makes the whole of the parts again.
-    share: tuple[Batch, Division] | None = None
 
     @classmethod
     def of(cls, lengths: Tensor, rows: Tensor, device: torch.device) -> Batch:
@@ -93,7 +79,6 @@ class Layout:
     max_rows_per_window: int
 
     def batch(self, step: int) -> Batch:
-        """Return the batch of one step."""
         return self.over(self.numbers[step])
 
     def over(self, numbers: Tensor) -> Batch:
@@ -107,15 +92,10 @@ class RaggedBatches:
 
     lengths: Tensor  # token counts of all rows of the corpus, on the CPU
     device: torch.device  # where the batches go
-    division: Division | None = None  # divides each batch among several processes
 
     def batch(self, rows: Tensor) -> Batch:
         """Lay out one batch of these row numbers (CPU)."""
-        whole = Batch.of(self.lengths, rows, self.device)
-        if self.division is None:
-            return whole
-        part = Batch.of(self.lengths, self.division.share(rows), self.device)
-        return replace(whole, share=(part, self.division))
+        return Batch.of(self.lengths, rows, self.device)
 
     def layout(self, batches: Tensor) -> Layout:
         """Lay out many batches [steps, B] with the same windows."""

@@ -28,7 +28,7 @@ class LightTokenizer:
     """The part of the interface of transformers' tokenizers that newfound uses, on the package `tokenizers`."""
 
     def __init__(self, backend: Any, pad_token: str, pad_token_id: int, unk_token_id: int | None) -> None:
-        """Wrap a `tokenizers.Tokenizer`; `unk_token_id` stands for unknown pieces, and is None if nothing does."""
+        """Wrap a `tokenizers.Tokenizer`; `unk_token_id` is None if nothing stands for unknown pieces."""
         self.backend_tokenizer = backend
         self.pad_token, self.pad_token_id, self.unk_token_id = pad_token, pad_token_id, unk_token_id
 
@@ -59,11 +59,9 @@ class LightTokenizer:
         return {"input_ids": [e.ids for e in encoded], "attention_mask": [e.attention_mask for e in encoded]}
 
     def __len__(self) -> int:
-        """Return the size of the vocabulary."""
         return int(self.backend_tokenizer.get_vocab_size())
 
     def get_vocab(self) -> dict[str, int]:
-        """Return the id of each token."""
         return dict(self.backend_tokenizer.get_vocab())
 
 

@@ -69,18 +69,14 @@ EXPORTS: dict[str, ExportFormat] = {
 }
 MODEL_EXPORTS: dict[str, str] = {"onnx": "newfound.exports.onnx"}
 """Formats that hold the classifier itself, and not utterances: the module of each. They are folders."""
-ALIASES: dict[str, str] = {**dict.fromkeys(("hf", "huggingface", "setfit"), "datasets"), "dialogflow": "dialogflow-es"}
-"""Other names of formats. `dialogflow` is `dialogflow-cx` if the file's name ends in .json."""
 LANGUAGE_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
-def export_format(name: str, path: Path | None = None) -> ExportFormat:
-    """Return a format; the ending of the file to be written tells the two formats of Dialogflow apart."""
-    if name == "dialogflow" and path is not None and path.suffix.lower() == ".json":
-        return EXPORTS["dialogflow-cx"]
-    if name not in EXPORTS and name not in ALIASES:
-        raise SettingsError(f"no format {name!r}; one of {', '.join([*EXPORTS, *MODEL_EXPORTS, *ALIASES])}")
-    return EXPORTS[ALIASES.get(name, name)]
+def export_format(name: str) -> ExportFormat:
+    """Return the format of a name."""
+    if name not in EXPORTS:
+        raise SettingsError(f"no format {name!r}; one of {', '.join([*EXPORTS, *MODEL_EXPORTS])}")
+    return EXPORTS[name]
 
 
 def check_language(language: str) -> None:
@@ -120,12 +116,12 @@ def write_export(
     facts: ModelFacts | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a labelled corpus in one of `EXPORTS` or `ALIASES`: all of it, or nothing.
+    """Write a labelled corpus in one of `EXPORTS`: all of it, or nothing.
 
     The name is what the project is called on the platform, the language a code, and the facts what some formats say
     of the model besides.
     """
-    chosen = export_format(format, path)
+    chosen = export_format(format)
     check_language(language)
     check_target(path, chosen.files, overwrite=overwrite)
     content = chosen.content(corpus, name=name, language=language, facts=facts)

@@ -22,7 +22,7 @@ from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune
 from newfound.encoders.languages import likely_languages
 from newfound.encoders.suitability import text_warnings
 from newfound.errors import DataError, NoKnownIntents, SettingsError
-from newfound.methods.context import CorpusEncoder, Discovery, FitContext, Recording, encoder_for
+from newfound.methods.context import CorpusEncoder, Discovery, FitContext, Watch, encoder_for, watch_nothing
 from newfound.methods.estimation import estimate_for
 from newfound.methods.fitted import MIN_INTENTS, build_model, count_parameters
 from newfound.methods.settings import Count, NonNegativeInt, NotNegative, Positive, Seed, check_types
@@ -108,39 +108,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     NEEDS_KNOWN: ClassVar[bool] = True
     """Whether the method learns from known intents, at least two of them; others can do without any."""
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Groups of published settings by name."""
-
-    PRESETS_BY_CORPUS: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
-    """What a preset sets differently on one corpus, by the names of preset and corpus."""
-
-    @classmethod
-    def preset_settings(cls, name: str, corpus: str = "") -> dict[str, Any]:
-        """Return the settings of a preset.
-
-        Args:
-            name: One of the method's `PRESETS`.
-            corpus: `banking77` or `clinc150`, for what was published differently for it.
-
-        Raises:
-            SettingsError: The method has no such preset.
-        """
-        if name not in cls.PRESETS:
-            known = f"one of {', '.join(cls.PRESETS)}" if cls.PRESETS else f"{cls.__name__} has none"
-            raise SettingsError(f"no preset {name!r}; {known}")
-        return {**cls.PRESETS[name], **cls.PRESETS_BY_CORPUS.get((name, corpus), {})}
-
-    @classmethod
-    def preset(cls, name: str, *, corpus: str = "", **settings: Any) -> Self:
-        """Return the method with the settings of a preset; single ones can be overruled.
-
-        Args:
-            name: One of the method's `PRESETS`.
-            corpus: `banking77` or `clinc150`, for what was published differently for it.
-            **settings: Settings that differ from the preset's.
-        """
-        return cls(**{**cls.preset_settings(name, corpus), **settings})
-
     @classmethod
     def auto_tune(cls, corpus: Corpus, device: torch.device, logs: LogsHold = "novel") -> str:
         """Return how much of the encoder trains by default: the last layer on a GPU, if there is something to learn."""
@@ -154,7 +121,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
         run: Run | None = None,
-        recording: Recording | None = None,
+        watch: Watch = watch_nothing,
         annotator: Annotator | None = None,
         labeller: Labeller | None = None,
     ) -> Self:
@@ -167,7 +134,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             origins: Where each utterance came from, and how often it occurred; kept in the model.
             validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
             run: Shows progress and keeps checkpoints.
-            recording: What to record for an analysis.
+            watch: Is called after every epoch, for an analysis; what it returns is added to the history.
             annotator: Answers questions about doubtful utterances, for a method that asks some (consensus).
             labeller: Gives short labels to doubtful utterances, for the same method.
         """
@@ -180,13 +147,12 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         corpus = corpus.take(order)
         device = pick_device(self.device)
         run = run or Run()
-        run.start(device)
         self.estimate_: Estimate | None = None  # of the number of new intents, where it is not given
-        context = self._context(corpus, validation, device, run, (recording or Recording()).in_order(order))
-        context = replace(context, annotator=annotator, labeller=labeller)
+        context = self._context(corpus, validation, device, run)
+        context = replace(context, watch=watch, annotator=annotator, labeller=labeller)
         encoded = time.perf_counter()
         discovery = self._discover(context)
-        self.history_, self.snapshots_ = context.history, context.snapshots
+        self.history_ = context.history
         self.n_new_ = len(discovery.network.classifier.weight) - context.n_known
         self.parameters_ = count_parameters(context.encoder, discovery.network)
         model = build_model(corpus, replace(context, n_new=self.n_new_), discovery)
@@ -256,9 +222,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         size = self.pretrain_batch_size or self.batch_size
         return replace(self._schedule(), epochs=epochs, batch_size=size, lr=lr, min_lr=min(0.001, lr))
 
-    def _context(
-        self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run, recording: Recording
-    ) -> FitContext:
+    def _context(self, corpus: Corpus, validation: Corpus | None, device: torch.device, run: Run) -> FitContext:
         encoder = encoder_for(self.encoder, pooling=self.pooling, max_length=self.max_length).to(device)
         auto = self.auto_tune(corpus, device, self._logs_hold())
         tune = encoder.tune(auto if self.tune == "auto" else self.tune)
@@ -282,7 +246,6 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             device=device,
             run=run,
             trunk_dropout=self.trunk_dropout,
-            recording=recording,
             languages=likely_languages(encoder, corpus.texts),
         )
 
@@ -309,7 +272,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             interval = f"between {estimate.low} and {estimate.high} in nine of ten cases"
             run.reporter.note(f"estimated number of new intents: {estimate.n_new} ({interval})")
-        return max(int(run.of_main(torch.tensor(estimate.n_new))), MIN_INTENTS - estimate.n_known)
+        return max(estimate.n_new, MIN_INTENTS - estimate.n_known)
 
     def _logs_hold(self) -> LogsHold:
         """What a method takes the logs for; most know nothing but new intents in them."""

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from newfound.algorithms.clustering import kmeans
@@ -57,6 +56,7 @@ MIN_LABELS_TO_FINE_TUNE = 3  # of the typical known intent (docs/cold-start.md)
 MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: about 6 GB with minilm
 TOKENS_PER_WORD = 1.4
 SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
+MIN_AGREEMENT = 0.75  # of the clusterings, for a row to teach the encoder its new intent
 
 
 class Labels(NamedTuple):
@@ -87,8 +87,8 @@ class Consensus(Discoverer):
         runs: Clusterings of each of the two views; twice as many vote in the consensus.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
-        finetunings: How often the encoder is fine-tuned, with other random numbers each time. Labels come from the
-            vectors of all of these encoders and of the pretrained one; the first one is kept.
+        rounds: How often the encoder is fine-tuned again, on known intents and on new ones that most clusterings agree
+            on, and everything is labelled again with its vectors.
         finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train, or two epochs of
             the labelled rows if all layers train and the logs are novel.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
@@ -106,7 +106,7 @@ class Consensus(Discoverer):
     words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
-    finetunings: Count = 1
+    rounds: NonNegativeInt = 0
     finetune_steps: Count | None = None
     finetune_lr: Positive | None = None
     instance_weight: NotNegative | None = None
@@ -120,7 +120,7 @@ class Consensus(Discoverer):
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "upper"},
-        "best": {"tune": "upper", "finetunings": 3},
+        "best": {"tune": "upper", "rounds": 1},
     }
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -158,14 +158,14 @@ class Consensus(Discoverer):
         context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
-        tuned = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
-        context = self._with_number(context, network, tuned, aside)  # step 3
-        # Fine-tuning on few labels tells known intents apart, and now and then brings new ones together that were apart
-        # before: in mixed logs, the cosine of two rows is the mean of both.
-        is_mixed = context.tune.layers and self._may_hold_known(context)
-        joined = torch.cat([frozen, tuned], dim=1) / 2**0.5 if is_mixed else tuned
+        x = self._fine_tune(context, network, context.y) if context.tune.layers else frozen  # step 2
+        joined = self._join(context, frozen, x)
+        context = self._with_number(context, network, joined, frozen, aside)  # step 3
         labels = self._label(context, joined, aside)  # steps 4 and 5
-        x = F.normalize(tuned[:, : frozen.shape[1]], dim=-1)  # of the network, which is the first that was fine-tuned
+        for number in range(1, self.rounds + 1 if context.tune.layers else 1):
+            agreed = torch.where(labels.agreement >= MIN_AGREEMENT, labels.y, context.y)
+            x = self._fine_tune(context, network, agreed, number)
+            labels = self._label(context, self._join(context, frozen, x), aside)
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
@@ -205,15 +205,20 @@ class Consensus(Discoverer):
         """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
         return (y < 0) & (context.y < 0) if context.n_new else aside
 
-    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
-        """Fine-tune the network; return its unit vectors [n, d], or those of several fine-tunings side by side."""
-        settings, vectors = self._fine_tuning(context), []
-        for number in range(self.finetunings):
-            trained = context.network() if number else network
-            stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
-            fine_tune(context, trained, context.y, settings, stage=stage)
-            vectors.append(context.unit_vectors(trained))
-        joined: Tensor = torch.cat(vectors, dim=1) / len(vectors) ** 0.5
+    def _fine_tune(self, context: FitContext, network: IntentNetwork, y: Tensor, number: int = 0) -> Tensor:
+        """Fine-tune the network on labels y [n] (CPU, -1 for none), and return its unit vectors [n, d]."""
+        stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
+        fine_tune(context, network, y, self._fine_tuning(context), stage=stage)
+        return context.unit_vectors(network)
+
+    def _join(self, context: FitContext, frozen: Tensor, tuned: Tensor) -> Tensor:
+        """Return the vectors that are clustered: in mixed logs, the cosine of two rows is the mean before and after.
+
+        Fine-tuning on few labels tells known intents apart, and now and then brings new ones together that were apart.
+        """
+        if not (context.tune.layers and self._may_hold_known(context)):
+            return tuned
+        joined: Tensor = torch.cat([frozen, tuned], dim=1) / 2**0.5
         return joined
 
     def _fine_tuning(self, context: FitContext) -> FineTuning:
@@ -228,11 +233,15 @@ class Consensus(Discoverer):
             instance_weight=settings.instance_weight if self.instance_weight is None else self.instance_weight,
         )
 
-    def _with_number(self, context: FitContext, network: IntentNetwork, x: Tensor, aside: Tensor) -> FitContext:
+    def _with_number(
+        self, context: FitContext, network: IntentNetwork, x: Tensor, pretrained: Tensor, aside: Tensor
+    ) -> FitContext:
         """The context with a number of new intents, for which the network gets columns."""
         if self.n_new != "auto":
             return context
-        estimate = estimate_from_vectors(x, context.y, aside, context.languages, self.logs, seed=context.seed)
+        estimate = estimate_from_vectors(
+            x, context.y, aside, context.languages, self.logs, seed=context.seed, pretrained=pretrained
+        )
         return context.with_number(network, self._report_estimate(estimate, context.run))
 
     def _may_hold_known(self, context: FitContext) -> bool:
@@ -253,7 +262,7 @@ class Consensus(Discoverer):
             y = recognised
         rows = ((y < 0) & ~aside).nonzero().squeeze(1).cpu()
         if not context.n_new or not len(rows):
-            return Labels(context.settle(y.cpu()), torch.ones(len(y)), 1.0)
+            return Labels(y.cpu(), torch.ones(len(y)), 1.0)
         ensemble, chosen, clusters = self._cluster(context, x, rows, context.n_new)  # step 5
         labels = context.n_known + clusters
         offer_known = self._may_hold_known(context)
@@ -325,8 +334,7 @@ class Consensus(Discoverer):
         y, agreement = y.clone(), torch.ones(len(y))
         y[rows.to(y.device)] = torch.where(y[rows.to(y.device)] >= 0, y[rows.to(y.device)], labels)
         agreement[rows] = shares.cpu()
-        y = context.settle(y.cpu())
-        context.history.setdefault("consensus", []).append({"epoch": 0, **context.pseudo_label_accuracy(y)})
+        y = y.cpu()
         return Labels(y, agreement, consistency(ensemble[:MAX_COMPARED]) if len(ensemble) > 1 else 1.0)
 
     def _draw_rows(self, context: FitContext, rows: Tensor) -> Tensor:

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from newfound.algorithms.languages import assign_languages, without_languages
-from newfound.algorithms.metrics import accuracy, map_clusters, silhouette_on_device
+from newfound.algorithms.metrics import silhouette_on_device
 from newfound.data.corpus import Corpus
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Features, Pooling, Tune, load_encoder
@@ -32,23 +30,21 @@ MAX_VALIDATION_ROWS = 4_000  # the silhouette compares every pair
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
-    """What an analysis wants to record of a training. Gold labels are compared with, and never trained on."""
+class Epoch:
+    """A training after one epoch, as an analysis may look at it; what takes time is computed when it is called."""
 
-    gold: npt.NDArray[np.int64] | None = None  # true ids of all training rows, known ones first
-    snapshots: Sequence[int] = ()  # epochs after which embeddings and prototypes are kept
-
-    def in_order(self, order: Sequence[int]) -> Recording:
-        """Return the same for rows in another order."""
-        return self if self.gold is None else replace(self, gold=self.gold[list(order)])
+    number: int
+    pseudo_labels: Callable[[], Tensor]  # [n] intent of every row, known ids first
+    vectors: Callable[[], Tensor]  # [n, d] in the space of the prototypes
+    prototypes: Tensor  # [intents, d]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Embeddings and prototypes after one epoch."""
+Watch = Callable[[Epoch], dict[str, float]]
 
-    vectors: npt.NDArray[np.float32]  # [n, d] in the space of the prototypes
-    prototypes: npt.NDArray[np.float32]  # [N + M, d]
+
+def watch_nothing(epoch: Epoch) -> dict[str, float]:
+    """Add nothing to the history."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +116,10 @@ class FitContext:
     device: torch.device
     run: Run  # shows progress and keeps checkpoints
     trunk_dropout: bool = False  # whether the frozen layers run with dropout in every step
-    recording: Recording = field(default_factory=Recording)
+    watch: Watch = watch_nothing  # looks at the training after an epoch
     annotator: Annotator | None = None  # answers questions about doubtful utterances
     labeller: Labeller | None = None  # gives short labels to doubtful utterances
     history: dict[str, History] = field(default_factory=dict)  # losses by stage and epoch
-    snapshots: dict[int, Snapshot] = field(default_factory=dict)  # what `recording` asked to keep
     choices: dict[str, str] = field(default_factory=dict)  # by what the data show, and why; kept in the provenance
     languages: Tensor | None = None  # [n] likely language of each row, -1 for not told; None if all are in one
 
@@ -135,8 +130,7 @@ class FitContext:
     @property
     def batches(self) -> RaggedBatches:
         """Makes the batches of the training corpus."""
-        division = self.run.division if self.tune.layers else None  # vectors that are only looked up are not worth it
-        return RaggedBatches(self.train.lengths, self.device, division)
+        return RaggedBatches(self.train.lengths, self.device)
 
     @property
     def y(self) -> Tensor:
@@ -169,15 +163,11 @@ class FitContext:
 
     def embed(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d]."""
-        return embed(network, self.train.features, self.train.batches, self.run.processes)
+        return embed(network, self.train.features, self.train.batches)
 
     def unit_vectors(self, network: IntentNetwork) -> Tensor:
         """Vectors of the whole corpus, [n, d] of unit length."""
         return F.normalize(self.embed(network).float(), dim=-1)
-
-    def settle(self, labels: Tensor) -> Tensor:
-        """Return labels [n] as a stage trains on them: batches are drawn from them, and must agree in all processes."""
-        return self.run.of_main(labels)
 
     def language_free(self, x: Tensor) -> Tensor:
         """Return vectors [n, d] of the whole corpus without their language; x itself if there is only one."""
@@ -188,7 +178,7 @@ class FitContext:
 
         It needs no label: it says how compact and separate the predicted intents are.
         """
-        x = embed(network, self.validation.features, self.validation.batches, self.run.processes)
+        x = embed(network, self.validation.features, self.validation.batches)
         rows = (self.validation.y < 0).nonzero().squeeze(1) if of == "new" else torch.arange(len(x))
         x = x[rows[:MAX_VALIDATION_ROWS].to(x.device)]
         with torch.inference_mode():
@@ -212,18 +202,6 @@ class FitContext:
         """
         trainer = Trainer(stage, module, schedule, seed=self.seed, device=self.device, run=self.run)
         self.history[stage] = trainer.fit(rows, batches or self.batches, step, **more)
-
-    def pseudo_label_accuracy(self, ids: Tensor) -> dict[str, float]:
-        """Of pseudo-labels [n] on the unlabelled rows, after the best matching; empty without gold labels."""
-        if self.recording.gold is None:
-            return {}
-        rows = self.unlabelled_rows.numpy()
-        gold, pseudo_labels = self.recording.gold[rows], ids.cpu().numpy()[rows]
-        return {"pseudo_label_acc": accuracy(gold, map_clusters(gold, pseudo_labels))}
-
-    def snapshot(self, epoch: int, vectors: Callable[[], Tensor], prototypes: Tensor) -> None:
-        if epoch in self.recording.snapshots:
-            self.snapshots[epoch] = Snapshot(vectors().float().cpu().numpy(), prototypes.float().cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)

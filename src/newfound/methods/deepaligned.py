@@ -7,10 +7,9 @@ labels and cluster labels together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +19,7 @@ from newfound.algorithms.clustering import align_clusters, kmeans
 from newfound.algorithms.metrics import silhouette_on_device
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import MAX_VALIDATION_ROWS, Discovery, FitContext
+from newfound.methods.context import MAX_VALIDATION_ROWS, Discovery, Epoch, FitContext
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain, start_classifier, train_on_labels
 from newfound.model.network import IntentNetwork
@@ -40,6 +39,11 @@ class ClusteredNetwork(IntentNetwork):
         self.linear = nn.Linear(self.classifier.weight.shape[1], clusters) if linear else None
         self.register_buffer("pseudo", torch.full((rows,), -1))
         self.register_buffer("centres", torch.zeros(clusters, self.classifier.weight.shape[1]))
+
+
+def epoch_of(context: FitContext, network: ClusteredNetwork, number: int) -> Epoch:
+    """Return the network after an epoch, for an analysis."""
+    return Epoch(number, lambda: network.pseudo, lambda: context.embed(network), network.centres)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,18 +74,6 @@ class DeepAligned(Discoverer):
     head: Literal["cosine", "linear"] = "cosine"
     patience: Count | None = None
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "released": {
-            "optimizer": "adamw",
-            "lr": 5e-5,
-            "min_lr": 0.0,
-            "pretrain_lr": 5e-5,
-            "batch_size": 128,
-            "head": "linear",
-            "patience": 20,
-        }
-    }
-
     def _discover(self, context: FitContext) -> Discovery:
         temperature = self.temperature or default_temperature(context)
         linear = self.head == "linear"
@@ -93,7 +85,7 @@ class DeepAligned(Discoverer):
         if context.tune.layers:
             self._train_on_clusters(context, network, temperature)
         else:
-            context.history["discovery"] = [{"epoch": 0.0, **context.pseudo_label_accuracy(network.pseudo)}]
+            context.history["discovery"] = [{"epoch": 0.0, **context.watch(epoch_of(context, network, 0))}]
 
         y = torch.where(context.y >= 0, context.y, network.pseudo.cpu())
         start_classifier(network, context.embed(network), y)
@@ -135,9 +127,9 @@ class DeepAligned(Discoverer):
             unlabelled = context.unlabelled_rows[: len(x)].to(context.device)
             clusters = network.pseudo[unlabelled] - context.n_known
             silhouette = float(silhouette_on_device(x, clusters, context.n_new))
-            context.snapshot(epoch, lambda: context.embed(network), network.centres)
             changed = float((network.pseudo != before).float().mean()) * len(before) / len(context.unlabelled_rows)
-            return {"changed": changed, "silhouette": silhouette, **context.pseudo_label_accuracy(network.pseudo)}
+            watched = context.watch(epoch_of(context, network, epoch))
+            return {"changed": changed, "silhouette": silhouette, **watched}
 
         context.fit(
             "discovery",

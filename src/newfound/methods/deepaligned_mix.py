@@ -20,7 +20,7 @@ from newfound.algorithms.metrics import match_clusters
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
 from newfound.methods.context import Discovery, FitContext
-from newfound.methods.deepaligned import ClusteredNetwork
+from newfound.methods.deepaligned import ClusteredNetwork, epoch_of
 from newfound.methods.settings import Count, DropoutRate, Positive
 from newfound.methods.supervised import default_temperature, pretrain
 from newfound.model.network import IntentNetwork
@@ -65,9 +65,8 @@ class DeepAlignedMix(Discoverer):
             before = network.pseudo.clone()
             if context.tune.layers:  # over a frozen encoder the vectors, and so the clusters, do not change
                 self._cluster(context, network, network.centres, epoch)
-            context.snapshot(epoch, lambda: context.embed(network), network.centres)
             changed = float((network.pseudo != before).float().mean())
-            return {"changed": changed, **context.pseudo_label_accuracy(network.pseudo)}
+            return {"changed": changed, **context.watch(epoch_of(context, network, epoch))}
 
         rows = torch.arange(len(context.y))
         context.fit("discovery", network, self._schedule(), rows, step, after_epoch=cluster_again)

@@ -1,15 +1,14 @@
 """Decoupled Prototype Learning (Mou et al., ACL 2023): Algorithm 1 of the paper.
 
-Where the paper and the authors' released code differ, a setting chooses; `DPL.preset("paper")` and
-`DPL.preset("released")` set each group as one. The defaults are what scored best on fresh class partitions.
+Where the paper and the authors' released code differ, a setting chooses. The defaults are what scored best on fresh
+class partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +24,7 @@ from newfound.algorithms.losses import (
 from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import Discovery, FitContext
+from newfound.methods.context import Discovery, Epoch, FitContext
 from newfound.methods.settings import Count, DropoutRate, OpenShare, Positive
 from newfound.methods.supervised import (
     check_sizes,
@@ -111,49 +110,6 @@ class DPL(Discoverer):
     dropout: DropoutRate = 0.1
     select: Literal["new", "all", "last"] = "last"
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {
-            "tau": 0.5,
-            "tau_ins": 0.5,
-            "temperature": 0.1,
-            "start": "random",
-            "projection_start": "random",
-            "pcl_targets": "own",
-            "ce_targets": "own",
-            "prototype_norm": "sample",
-            "denominator": "paper",
-            "loss": "sum",
-            "select": "new",
-            "lr": 0.02,
-            "min_lr": 0.01,
-        },
-        "released": {
-            "gamma": 0.9,
-            "tau": 0.1,
-            "tau_ins": 0.5,
-            "temperature": 0.1,
-            "start": "zeros",
-            "projection_start": "random",
-            "pcl_targets": "swapped",
-            "ce_targets": "swapped",
-            "prototype_norm": "batch",
-            "denominator": "code",
-            "loss": "mean",
-            "select": "all",
-            "pooling": "padded-mean",
-            "max_length": 55,
-            "dense": True,
-            "trunk_dropout": True,
-            "lr": 0.02,
-            "min_lr": 0.001,
-        },
-    }
-
-    PRESETS_BY_CORPUS: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {
-        ("paper", "clinc150"): {"lr": 0.1},
-        ("released", "clinc150"): {"lr": 0.1, "max_length": 30, "pretrain_epochs": 200, "pretrain_batch_size": 256},
-    }
-
     def check_settings(self, corpus: Corpus) -> None:
         """Refuse what cannot work, before anything is loaded or trained."""
         super().check_settings(corpus)
@@ -192,13 +148,20 @@ class DPL(Discoverer):
             network.mu.copy_(move_prototypes(mu, z_both, aligned, self.gamma, normalize=self.prototype_norm))
             return {"loss": total, **parts}
 
+        def embed() -> Tensor:
+            with torch.inference_mode():
+                return network.project(context.embed(network))
+
+        def pseudo_labels() -> Tensor:
+            return disambiguate(embed(), network.mu, y, n_known)
+
         context.fit(
             "discovery",
             network,
             self._schedule(),
             torch.arange(len(context.y)),
             step,
-            after_epoch=self._observer(context, network),
+            after_epoch=lambda epoch: context.watch(Epoch(epoch, pseudo_labels, embed, network.mu)),
             score=None if self.select == "last" else lambda: context.silhouette(network, self.select),
             waits_for_host=self.prototype_norm == "sample",
         )
@@ -235,23 +198,3 @@ class DPL(Discoverer):
     def _classifier_loss(self, logits: Tensor, labels: Tensor, temperature: float) -> Tensor:
         targets = one_hot_or_zero(labels, logits.shape[-1])
         return cross_entropy(logits, targets.flip(0) if self.ce_targets == "swapped" else targets, temperature)
-
-    def _observer(self, context: FitContext, network: PrototypeNetwork) -> Any:
-        """After an epoch: how far prototypes moved and, where an analysis asks for it, how good pseudo-labels are."""
-        before = network.mu.clone()
-        y = context.y.to(context.device)
-
-        def project() -> Tensor:
-            with torch.inference_mode():
-                return network.project(context.embed(network))
-
-        def observe(epoch: int) -> dict[str, float]:
-            moved = (network.mu - before).norm(dim=-1).mean()
-            before.copy_(network.mu)
-            seen = {"prototype_movement": float(moved)}
-            if context.recording.gold is not None:
-                seen |= context.pseudo_label_accuracy(disambiguate(project(), network.mu, y, context.n_known))
-            context.snapshot(epoch, project, network.mu)
-            return seen
-
-        return observe

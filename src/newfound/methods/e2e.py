@@ -6,10 +6,9 @@ Sinkhorn assignment of its other view; one cross-entropy over known and new colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +19,7 @@ from newfound.algorithms.losses import cross_entropies
 from newfound.data.corpus import Corpus
 from newfound.encoders.ragged import Batch
 from newfound.methods.base import Discoverer
-from newfound.methods.context import Discovery, FitContext
+from newfound.methods.context import Discovery, Epoch, FitContext
 from newfound.methods.settings import Count, DropoutRate, NonNegativeInt, NotNegative, Positive
 from newfound.methods.supervised import check_sizes, default_temperature, pretrain, start_at_clusters
 from newfound.model.network import IntentNetwork
@@ -85,18 +84,6 @@ class E2E(Discoverer):
     lr: Positive = 0.4
     min_lr: NotNegative = 0.01
 
-    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "released": {
-            "heads": 4,
-            "overcluster": 1,
-            "temperature": 0.1,
-            "start": "random",
-            "epochs": 200,
-            "lr": 0.4,
-            "min_lr": 0.01,
-        }
-    }
-
     def check_settings(self, corpus: Corpus) -> None:
         """Refuse what cannot work, before anything is loaded or trained."""
         super().check_settings(corpus)
@@ -128,10 +115,17 @@ class E2E(Discoverer):
                 losses["over"] = over.mean()
             return {"loss": torch.stack(list(losses.values())).mean(), **losses}
 
+        def embed() -> Tensor:
+            return context.embed(network)
+
+        def pseudo_labels() -> Tensor:
+            new = network.classifier.weight[context.n_known :].detach()
+            return context.n_known + (F.normalize(embed(), dim=-1) @ new.T).argmax(-1)
+
         def after_epoch(epoch: int) -> dict[str, float]:
             network.adopt_best_head(context.n_known)
             network.head_loss.zero_()
-            return self._observe(context, network, epoch)
+            return context.watch(Epoch(epoch, pseudo_labels, embed, network.classifier.weight.detach()))
 
         context.fit(
             "discovery",
@@ -161,13 +155,3 @@ class E2E(Discoverer):
         known = known_logits[:, None].expand(-1, heads.shape[0], -1, -1)
         logits = torch.cat([known, new_logits], dim=-1)  # [2, H, B, N + M]
         return cross_entropies(logits, q.flip(0), temperature).mean(dim=(0, 2))
-
-    def _observe(self, context: FitContext, network: MultiHeadNetwork, epoch: int) -> dict[str, float]:
-        new = network.classifier.weight[context.n_known :]
-        seen: dict[str, float] = {}
-        if context.recording.gold is not None:
-            with torch.inference_mode():
-                ids = context.n_known + (F.normalize(context.embed(network), dim=-1) @ new.T).argmax(-1)
-            seen |= context.pseudo_label_accuracy(ids)
-        context.snapshot(epoch, lambda: context.embed(network), network.classifier.weight.detach())
-        return seen

@@ -66,7 +66,6 @@ def fine_tune(context: FitContext, network: IntentNetwork, y: Tensor, settings: 
     y [n] (CPU, -1 for none) are known intents, and in later rounds pseudo-labels. With fewer than two classes nothing
     is trained: there is nothing to tell apart, and instance contrast alone makes vectors worse.
     """
-    y = context.settle(y)
     if len(set(y[y >= 0].tolist())) < 2:
         return
     target = y.to(context.device)

@@ -21,8 +21,6 @@ class MethodEntry:
 
     home: str  # module and class, as "newfound.methods.dpl:DPL"
     summary: str
-    colour: str  # of its line in every figure (Okabe and Ito's palette)
-    marker: str  # of its points in every figure, as matplotlib names it
     takes_mixed_logs: bool = False  # whether it tells utterances of known intents in the logs from new ones
 
     def load(self) -> type[Discoverer]:
@@ -35,38 +33,26 @@ METHODS: dict[str, MethodEntry] = {
     "kmeans": MethodEntry(
         "newfound.methods.kmeans:KMeans",
         "pre-trains on the known intents, clusters the logs, trains one classifier on labels and clusters",
-        colour="#7F7F7F",
-        marker="s",
     ),
     "deepaligned": MethodEntry(
         "newfound.methods.deepaligned:DeepAligned",
         "clusterings aligned from epoch to epoch as labels (Zhang et al., AAAI 2021), as the DPL paper uses it",
-        colour="#E69F00",
-        marker="^",
     ),
     "deepaligned-mix": MethodEntry(
         "newfound.methods.deepaligned_mix:DeepAlignedMix",
         "DeepAligned on known and new intents together",
-        colour="#CC79A7",
-        marker="v",
     ),
     "e2e": MethodEntry(
         "newfound.methods.e2e:E2E",
         "end-to-end discovery with swapped prediction (Mou et al., COLING 2022)",
-        colour="#56B4E9",
-        marker="D",
     ),
     "dpl": MethodEntry(
         "newfound.methods.dpl:DPL",
         "Decoupled Prototype Learning (Mou et al., ACL 2023)",
-        colour="#0072B2",
-        marker="o",
     ),
     "consensus": MethodEntry(
         "newfound.methods.consensus:Consensus",
         "newfound's own: many clusterings of the logs vote, and one classifier learns what they agree on",
-        colour="#D55E00",
-        marker="P",
         takes_mixed_logs=True,
     ),
 }

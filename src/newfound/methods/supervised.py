@@ -34,7 +34,7 @@ def cluster(x: Tensor, context: FitContext, restarts: int = 10, *, balanced: boo
     clustering = kmeans(points, context.n_new, restarts=restarts, seed=derive(context.seed, "k-means"))
     ids = context.y.clone()
     ids[rows] = context.n_known + (balance(points, clustering.centres) if balanced else clustering.labels).cpu()
-    return context.settle(ids)
+    return ids
 
 
 def check_sizes(sizes: str, start: str) -> None:
@@ -115,7 +115,6 @@ def train_on_labels(
     temperature: float,
 ) -> None:
     """Cross-entropy of the first `columns` cosine logits on the rows that have a label in `y` (CPU, -1 for none)."""
-    y = context.settle(y)
     target = y.to(context.device)
 
     def step(batch: Batch) -> Losses:
@@ -141,7 +140,6 @@ def train_head(
 
     An epoch holds the rows that a person labelled `times` times.
     """
-    y = context.settle(y)
     target, classifier = y.to(context.device), network.classifier
 
     def step(batch: Batch) -> Losses:

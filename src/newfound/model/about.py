@@ -102,8 +102,8 @@ def read_calibration(folder: Path, about: dict[str, Any]) -> Calibration:
     """Return temperature, reliability and quantiles that `model.json` describes; the folder is for error messages."""
     path = folder / ABOUT_FILE
     try:
-        typical = sorted(float(value) for value in about.get("typical", ()))
-        calibration = Calibration(float(about["temperature"]), float(about.get("reliability", 1.0)), tuple(typical))
+        typical = sorted(float(value) for value in about["typical"])
+        calibration = Calibration(float(about["temperature"]), float(about["reliability"]), tuple(typical))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise damaged(path, f"{type(error).__name__}: {first_line(error)[:120]}") from None
     if not MIN_TEMPERATURE <= calibration.temperature <= MAX_TEMPERATURE:

@@ -33,7 +33,7 @@ from newfound.model.about import (
     read_intents,
     read_utterances,
 )
-from newfound.model.card import kept_card, model_card, spoken_languages
+from newfound.model.card import kept_card, model_card
 from newfound.model.classifier import IntentModel
 from newfound.model.hub import model_folder
 from newfound.model.network import IntentNetwork
@@ -80,7 +80,6 @@ def save(
         "reliability": model.calibration.reliability,
         "intents": [{name: value for name, value in asdict(i).items() if name != "path"} for i in intents],
         "provenance": model.provenance,
-        "languages": spoken_languages([u.text for u in model.utterances]),
     }
     card = kept_card(folder) or model_card(about, intents, name=folder.resolve().name, source=folder.name)
     with folder_atomically(folder, partial(check_replaceable, folder, overwrite)) as target:
@@ -89,7 +88,7 @@ def save(
         for name, content in {CARD_FILE: card, **beside}.items():
             (target / name).write_bytes(content)
         if with_utterances and model.utterances:
-            names = [field.name for field in fields(Utterance)]  # days only where there are some, for older versions
+            names = [field.name for field in fields(Utterance)]
             with (target / UTTERANCES_FILE).open("w", encoding="utf-8") as file:
                 for utterance in model.utterances:
                     entry = {name: getattr(utterance, name) for name in names if name != "days" or utterance.days}
@@ -114,7 +113,7 @@ def load(folder: str | Path, *, encoder: str | Encoder | None = None) -> IntentM
     calibration = read_calibration(folder, about)
     try:
         trained = about["tune"]
-        tune = Tune(int(trained["layers"]), bool(trained["everything"]), bool(trained.get("embeddings", True)))
+        tune = Tune(int(trained["layers"]), bool(trained["everything"]), bool(trained["embeddings"]))
         dense, provenance = bool(about["dense"]), dict(about["provenance"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise damaged(folder / ABOUT_FILE, f"{type(error).__name__}: {first_line(error)[:120]}") from None

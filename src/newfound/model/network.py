@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from newfound.encoders.ragged import Batch
 from newfound.encoders.tail import Features, Tail
-from newfound.training.parallel import ALONE, Processes
 
 
 class CosineClassifier(nn.Module):
@@ -59,18 +58,12 @@ class IntentNetwork(nn.Module):
         self.classifier = CosineClassifier(width, n_intents) if classifier is None else classifier
 
     def forward(self, features: Features, batch: Batch, views: int = 1) -> Tensor:
-        """Return the vectors of a batch, [views x B, d]; the classifier is not applied.
-
-        Where several processes share a batch, each computes its part of the vectors, and all get the whole of them.
-        """
-        part, division = batch.share or (batch, None)
-        x: Tensor = self.tail(features, part, views)
+        """Return the vectors of a batch, [views x B, d]; the classifier is not applied."""
+        x: Tensor = self.tail(features, batch, views)
         if self.dense is not None:
             x = torch.tanh(self.dense(x))
         dropped: Tensor = self.dropout(x)
-        if division is None:
-            return dropped
-        return division.gather(dropped.view(views, -1, dropped.shape[-1]), len(batch.rows)).flatten(0, 1)
+        return dropped
 
     def two_views(self, features: Features, batch: Batch) -> Tensor:
         """Return two views of a batch, [2, B, d], computed in one pass; they differ by dropout."""
@@ -95,10 +88,10 @@ class IntentNetwork(nn.Module):
 
 
 @torch.inference_mode()
-def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch], processes: Processes = ALONE) -> Tensor:
+def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch]) -> Tensor:
     """Return the vectors of a whole corpus, [n, d], on its device and without dropout.
 
-    The network is put into evaluation mode. The batches cover the corpus (`whole_corpus`), and processes divide them.
+    The network is put into evaluation mode. The batches cover the corpus (`whole_corpus`).
     """
     network.eval()
     device = features.data.flat.device
@@ -106,6 +99,6 @@ def embed(network: IntentNetwork, features: Features, batches: Sequence[Batch], 
         return features.data.flat
     vectors = torch.zeros(len(features), network.classifier.weight.shape[1], device=device)
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-        for batch in batches[processes.rank :: processes.count]:
+        for batch in batches:
             vectors[batch.rows] = network(features, batch).float()
-    return processes.total(vectors)  # the rows of the others are zero
+    return vectors

@@ -94,8 +94,6 @@ class Intent:
     def __post_init__(self) -> None:
         if not self.id:
             object.__setattr__(self, "id", intent_id(self.name))
-        if not self.size:  # older versions wrote that such an intent is certain
-            object.__setattr__(self, "certainty", None)
 
     @property
     def status(self) -> Status:
@@ -105,8 +103,7 @@ class Intent:
     @property
     def discovered(self) -> bool:
         """Whether it was found in logs, in this round or an earlier one; otherwise labelled data have named it."""
-        is_without_labels = self.certainty is not None and not self.labelled  # a folder written without the mark
-        return not self.known or self.accepted or is_without_labels
+        return not self.known or self.accepted
 
     @property
     def expected_error(self) -> float | None:

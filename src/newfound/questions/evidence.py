@@ -17,7 +17,7 @@ from newfound.algorithms.clustering import kmeans
 MIN_ROWS_TO_CUT = 4
 CUT_RESTARTS = 3
 MAX_KEPT_CUTS = 4_096
-# Logistic regressions on 1,000 cuts and 300 pairs of clusters on four fresh partitions (benchmarks/questions/odds.py).
+# Logistic regressions on 1,000 cuts and 300 pairs of clusters on four fresh partitions.
 LOG_ODDS_DIFFERENT = (4.07, -6.72)  # two parts are two intents: constant, and factor of their co-association
 LOG_ODDS_SAME = (-4.37, 6.83)  # two clusters are one intent
 

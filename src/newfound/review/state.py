@@ -224,9 +224,6 @@ def described_without_network(review: Review, intents: Sequence[Intent]) -> tupl
     names = _name_of_each_column(review)
     if names is None or review.checked or review.created:
         return None
-    is_changed = review.accepted or names != [intent.name for intent in intents]
-    if is_changed and any(intent.certainty is None and intent.size for intent in intents):
-        return None  # the description of an older version
     new_name = {intent.name: names[column] for column, intent in enumerate(intents)}
     return tuple(
         replace(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from newfound.errors import NoGpu, SettingsError
-from newfound.training.launch import current_launch
 
 if TYPE_CHECKING:
     import torch
@@ -32,32 +30,12 @@ def is_surely_cpu(name: str) -> bool:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return the device of a name; "auto" is the GPU if there is one.
-
-    Of several processes that were started together, each gets its own GPU.
-    """
+    """Return the device of a name; "auto" is the GPU if there is one."""
     check_device(name)
     import torch
 
     if name == "auto":
-        gpu_wanted = os.environ.get("ACCELERATE_USE_CPU", "").lower() not in ("true", "1", "yes")
-        name = "cuda" if gpu_wanted and torch.cuda.is_available() else "cpu"
-    if name == "cuda":
-        if not torch.cuda.is_available():
-            raise NoGpu
-        _take_own_gpu()
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise NoGpu
     return torch.device(name)
-
-
-def _take_own_gpu() -> None:
-    """Make "cuda" the GPU of this process, where several were started on one machine."""
-    import torch
-
-    launch = current_launch()
-    if launch.count == 1:
-        return
-    if launch.local_rank >= torch.cuda.device_count():
-        raise SettingsError(
-            f"more processes were started than there are GPUs here ({torch.cuda.device_count()}); start one per GPU"
-        )
-    torch.cuda.set_device(launch.local_rank)

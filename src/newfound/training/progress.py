@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-from newfound.training.launch import current_launch
-
 logger = logging.getLogger("newfound")
 
 
@@ -37,7 +35,7 @@ class _NoTask:
 
 
 class NullReporter:
-    """Is told everything and passes nothing on: of several processes, only the main one reports."""
+    """Is told everything and passes nothing on."""
 
     def note(self, message: str) -> None:
         pass
@@ -58,8 +56,3 @@ class LoggingReporter(NullReporter):
 
     def warn(self, message: str) -> None:
         logger.warning(message)
-
-
-def reporter_of_main(reporter: Reporter | None) -> Reporter:
-    """Return who is told the progress: of several processes that work together, only the main one tells it."""
-    return reporter or LoggingReporter() if current_launch().is_main else NullReporter()

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor
 
 from newfound.errors import RunMismatch, TargetExists, UnfinishedRun
 from newfound.files import to_json, write_atomically
-from newfound.training.parallel import ALONE, Processes, join
-from newfound.training.progress import LoggingReporter, NullReporter, Reporter
+from newfound.training.progress import LoggingReporter, Reporter
 
 IDENTITY_FILE = "run.json"
 T = TypeVar("T")
@@ -38,8 +36,6 @@ class Run:
 
     `memory`, a dictionary handed to several fits of one process, lets them share what they have in common: features
     on the device, and the pre-training on the known intents.
-
-    `processes` are those that the fit is divided among; only the main one reports and writes.
     """
 
     def __init__(
@@ -60,31 +56,11 @@ class Run:
         self._last = time.monotonic()
         self.memory = memory
         self.identity: dict[str, Any] = {}
-        self.processes = ALONE
-
-    def start(self, device: torch.device) -> None:
-        """Connect with the processes that this one was started with, if there are any; it computes on the device."""
-        self.divide_among(join(device))
-
-    @property
-    def division(self) -> Processes | None:
-        """Divides each batch among the processes; None if there is only one."""
-        return self.processes if self.processes.count > 1 else None
-
-    def of_main(self, x: Tensor) -> Tensor:
-        """Return a tensor as the main process has it: batches are drawn from labels, and must agree in all."""
-        return self.processes.from_main(x)
-
-    def divide_among(self, processes: Processes) -> None:
-        """Let several processes work on this fit."""
-        self.processes = processes
-        if not processes.is_main:
-            self.reporter = NullReporter()
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Claim the folder for a fit with this identity; resuming another fit's checkpoints is refused."""
         self.identity = dict(identity)
-        if self.folder is None or not self.processes.is_main:
+        if self.folder is None:
             return
         path = self.folder / IDENTITY_FILE
         content = to_json(dict(identity))
@@ -130,7 +106,7 @@ class Run:
     def save_checkpoint(self, stage: str, state: StageState) -> None:
         """Write a checkpoint: one file, one rename."""
         path = self._path(stage)
-        if path is None or not self.processes.is_main:
+        if path is None:
             return
         from safetensors.torch import save
 
@@ -141,7 +117,7 @@ class Run:
 
     def finish(self) -> None:
         """The result is safe elsewhere: checkpoints are no longer needed. Only what a run wrote is removed."""
-        if self.folder is None or not self.processes.is_main or not (self.folder / IDENTITY_FILE).is_file():
+        if self.folder is None or not (self.folder / IDENTITY_FILE).is_file():
             return
         for path in self._own_files():
             path.unlink(missing_ok=True)

@@ -1,14 +1,13 @@
 """The step loop. A method gives a step (rows of the corpus -> losses); the loop does the rest.
 
 On a GPU the whole step (forward, backward, optimiser) is captured once as a CUDA graph and replayed: nothing in
-an epoch waits for the host. On a CPU, and where several processes share the batches, the same step runs as it is, on
-batches without padding.
+an epoch waits for the host. On a CPU the same step runs as it is, on batches without padding.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -64,7 +63,6 @@ class Trainer:
         self.seed = seed
         self.device = device
         self.run = run
-        self.processes = run.processes
         self._names = {p: name for name, p in module.named_parameters() if p.requires_grad}
         groups: Groups = {"encoder": [], "heads": []}
         for p, name in self._names.items():
@@ -105,26 +103,23 @@ class Trainer:
             state = StageState()
         else:
             self._load(state)
-        self._begin_alike(state)
         last = state.epoch if _is_exhausted(state, patience) else self.schedule.epochs
         plan = [self._batches_of_epoch(rows, epoch) for epoch in range(state.epoch, last)]
         self.module.train()  # before a capture: the mode a graph was captured in is the mode it replays
-        capture = self.device.type == "cuda" and self.processes.count == 1 and plan and not waits_for_host
+        capture = self.device.type == "cuda" and plan and not waits_for_host
         advance = self._make_captured_epoch(step, plan, batches) if capture else self._make_eager_epoch(step, batches)
-        own_noise = () if self.processes.is_main else (self.processes.rank,)  # equal rows must not get equal dropout
         with self.run.reporter.task(self.stage, self.schedule.epochs) as task:
             if state.epoch:
                 task.advance(steps=state.epoch)
             for epoch, order in enumerate(plan, start=state.epoch):
                 self._step = epoch * len(order)
-                seed_torch(self.seed, self.stage, "dropout", epoch, *own_noise)
+                seed_torch(self.seed, self.stage, "dropout", epoch)
                 self.module.train()
                 started = time.perf_counter()
                 record = {"epoch": float(epoch), **advance(order)}
                 record["seconds"] = time.perf_counter() - started  # reading the losses has waited for the device
                 if after_epoch is not None:
                     record |= after_epoch(epoch)
-                    self._take_from_main(self.module.buffers())
                 if score is not None:
                     record["score"] = self._note_best(state, epoch, score())
                 state.history.append(record)
@@ -137,20 +132,6 @@ class Trainer:
                     break
         self._restore_best(state)
         return state.history
-
-    def _begin_alike(self, state: StageState) -> None:
-        """Give all processes the tensors of the main one: theirs may differ by rounding on another kind of device."""
-        if self.processes.count == 1:
-            return
-        if len(set(self.processes.all_of(state.epoch))) > 1:
-            raise RunMismatch(self.run.folder or Path(), "not all processes see these checkpoints")
-        self._take_from_main(self._tensors().values())
-
-    @torch.no_grad()
-    def _take_from_main(self, tensors: Iterable[Tensor]) -> None:
-        if self.processes.count > 1:
-            for tensor in tensors:
-                tensor.copy_(self.processes.from_main(tensor))
 
     def _batches_of_epoch(self, rows: Tensor | Callable[[int], Tensor], epoch: int) -> Tensor:
         if isinstance(rows, Tensor):
@@ -176,7 +157,6 @@ class Trainer:
             losses = step(batch)
         self._optimizer.zero_grad(set_to_none=True)
         losses["loss"].backward()  # type: ignore[no-untyped-call]
-        self.processes.average_gradients(self._names)
         if self.schedule.clip is not None:
             nn.utils.clip_grad_norm_(self._names, self.schedule.clip)
         self._optimizer.step()
@@ -243,7 +223,6 @@ class Trainer:
         return {name: t for name, t in self.module.state_dict().items() if name not in frozen}
 
     def _note_best(self, state: StageState, epoch: int, score: float) -> float:
-        score = float(self.processes.from_main(torch.tensor(score, dtype=torch.float64)))
         if state.best_score is None or score > state.best_score:
             state.best_score, state.best_epoch = score, epoch
             for name, tensor in self._trained_state().items():

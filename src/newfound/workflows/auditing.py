@@ -30,7 +30,7 @@ from newfound.model.sidecars import NewAnswers, add_answers, load_answers
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import described_without_network
 from newfound.text import shorten
-from newfound.training.progress import reporter_of_main
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import Runtime
 
@@ -125,7 +125,7 @@ def audit(
 def open_audit(model: str | Path, encoder: str | Encoder | None = None) -> LogAudit:
     """Return the audit of a model folder; the network is loaded only if the review needs it."""
     folder = model_folder(model)
-    runtime, signature = Runtime(reporter_of_main(None), encoder, "cpu"), model_signature(folder)
+    runtime, signature = Runtime(LoggingReporter(), encoder, "cpu"), model_signature(folder)
     read = read_assigned(folder, runtime)
     intents = described_without_network(read.review, read.intents) or runtime.open_model(folder).intents
     examples = {intent.name: intent.exemplars for intent in intents}

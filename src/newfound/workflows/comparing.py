@@ -11,7 +11,7 @@ from newfound.algorithms.rounds import Change, compare_rounds
 from newfound.errors import DataError
 from newfound.model.hub import fetched
 from newfound.model.types import AssignedUtterance
-from newfound.training.progress import reporter_of_main
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.assigned import AssignedModel, read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, name_of
 
@@ -88,7 +88,7 @@ def diff(
     Raises:
         DataError: The models have hardly any utterance in common.
     """
-    runtime = Runtime(reporter_of_main(None), encoder, "cpu")
+    runtime = Runtime(LoggingReporter(), encoder, "cpu")
     earlier, later = (_Round(read_assigned(fetched(model), runtime), examples) for model in (before, after))
     shared, totals = len(earlier.intents.keys() & later.intents.keys()), (len(earlier.intents), len(later.intents))
     if shared <= MIN_SHARED * min(totals):

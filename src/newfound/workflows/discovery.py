@@ -22,7 +22,6 @@ from newfound.workflows.fitting import (
     name_intents,
     prepare,
     resumable,
-    save_once,
     settings_of_effort,
 )
 from newfound.workflows.runtime import Runtime
@@ -117,9 +116,6 @@ class DiscoverResult(OfModel):
 def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> DiscoverResult:
     """Discover the new intents and fit one classifier; write it as a folder if the request names one.
 
-    Of several processes that were started together (docs/howto/several-gpus.md), all call this. The main one reports
-    and writes, and the others return when the folder is written.
-
     Args:
         request: What to discover, in what, and how.
         reporter: Is told the progress; by default nobody is.
@@ -143,14 +139,10 @@ def discover(request: DiscoverRequest, *, reporter: Reporter | None = None) -> D
         fit(method, known + logs, run, llm=llm)
         with resumable(run):
             model = name_intents(method.model_, llm, runtime)
-
-            def save() -> None:
-                if out is not None:
-                    options = {"with_encoder": request.with_encoder, "with_utterances": request.keep_utterances}
-                    model.save(out, overwrite=request.overwrite, **options)
-                run.finish()
-
-            save_once(run, save)
+            if out is not None:
+                options = {"with_encoder": request.with_encoder, "with_utterances": request.keep_utterances}
+                model.save(out, overwrite=request.overwrite, **options)
+            run.finish()
     return DiscoverResult(model, out, logs)
 
 

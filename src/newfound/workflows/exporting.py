@@ -29,7 +29,7 @@ from newfound.model.sidecars import thresholds_by_name
 from newfound.model.types import AssignedUtterance
 from newfound.review.state import Review, accepted_intents
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.assigned import read_assigned
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed, name_of
 
@@ -86,7 +86,7 @@ class ExportRequest(ExportChoice):
 
     Attributes:
         model: A model folder, or a loaded model.
-        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`, or another name of one (`ALIASES`).
+        to: One of `newfound.exports.registry.EXPORTS` or `MODEL_EXPORTS`.
         out: The file to write; a folder for datasets, argilla and onnx.
         language: The utterances' language code.
         encoder: Where the model's encoder lies, if it cannot be found.
@@ -152,12 +152,12 @@ def export(request: ExportRequest, *, reporter: Reporter | None = None) -> Expor
     Raises:
         TargetExists: There is something at `out`, and it is not to be replaced.
     """
-    path, runtime = Path(request.out), Runtime(reporter_of_main(reporter), request.encoder, "cpu")
+    path, runtime = Path(request.out), Runtime(reporter or LoggingReporter(), request.encoder, "cpu")
     if request.to in MODEL_EXPORTS:
         return _export_model(request, path, runtime)
     if request.precision != defaults.PRECISION:
         raise SettingsError(f"precision={request.precision!r} is for the format onnx; the others hold utterances")
-    format = export_format(request.to, path)
+    format = export_format(request.to)
     check_language(request.language)
     request.check()
     check_target(path, format.files, overwrite=request.overwrite)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ from newfound.files import check_replaceable
 from newfound.llm.settings import LanguageModelSettings
 from newfound.methods.settings import Seed
 from newfound.training.devices import pick_device
-from newfound.training.launch import current_launch
 from newfound.training.progress import Reporter
 from newfound.workflows.runtime import Runtime
 
@@ -106,11 +105,10 @@ def language_model(settings: LanguageModelSettings | None, runtime: Runtime) -> 
 
     Wrong settings are refused here, before anything takes long. Nothing is sent before a question is asked.
     """
-    if settings is not None:
-        settings.check()
-    if settings is None or not current_launch().is_main:  # of several processes one asks
+    if settings is None:
         yield None
         return
+    settings.check()
     from newfound.llm.asking import LanguageModel
 
     with LanguageModel(settings, warn=runtime.reporter.warn) as llm:
@@ -123,9 +121,7 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
     A method that asks questions may ask the language model about doubtful utterances.
     """
     asked: dict[str, Any] = {}
-    if llm is not None and method.ASKS_QUESTIONS and current_launch().count > 1:
-        run.reporter.note("Several processes do not wait for answers: the language model is asked for names only.")
-    elif llm is not None and method.ASKS_QUESTIONS:
+    if llm is not None and method.ASKS_QUESTIONS:
         from newfound.questions.language_model import ModelAnnotator, ModelLabeller
 
         asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
@@ -159,10 +155,3 @@ def name_intents(model: IntentModel, llm: LanguageModel | None, runtime: Runtime
 
     neighbours = model.similar_intents(SIMILAR_INTENTS_PER_PROMPT)
     return model.with_names(ask_for_names(model.intents, llm, neighbours=neighbours))
-
-
-def save_once(run: Run, save: Callable[[], None]) -> None:
-    """Write the result of a fit in the main process; the others return when it is written."""
-    if run.processes.is_main:
-        save()
-    run.processes.wait_for_all()

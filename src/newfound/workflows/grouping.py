@@ -14,7 +14,7 @@ from newfound.errors import SettingsError
 from newfound.model.hub import fetched
 from newfound.model.sidecars import Groups, with_paths, write_groups
 from newfound.model.types import Intent
-from newfound.training.progress import reporter_of_main
+from newfound.training.progress import LoggingReporter
 from newfound.workflows.runtime import ModelSource, Runtime
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def group(
     from newfound.model.arrays import unit
 
     model = fetched(model)
-    reviewed = Runtime(reporter_of_main(None), encoder, "cpu").open_model(model)
+    reviewed = Runtime(LoggingReporter(), encoder, "cpu").open_model(model)
     rows: dict[str, list[int]] = {}  # of each intent; one without utterances gets into no group
     for row, u in enumerate(reviewed.assigned):
         if u.intent is not None:

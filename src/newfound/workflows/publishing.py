@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from newfound.encoders.registry import RELEASES
 from newfound.errors import HubError, SettingsError
@@ -24,8 +24,11 @@ from newfound.model.card import is_generated, kept_card, model_card, public_name
 from newfound.model.hub import REPOSITORY, explain, open_hub
 from newfound.review.state import described_without_network
 from newfound.review.store import ReviewStore
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.version import __version__
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
 
 FILES_WITHOUT_TEXTS = ("groups.json", "thresholds.json")  # further files of a model
 KINDS_WITH_TEXTS = ("move", "split")  # of decisions
@@ -81,7 +84,8 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
         raise SettingsError(f"{request.to}: give owner/name, the name of a model on the hub")
     address, hub = f"hf://{repository}", open_hub()
     with tempfile.TemporaryDirectory(prefix="newfound-push-") as temporary, loading(folder):
-        staged = Path(temporary)
+        staged = Path(temporary) / "model"
+        staged.mkdir()
         about = _stage(request, staged, address)
         if get_token() is None:
             raise HubError(f"{address}: there is no token for the hub", "hub_token")
@@ -91,7 +95,7 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
         if request.private and not is_private:
             raise HubError(f"{address}: is public already, nothing was put there; make it private on the hub first")
         with explain(address):
-            if _card_was_changed(repository):
+            if _card_was_changed(hub, repository, Path(temporary) / "card"):
                 (staged / CARD_FILE).unlink()
             gone = [UTTERANCES_FILE, REVIEW_FILE, f"{ENCODER_FOLDER}/*", *FILES_WITHOUT_TEXTS]  # of an earlier push
             said = f"newfound {__version__}"
@@ -102,7 +106,7 @@ def push(request: PushRequest, *, reporter: Reporter | None = None) -> PushResul
     encoder = about["encoder"]
     if not encoder.get("included") and encoder["name"] not in RELEASES:
         problem = f"the model does not hold its encoder {public_name(encoder['name'])!r}"
-        reporter_of_main(reporter).warn(f"{problem}; who loads it must have the encoder, too, and say where it is")
+        (reporter or LoggingReporter()).warn(f"{problem}; who loads it must have the encoder, too, and say where it is")
     return PushResult(f"{hub.endpoint}/{repository}", address, commit.oid, tuple(files))
 
 
@@ -136,13 +140,9 @@ def _stage(request: PushRequest, target: Path, address: str) -> dict[str, Any]:
     return about
 
 
-def _card_was_changed(repository: str) -> bool:
-    """Return whether somebody has edited the card on the hub."""
-    from huggingface_hub.errors import EntryNotFoundError
-
-    with tempfile.TemporaryDirectory(prefix="newfound-card-") as folder:
-        try:
-            card = open_hub().hf_hub_download(repository, CARD_FILE, local_dir=folder)
-        except EntryNotFoundError:
-            return False
-        return not is_generated(Path(card).read_bytes())
+def _card_was_changed(hub: HfApi, repository: str, folder: Path) -> bool:
+    """Return whether somebody has edited the card on the hub, which is fetched into a folder."""
+    if not hub.file_exists(repository, CARD_FILE):
+        return False
+    card = hub.hf_hub_download(repository, CARD_FILE, local_dir=folder)
+    return not is_generated(Path(card).read_bytes())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from newfound.model.types import KnownCheck
 from newfound.training.progress import Reporter
 from newfound.workflows.discovery import OfModel
-from newfound.workflows.fitting import TrainingOptions, fit, prepare, save_once, settings_of_effort
+from newfound.workflows.fitting import TrainingOptions, fit, prepare, settings_of_effort
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
 from newfound.workflows.updating import save_trained, with_ids
 
@@ -127,7 +127,7 @@ def refit(request: RefitRequest, *, reporter: Reporter | None = None) -> RefitRe
         task.advance()
     if out is not None:
         with runtime.reporter.task(WRITING, 1) as task:
-            save_once(run, lambda: save_trained(model, out, request, history, carried))
+            save_trained(model, out, request, history, carried)
             task.advance()
     return RefitResult(trained, out, changes)
 

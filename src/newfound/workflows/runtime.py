@@ -14,7 +14,7 @@ from newfound.errors import NoInt8, SettingsError
 from newfound.model.about import loading
 from newfound.paths import feature_cache_dir
 from newfound.training.devices import check_device, is_surely_cpu, pick_device
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -59,7 +59,7 @@ class Runtime:
         logger `newfound` is told.
         """
         chosen = {name: getattr(request, name) for name in ("encoder", "device", "precision") if hasattr(request, name)}
-        runtime = cls(reporter_of_main(reporter), **chosen)
+        runtime = cls(reporter or LoggingReporter(), **chosen)
         check_device(runtime.device)
         check_precision(runtime.precision, runtime.device)
         if runtime.device == "auto" and runtime.precision == "int8":  # which runs on the CPU, also beside a GPU

@@ -18,7 +18,7 @@ from newfound.errors import DataError, SettingsError
 from newfound.files import THRESHOLDS_FILE
 from newfound.model.hub import model_folder
 from newfound.model.sidecars import save_thresholds
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.auditing import LogAudit, open_audit
 from newfound.workflows.evaluation import EvaluatedUtterance, EvaluateRequest, evaluate
 from newfound.workflows.sources import KnownSource
@@ -106,7 +106,7 @@ def thresholds(
     known, rows = logs.evidence(), list[EvaluatedUtterance]()
     if labelled is not None:
         request = EvaluateRequest(folder, labelled, encoder=encoder, device=device, read=read)
-        rows = _unseen(evaluate(request, reporter=reporter).rows, logs, reporter_of_main(reporter))
+        rows = _unseen(evaluate(request, reporter=reporter).rows, logs, reporter or LoggingReporter())
     corrected = correction(
         np.append(known.certainty[known.rows], [row.probability for row in rows]),
         np.append(known.right, [row.correct for row in rows]).astype(np.bool_),

@@ -18,7 +18,7 @@ from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
 from newfound.model.hub import fetched
 from newfound.model.types import AssignedUtterance, Prediction, Utterance
-from newfound.training.progress import Reporter, reporter_of_main
+from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
 from newfound.workflows.sources import LogSource
 
@@ -107,7 +107,7 @@ def trends(
     """
     from newfound.engines.predictor import Predictor
 
-    runtime = Runtime.of(Runtime(reporter_of_main(reporter), encoder, device, precision), reporter)
+    runtime = Runtime.of(Runtime(reporter or LoggingReporter(), encoder, device, precision), reporter)
     reviewed = runtime.open_model(fetched(model))
     if not reviewed.model.utterances:
         raise ModelError("the model was saved without its utterances; discover again and keep them")

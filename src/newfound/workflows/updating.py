@@ -32,7 +32,6 @@ from newfound.workflows.fitting import (
     language_model,
     name_intents,
     prepare,
-    save_once,
     settings_of_effort,
 )
 from newfound.workflows.runtime import ModelSource, Runtime, as_reviewed
@@ -142,7 +141,8 @@ def update(request: UpdateRequest, *, reporter: Reporter | None = None) -> Updat
         model = with_ids(model, reviewed)
         trained = carried.apply(model)
         changes = _compare(reviewed, trained, known)
-        save_once(run, lambda: None if out is None else save_trained(model, out, request, history, carried))
+        if out is not None:
+            save_trained(model, out, request, history, carried)
     return UpdateResult(trained, out, logs, changes)
 
 

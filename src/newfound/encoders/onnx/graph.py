@@ -87,7 +87,6 @@ class GraphBuilder:
         return self.add("Add", product, self.weight(f"{name}.bias", module.bias.detach() * scale))
 
     def norm(self, x: str, name: str, module: nn.Module) -> str:
-        """Add a layer normalisation."""
         if not isinstance(module, nn.LayerNorm) or len(module.normalized_shape) != 1:
             raise NotExportable(f"its normalisation is {type(module).__name__}")
         weights = self.weight(f"{name}.weight", module.weight), self.weight(f"{name}.bias", module.bias)

@@ -70,7 +70,6 @@ class StoredGraph:
 
     @property
     def graph(self) -> Path:
-        """The file of the graph."""
         return self.folder / GRAPH_FILE
 
     def tokenizer(self) -> LightTokenizer:

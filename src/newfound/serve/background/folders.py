@@ -15,7 +15,6 @@ from newfound.review.history import has_history, read_history, write_history
 
 WORKPLACE_PREFIX = ".newfound-job-"
 NUMBER = r"-([1-9]\d{0,3})"  # added to the name of the first model; the group is the number
-EARLIER_SUFFIX = re.compile(r"(?:-(?:discover|update|refit)-\d{8}-\d{6})+$")  # of results of earlier versions
 
 
 def make_workplace(model: Path) -> Path:
@@ -83,8 +82,7 @@ def remove(folder: Path) -> None:
 def _base_name(model: Path) -> str:
     """Return the name of the model that others were trained from, so that names do not grow."""
     model = model.resolve()
-    name = EARLIER_SUFFIX.sub("", model.name) or model.name
-    return re.sub(NUMBER + "$", "", name) or name if has_history(model) else name
+    return re.sub(NUMBER + "$", "", model.name) or model.name if has_history(model) else model.name
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from newfound import defaults
 from newfound.defaults import Conflicts, LogsHold
-from newfound.exports.registry import ALIASES, EXPORTS
+from newfound.exports.registry import EXPORTS
 from newfound.methods.registry import METHODS
 from newfound.review.decisions import KINDS
 from newfound.review.views import MAX_UTTERANCES_TO_MOVE
@@ -44,7 +44,7 @@ Model = Annotated[
 ]
 UtteranceNumber = Annotated[int, Field(ge=0, lt=2**31)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-ExportName = Enum("ExportName", {name: name for name in (*EXPORTS, *ALIASES)}, type=str)  # type: ignore[misc]
+ExportName = Enum("ExportName", {name: name for name in EXPORTS}, type=str)  # type: ignore[misc]
 DecisionKind = Enum("DecisionKind", {kind: kind for kind in KINDS}, type=str)  # type: ignore[misc]
 MethodName = Enum("MethodName", {name: name for name in METHODS}, type=str)  # type: ignore[misc]
 

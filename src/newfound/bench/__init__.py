@@ -1,1 +1,0 @@
-"""Experiments as data: which cells, which seeds. One JSON per cell; tables are made only from that JSON."""

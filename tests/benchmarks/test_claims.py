@@ -1,0 +1,136 @@
+"""Verdicts on the paper's claims, and where results come from."""
+
+from __future__ import annotations
+
+import subprocess
+
+import torch
+from benchmarks.harness import provenance
+from benchmarks.harness.cells import Cell
+from benchmarks.harness.experiments import EXPERIMENTS
+from benchmarks.reproduction.claims import CLAIMS, better, judged_claims
+from benchmarks.reproduction.judging import Evidence, compare, compare_means
+
+
+def results(scores):
+    """Results of nine runs each: strict OOD ACC by row, as a number or as a function of split and seed."""
+    made = {}
+    for (method, variant), score in scores.items():
+        for split in (1, 2, 3):
+            for seed in (0, 1, 2):
+                value = score(split, seed) if callable(score) else score
+                cell = Cell(method, "GID-SD", 40, split, seed, "minilm", "last", variant)
+                made[cell] = {"scores": {"strict": {"ood_acc": value}, "paper": {"ood_acc": 0.0}}}
+    return made
+
+
+def by_run(values):
+    return {(i // 3 + 1, i % 3): value for i, value in enumerate(values)}
+
+
+def test_a_difference_is_judged_by_its_sign_and_a_test():
+    assert compare("b", "a − b", by_run([1.0] * 6)).outcome == "holds"  # p = 2 / 2**6
+    assert compare("b", "a − b", by_run([1.0] * 5)).outcome == "missing"
+    assert compare("b", "a − b", by_run([-1.0] * 9)).outcome == "reversed"
+    mixed = compare("b", "a − b", by_run([3.0, -2.9, 2.8, -2.7, 2.6, -2.5, 2.4, -2.3, 2.2]))
+    assert mixed.outcome == "unclear"
+    assert mixed.evidence.startswith("a − b: +0.29 (p = 0.")
+    assert compare("b", "a − b", by_run([0.0] * 9)).outcome == "unclear"
+
+
+def test_runs_that_are_no_pairs_are_tested_too():
+    low, high = by_run([1.0, 2, 3, 4, 5, 6]), by_run([7.0, 8, 9, 10, 11, 12])
+    assert compare_means("", "a and b", high, low).outcome == "holds"
+    assert compare_means("", "a and b", low, high).outcome == "reversed"
+    alike = compare_means("", "a and b", by_run([1.1, 2, 3, 4, 5, 6]), low, "{:.2f}".format)
+    assert alike.outcome == "unclear"
+    assert alike.evidence.startswith("a and b: 3.52 against 3.50 (p = ")
+
+
+def test_a_verdict_on_several_comparisons_says_in_words_which_hold():
+    def noisy(base):
+        return lambda split, seed: base + split + 0.1 * seed
+
+    rows = {("dpl", "default"): noisy(80), ("e2e", "default"): noisy(75), ("kmeans", "default"): noisy(70)}
+    judge = better("dpl", ["e2e", "kmeans"])
+    assert judge(Evidence(results(rows))).verdict == "reproduced"
+    worse = judge(Evidence(results({**rows, ("kmeans", "default"): noisy(90)})))
+    assert worse.verdict == "partly: better than one of two; worse than k-means"
+    alike = judge(Evidence(results({**rows, ("e2e", "default"): noisy(80)})))
+    assert alike.verdict == "partly: better than one of two; not distinguishable from E2E"
+    assert judge(
+        Evidence(results({**rows, ("e2e", "default"): noisy(90), ("kmeans", "default"): noisy(90)}))
+    ).verdict == ("not reproduced")
+    del rows["kmeans", "default"]
+    assert judge(Evidence(results(rows))).verdict == "not tested"
+    # One baseline that wins is enough, whatever is missing.
+    assert judge(Evidence(results({**rows, ("e2e", "default"): noisy(90)}))).verdict == "not reproduced"
+
+
+def test_every_claim_belongs_to_an_experiment_and_nothing_is_claimed_without_results():
+    assert {claim.experiment for claim in CLAIMS} <= set(EXPERIMENTS)
+    assert {judgement.verdict for _, judgement in judged_claims({})} == {"not tested"}
+
+
+def test_the_commit_comes_from_the_environment_or_from_git(monkeypatch, tmp_path):
+    provenance.commit.cache_clear()
+    monkeypatch.setenv("NEWFOUND_COMMIT", "abc123")
+    assert provenance.commit() == "abc123"
+    monkeypatch.delenv("NEWFOUND_COMMIT")
+    provenance.commit.cache_clear()
+
+    def no_git(*arguments, **options):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(subprocess, "run", no_git)
+    assert provenance.commit() is None
+    provenance.commit.cache_clear()
+
+
+def test_the_hash_of_the_code_follows_its_sources(tmp_path):
+    """It changes with the content and the name of any measured source, and with nothing else."""
+    for name in (*provenance.MEASURED_PACKAGES, "serve"):
+        (tmp_path / name / "deeper").mkdir(parents=True)
+        (tmp_path / name / "deeper" / "a.py").write_text("x = 1\n")
+    before = provenance.code_hash(tmp_path)
+    (tmp_path / "serve" / "deeper" / "a.py").write_text("x = 2\n")
+    (tmp_path / "model" / "notes.txt").write_text("no source")
+    assert provenance.code_hash(tmp_path) == before
+    (tmp_path / "model" / "deeper" / "a.py").rename(tmp_path / "model" / "deeper" / "b.py")
+    renamed = provenance.code_hash(tmp_path)
+    (tmp_path / "model" / "deeper" / "b.py").write_text("x = 2\n")
+    assert len({before, renamed, provenance.code_hash(tmp_path)}) == 3
+
+
+def test_weights_that_were_rounded_are_recognised(tiny_folder):
+    from newfound.encoders.encoder import load_encoder
+
+    encoder = load_encoder(str(tiny_folder))
+    assert encoder.weights_precision() == "float32"
+    rounded = load_encoder(str(tiny_folder))
+    with torch.no_grad():
+        for weight in rounded.model.parameters():
+            weight.copy_(weight.half().float())
+    assert rounded.weights_precision() == "float16"
+
+
+def test_every_verdict_comes_from_results():
+    """With results for every cell the only claims that are "not tested" are those about the look of the maps."""
+    made = {}
+    for experiment in EXPERIMENTS.values():
+        for cell in experiment.cells("minilm", "last"):
+            value = 50.0 + cell.split + 0.1 * cell.seed
+            made[cell] = {
+                "scores": {"strict": {"ood_acc": value, "all_f1": value}},
+                "pseudo_labels": {str(epoch): value for epoch in range(200)},
+                "compactness": {"IND": value, "OOD": value, "ALL": value},
+                "seconds per epoch": {"discovery": 1.08 if cell.method == "dpl" else 1.0},
+                "parameters": {"trainable": 120 if cell.method == "dpl" else 100, "inference": 90},
+            }
+    judged = judged_claims(made)
+    assert {claim.experiment for claim, judgement in judged if judgement.verdict == "not tested"} == {"embedding"}
+    verdicts = {claim.text: judgement.verdict for claim, judgement in judged}
+    assert verdicts["Training takes about 8 % longer with DPL than with E2E."] == "reproduced"
+    assert verdicts["DPL has basically as many trainable parameters as E2E."] == "not reproduced"
+    assert verdicts["In long-tailed logs E2E falls more than DPL."] == "no clear difference"  # both fall alike
+    assert verdicts["γ = 0.9 is best."] == "no clear difference"  # all are equal

@@ -1,0 +1,44 @@
+"""Published settings of methods."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from benchmarks.harness.cells import Cell
+from benchmarks.harness.presets import PRESETS, preset_settings
+from benchmarks.harness.running import cell_settings
+
+from newfound.errors import SettingsError
+from newfound.methods.registry import method_named
+
+SHORT = {"n_new": 2, "epochs": 4, "pretrain_epochs": 3, "joint_epochs": 2, "batch_size": 64, "device": "cpu"}
+
+
+@pytest.mark.parametrize(("method", "name"), [(method, name) for method, names in PRESETS.items() for name in names])
+def test_a_preset_can_be_fitted(method, name, tiny_encoder, themed):
+    make = method_named(method)
+    short = {key: value for key, value in SHORT.items() if key in make().get_params(deep=False)}
+    settings = {**preset_settings(method, name, "clinc150"), **short}
+    fitted = make(encoder=tiny_encoder, tune="last", **settings).fit(themed.texts, themed.labels)
+    assert len(fitted.history_["discovery"]) == 4
+
+
+def test_a_preset_knows_what_was_published_for_a_corpus():
+    assert preset_settings("dpl", "released")["lr"] == 0.02
+    on_clinc = preset_settings("dpl", "released", "clinc150")
+    assert (on_clinc["lr"], on_clinc["max_length"], on_clinc["pretrain_batch_size"]) == (0.1, 30, 256)
+    assert on_clinc["gamma"] == 0.9
+    for method, presets in (("deepaligned", "released"), ("kmeans", "none")):
+        with pytest.raises(SettingsError, match=f"{method} has no preset 'paper'; its presets: {presets}"):
+            preset_settings(method, "paper")
+
+
+def test_a_variant_takes_the_preset_of_its_benchmark():
+    task = SimpleNamespace(known=("c",), new=("a", "b"), observed_train=SimpleNamespace(intents=("c",)))
+    banking, clinc = (
+        cell_settings(Cell("dpl", benchmark, 40, 1, 0, "minilm", "last", "released"), task)
+        for benchmark in ("GID-SD", "GID-MD")
+    )
+    assert (banking["lr"], banking["max_length"], clinc["lr"], clinc["max_length"]) == (0.02, 55, 0.1, 30)
+    assert banking["n_new"] == 2
