@@ -345,7 +345,7 @@ def test_label_studio_gets_annotations_and_predictions():
     assert tasks[5]["data"]["text"] == "two lines"
 
 
-FACTS = ModelFacts("owner/encoder", {"a": IntentFacts("known", 0.9, 0.62), "b": IntentFacts("new")})
+FACTS = ModelFacts("owner/encoder", {"a": IntentFacts("known", 0.62), "b": IntentFacts("new")})
 
 
 def test_semantic_router_gets_a_file_for_load_router():
@@ -377,11 +377,11 @@ def test_argilla_gets_a_folder_for_from_disk(tmp_path):
     options = [{"value": "a", "text": "a"}, {"value": "b", "text": "b"}]
     assert (question["name"], question["settings"]) == ("intent", {"type": "label_selection", "options": options})
     types = {m["name"]: m["settings"]["type"] for m in settings["metadata"]}
-    assert types == {"status": "terms", "labelled": "terms", "certainty": "float"}
+    assert types == {"status": "terms", "labelled": "terms"}
     first, second = content["records.json"]
     assert set(first) == {"id", "fields", "metadata", "suggestions", "responses", "vectors"}
     assert first["suggestions"] == {"intent": {"value": "a", "score": 1.0, "agent": "newfound"}}
-    assert first["metadata"] == {"status": "known", "labelled": "yes", "certainty": 0.9}
+    assert first["metadata"] == {"status": "known", "labelled": "yes"}
     assert second["fields"] == {"text": "move out"}
     assert second["suggestions"]["intent"]["score"] == 0.7
     assert second["metadata"] == {"status": "new", "labelled": "no"}

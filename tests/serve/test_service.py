@@ -8,7 +8,7 @@ import threading
 import pytest
 from serving import QUIET, client_of
 
-from newfound.model.beside import load_answers
+from newfound.model.sidecars import load_answers
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore

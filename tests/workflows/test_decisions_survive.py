@@ -6,7 +6,7 @@ import pytest
 
 import newfound
 from newfound.data.corpus import Corpus
-from newfound.model.beside import load_thresholds, read_groups, save_thresholds, write_groups
+from newfound.model.sidecars import load_thresholds, read_groups, save_thresholds, write_groups
 from newfound.review.decisions import Decision
 from newfound.review.session import ReviewSession
 from newfound.review.store import ReviewStore

@@ -88,15 +88,6 @@ def test_ids_stay_through_a_refit(rounds, tiny_encoder, tmp_path):
     assert ids_of(tmp_path / "refit", tiny_encoder)["moving"] == intent_id(first)
 
 
-def test_an_older_folder_without_ids_has_those_of_its_names(saved, tiny_encoder, tmp_path):
-    folder = shutil.copytree(saved, tmp_path / "old")
-    about = json.loads((folder / "model.json").read_text())
-    for intent in about["intents"]:
-        del intent["id"]
-    (folder / "model.json").write_text(json.dumps(about))
-    assert ids_of(folder, tiny_encoder) == ids_of(saved, tiny_encoder)
-
-
 def test_two_rounds_are_compared_by_their_utterances(rounds, tiny_folder, tiny_encoder):
     folder = rounds[0]
     result = newfound.diff(folder / "one", folder / "three")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, cast, get_args
 
@@ -21,7 +21,6 @@ from newfound.cli.options import (
     ModelArgument,
     ModelEncoderOption,
     PrecisionOption,
-    TimedLogOptions,
     join_names,
     one_of,
     parse_precision,
@@ -238,21 +237,19 @@ def evaluate(
 def trends(
     model: ModelArgument,
     logs: Annotated[Path, typer.Argument(help="Newer unlabelled utterances.")],
-    files: TimedLogOptions,
+    files: LogOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     encoder: ModelEncoderOption = None,
     device: DeviceOption = defaults.DEVICE,
     precision: PrecisionOption = defaults.PRECISION,
 ) -> None:
-    """Say what changed since the model was made: volumes, trends and new intents. Exit code 3 if anything did."""
-    from newfound.workflows.trending import TrendsRequest
+    """Say what changed since the model was made: volumes and new intents. Exit code 3 if anything did."""
     from newfound.workflows.trending import trends as run_workflow
 
     settings: dict[str, Any] = {"encoder": encoder, "device": device, "precision": parse_precision(precision)}
-    request = TrendsRequest(model, logs, read=files.read_options(), **settings)
-    result = run_workflow(request, reporter=reporter_for_terminal())
+    result = run_workflow(model, logs, read=files.read_options(), **settings, reporter=reporter_for_terminal())
     if as_json:
-        print_json(result.as_dict())
+        print_json(asdict(result))
     else:
         print_trends(result)
     if result.changed:
@@ -267,7 +264,7 @@ def inspect(
 ) -> None:
     """Show the intents of a model: name, status, size, certainty, keywords, central utterances."""
     from newfound.model.about import describe
-    from newfound.model.beside import read_groups, with_paths
+    from newfound.model.sidecars import read_groups, with_paths
     from newfound.model.types import KnownCheck
     from newfound.review.state import described_without_network
     from newfound.review.store import ReviewStore

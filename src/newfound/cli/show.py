@@ -156,10 +156,6 @@ def print_trends(result: Trends) -> None:
         rows = [(s.intent, f"{s.before:,}", f"{s.after:,}", f"×{s.ratio:g}") for s in result.shifts]
         print("\nIntents whose share has changed:\n")
         print_table(("intent", "before", "now", "share"), rows)
-    if result.weeks == 1:
-        print(f"\n{ONE_WEEK}")
-    for trend in result.trends:
-        print(printable(f"{trend.intent} is {trend.trend}: {', '.join(map(str, trend.counts))} utterances by week"))
     for group in result.emerging:
         shown = ", ".join(f"“{shorten(text, 50)}”" for text in group.exemplars)
         print(printable(f"\n{group.size} utterances look like one new intent, {group.name}: {shown}"))

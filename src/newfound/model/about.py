@@ -147,17 +147,13 @@ def read_calibration(folder: Path, about: dict[str, Any]) -> Calibration:
 
 def _intent(entry: Any) -> Intent | None:
     """Return the intent that a JSON value describes; None if the value is not valid."""
-    if not _is_valid(entry, INTENT_CHECKS, required=("name", "known", "size", "exemplars")):
+    if not _is_valid(entry, INTENT_CHECKS):
         return None
-    values = {name: entry[name] for name in INTENT_CHECKS if name in entry}
-    values |= {name: tuple(texts) for name, texts in values.items() if isinstance(texts, list)}
-    values["overlaps"] = tuple(Overlap(o["name"], float(o["share"])) for o in values.get("overlaps", ()))
-    if values.get("position") is not None:
-        values["position"] = tuple(map(float, values["position"]))
-    if values.get("volume") is not None:
-        volume = values["volume"]
+    values: dict[str, Any] = {name: entry[name] for name in INTENT_CHECKS}
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    values["overlaps"] = tuple(Overlap(o["name"], float(o["share"])) for o in entry["overlaps"])
+    if volume := entry["volume"]:
         values["volume"] = Volume(volume["first_week"], tuple(volume["counts"]), volume["trend"])
-    values["min_similarity"] = float(values.get("min_similarity", -1.0))
     return Intent(**values)
 
 
@@ -185,8 +181,7 @@ def _utterance(line: bytes, names: Sequence[str]) -> Utterance | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    required = ("text", "intent", "labelled", "probability")
-    if not _is_valid(entry, UTTERANCE_CHECKS, required) or set(entry) - set(UTTERANCE_CHECKS):
+    if not _is_valid(entry, UTTERANCE_CHECKS, optional="days") or set(entry) - set(UTTERANCE_CHECKS):
         return None
     entry["days"] = tuple((day, count) for day, count in entry.get("days", ()))
     if entry["intent"] is not None:
@@ -196,11 +191,9 @@ def _utterance(line: bytes, names: Sequence[str]) -> Utterance | None:
     return Utterance(**entry)
 
 
-def _is_valid(entry: Any, checks: Mapping[str, Callable[[Any], bool]], required: tuple[str, ...]) -> bool:
-    return (
-        isinstance(entry, dict)
-        and all(name in entry for name in required)
-        and all(check(entry[name]) for name, check in checks.items() if name in entry)
+def _is_valid(entry: Any, checks: Mapping[str, Callable[[Any], bool]], *, optional: str = "") -> bool:
+    return isinstance(entry, dict) and all(
+        check(entry[name]) if name in entry else name == optional for name, check in checks.items()
     )
 
 

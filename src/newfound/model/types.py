@@ -60,7 +60,7 @@ class Intent:
             accepted in an earlier round.
         labelled: The number of its utterances that a person labelled.
         certainty: The mean probability of its utterances from the logs; 1 if a person labelled them all; None if it has
-            no utterances, and in older models.
+            no utterances.
         overlaps: The intents it overlaps with, the largest overlap first.
         position: Its position on the map of the logs, between 0 and 1; None if there is no map.
         min_similarity: The least cosine to its prototype that a text of the intent has; below it the text belongs to no

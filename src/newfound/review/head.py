@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from newfound.model.arrays import Array, unit
-from newfound.model.beside import Groups, path_of
 from newfound.model.head import Head, Parts
+from newfound.model.sidecars import Groups, path_of
 from newfound.review.state import WHOLE, Review
 
 

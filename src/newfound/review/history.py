@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from newfound.files import HISTORY_FILE, to_json, write_atomically
-from newfound.model.beside import damaged_beside, read_beside
 from newfound.model.hub import model_folder
+from newfound.model.sidecars import damaged_sidecar, read_sidecar
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry
 from newfound.review.store import ReviewStore
@@ -79,14 +79,14 @@ def has_history(folder: Path) -> bool:
 
 def read_history(folder: Path) -> History:
     """Return how the model in a folder came to be; the history is empty if the folder does not say it."""
-    content = read_beside(folder, HISTORY_FILE)
+    content = read_sidecar(folder, HISTORY_FILE)
     try:
         trainings = tuple(_training(entry) for entry in content.get("trainings", ()))
         result = content.get("result")
         if not isinstance(result, str | None):
             raise TypeError
     except (KeyError, TypeError, ValueError):
-        raise damaged_beside(folder / HISTORY_FILE, "its trainings") from None
+        raise damaged_sidecar(folder / HISTORY_FILE, "its trainings") from None
     return History(trainings, result)
 
 

@@ -18,9 +18,9 @@ from newfound.encoders.onnx.session import GraphKey, GraphSession, StoredGraph, 
 from newfound.encoders.precision import is_available, needs_seven_bits
 from newfound.model.about import WEIGHTS_FILE, Description, inside, loading, read_calibration
 from newfound.model.arrays import Array, in_batches
-from newfound.model.beside import read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.head import Head
+from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.paths import feature_cache_dir
 from newfound.review.head import reviewed_head
 from newfound.review.store import ReviewStore

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -81,19 +80,6 @@ class Resizer:
             if wanted not in self._previews:
                 self._previews[wanted] = self._preview(wanted)
             return self._previews[wanted]
-
-    def split(self, name: str) -> Resizing:
-        """Return what would become of one intent, known or new, that is split in two.
-
-        A `DecisionError` says that there is no such intent, or that it has too few utterances.
-        """
-        proposal = self._view.intent(name, count=0).split
-        if proposal is None:
-            raise DecisionError(f"{name!r} has too few utterances to be split")
-        into = {part.name: list(part.utterances) for part in proposal.parts}
-        decision = Decision("split", {"intent": name, "into": into})
-        n_new = self._present + (name not in self._view.reviewed.review.known)
-        return replace(self.preview(), n_new=n_new, changes=self._changes([decision]), decisions=(decision,))
 
     def _preview(self, wanted: int) -> Resizing:
         fewest = min(self._present, max(MIN_NEW_INTENTS, self._untouched + self._tree.fewest))

@@ -18,9 +18,9 @@ from newfound.errors import ModelError
 from newfound.intents.description import IntentDescriber
 from newfound.model.about import Description
 from newfound.model.arrays import round_probability
-from newfound.model.beside import Groups, read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load as load_fitted
+from newfound.model.sidecars import Groups, read_groups, thresholds_by_name
 from newfound.model.types import Intent, Utterance
 from newfound.review.head import reviewed_head
 from newfound.review.state import WHOLE, Review, accepted_intents, described_without_network, discovered_intents

@@ -23,9 +23,9 @@ from newfound.errors import DecisionError
 from newfound.intents.description import NEIGHBOURS
 from newfound.intents.map import Positions, map_positions, quick_positions
 from newfound.model.about import Description
-from newfound.model.beside import read_groups, thresholds_by_name
 from newfound.model.classifier import IntentModel
 from newfound.model.folder import load
+from newfound.model.sidecars import read_groups, thresholds_by_name
 from newfound.review.decisions import Decision
 from newfound.review.entries import Entry, check_nothing_decided, version_of
 from newfound.review.proposals import CacheByRows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from newfound.errors import ModelError
 from newfound.model.about import UTTERANCES_FILE, stream_utterances
-from newfound.model.beside import path_of, read_groups
+from newfound.model.sidecars import path_of, read_groups
 from newfound.model.types import Intent, Utterance
 from newfound.review.state import Review, assigned_without_network
 from newfound.review.store import ReviewStore

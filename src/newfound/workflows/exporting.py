@@ -25,7 +25,7 @@ from newfound.exports.registry import (
 )
 from newfound.files import folder_atomically
 from newfound.model.about import describe
-from newfound.model.beside import thresholds_by_name
+from newfound.model.sidecars import thresholds_by_name
 from newfound.model.types import Utterance
 from newfound.review.state import Review, accepted_intents
 from newfound.review.store import ReviewStore
@@ -210,12 +210,8 @@ def facts_of(model: ModelSource) -> ModelFacts:
         reviewed = as_reviewed(model)
         review, intents, encoder = reviewed.review, reviewed.model.intents, reviewed.model.encoder.name
         thresholds = dict(reviewed.classifier.thresholds)
-    certainty = {intent.id: intent.certainty for intent in intents}
     thresholds = {name: min(value, 1.0) for name, value in thresholds.items()}  # infinite if none keeps the promise
-    facts = {
-        name: IntentFacts(review.status(name), certainty.get(id), thresholds.get(name))
-        for name, id in review.ids(intents).items()
-    }
+    facts = {name: IntentFacts(review.status(name), thresholds.get(name)) for name in review.ids(intents)}
     return ModelFacts(RELEASES[encoder].repo if encoder in RELEASES else encoder, facts)
 
 

@@ -19,8 +19,8 @@ from newfound.defaults import NoIntent, Precision
 from newfound.errors import NothingAccepted
 from newfound.files import GROUPS_FILE, HISTORY_FILE
 from newfound.llm.settings import LanguageModelSettings
-from newfound.model.beside import groups_as_json, promised_precision, read_groups
 from newfound.model.hub import model_folder
+from newfound.model.sidecars import groups_as_json, promised_precision, read_groups
 from newfound.model.types import unused_id
 from newfound.review.state import named_by_people
 from newfound.review.store import ReviewStore
@@ -154,7 +154,7 @@ def save_trained(
     Thresholds keep their promise, for which they are computed again: other probabilities need other thresholds.
     """
     from newfound.model.folder import save
-    from newfound.workflows.thresholding import ThresholdsRequest, thresholds
+    from newfound.workflows.thresholding import thresholds
 
     earlier = model_folder(request.model) if isinstance(request.model, str | Path) else None
     groups = {} if earlier is None else read_groups(earlier)
@@ -165,7 +165,7 @@ def save_trained(
         beside[GROUPS_FILE] = groups_as_json(kept)
     save(model, out, overwrite=request.overwrite, beside=beside)
     if precision is not None:
-        thresholds(ThresholdsRequest(out, precision, encoder=model.encoder, device=request.device))
+        thresholds(out, precision, encoder=model.encoder, device=request.device)
 
 
 def _compare(before: ReviewedModel, after: IntentModel, known: set[str]) -> UpdateChanges:
