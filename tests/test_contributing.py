@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from newfound.algorithms import ensembles
-from newfound.data.readers import READERS, read_text
-from newfound.data.rows import ReadOptions, Row
+from newfound.data.readers import READERS
+from newfound.data.rows import ReadOptions
 from newfound.exports.registry import EXPORTS, ExportFormat
 from newfound.methods.consensus import Consensus
 from newfound.methods.kmeans import KMeans
@@ -46,9 +46,9 @@ def test_a_method_is_one_class_and_one_row(outside, monkeypatch, themed, tiny_en
 
 def test_a_reader_is_one_function_and_one_row(outside, monkeypatch, themed, tiny_encoder, tmp_path):
     def read_pipes(source):
-        for row in read_text(source):
-            label, _, text = row.text.partition("|")
-            yield Row(row.line, text, label or None)
+        for number, line in enumerate(source.lines(), 1):
+            label, _, text = line.partition("|")
+            yield number, {"text": text, "label": label}
 
     outside("newfound.data.pipes", read_pipes=read_pipes)
     monkeypatch.setitem(READERS, "pipes", ("pipes", "read_pipes", ()))

@@ -29,7 +29,7 @@ WORDS = "pay my bill late where is the meter water leak move house new account s
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 KIB_PER_MIB = 2**10
 Row = dict[str, Any]
-RUNS = (("parquet", "parquet"), ("parquet", "folder"), ("pipe", "jsonl"))
+RUNS = (("parquet", "parquet"), ("pipe", "jsonl"))
 
 
 def text_of(row: int) -> str:
@@ -91,8 +91,7 @@ def measure(model: Path, data: Path, rows: int, source: str, target: str) -> Row
             peak = _peak_of(process)
             cat.wait()
     else:
-        out = f"{data.parent}/out/" if target == "folder" else f"{data.parent}/out.{target}"
-        command += [str(data), "--out", out, "--force"]
+        command += [str(data), "--out", f"{data.parent}/out.{target}", "--force"]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         peak = _peak_of(process)
     seconds = time.perf_counter() - started

@@ -41,30 +41,26 @@ PARTS = {
     ("frozen", "votes"): "+ cluster ensemble (`quick`)",
     ("tuned", "k-means"): "fine-tuned, one k-means",
     ("tuned", "votes"): "+ cluster ensemble (`standard`)",
-    ("tuned three times", "k-means"): "fine-tuned three times, one k-means",
-    ("tuned three times", "votes"): "+ cluster ensemble (`best`)",
 }
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WatchedConsensus(Consensus):
-    """Consensus that keeps the vectors [n, d] of the fine-tuned encoders."""
+    """Consensus that keeps the vectors [n, d] of the fine-tuned encoder."""
 
-    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
-        joined = super()._fine_tune(context, network)
-        first = F.normalize(joined[:, : context.encoder.width], dim=-1)
-        self.vectors_ = {"tuned": first, "tuned three times": joined}
-        return joined
+    def _fine_tune(self, context: FitContext, network: IntentNetwork, y: Tensor, number: int = 0) -> Tensor:
+        self.vectors_ = super()._fine_tune(context, network, y, number)
+        return self.vectors_
 
 
 def vectors_of(task: DiscoveryTask, encoder: Encoder, device: str, seed: int) -> dict[str, Tensor]:
     """Return unit vectors [n, d] of the training rows of a task."""
-    corpus, settings = task.observed_train, Consensus.EFFORTS["best"]
+    corpus, settings = task.observed_train, Consensus.EFFORTS["standard"]
     frozen = F.normalize(frozen_vectors(encoder, corpus.texts).float(), dim=-1)
     method = WatchedConsensus(
         encoder=encoder, n_new=len(task.new), logs="novel", device=device, seed=seed, epochs=0, **settings
     ).fit(corpus.texts, corpus.labels)
-    return {"frozen": frozen} | {name: x.float().cpu() for name, x in method.vectors_.items()}
+    return {"frozen": frozen, "tuned": method.vectors_.float().cpu()}
 
 
 def label(x: Tensor, k: int, how: str, seed: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Known intents in mixed logs: two witnesses, labelled neighbours and clusterings around the labels."""
+"""Known intents in mixed logs: labelled neighbours, clusterings around the labels, a classifier of known intents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import torch.nn.functional as F
 from test_ensembles import bundles
 
 from newfound.algorithms.recognition import (
+    RIDGE,
     classify_known,
     known_ratio,
+    known_sureness,
     known_votes,
     overlooks_new,
     recognise_known,
@@ -46,6 +48,33 @@ def test_the_ratio_is_near_one_for_known_and_near_zero_for_new():
     assert ratio.numpy()[logs & (gold < 6)].mean() == pytest.approx(1, abs=0.15)
     assert ratio.numpy()[logs & (gold >= 6)].mean() < 0.1
     assert (intent.numpy()[logs & (gold < 6)] == gold[logs & (gold < 6)]).mean() > 0.95
+
+
+def test_the_classifier_is_surer_of_known_intents():
+    x, y, gold = gaussian_logs(6, 3)
+    sureness, intent = known_sureness(x, y, 6)
+    logs = (y < 0).numpy()
+    assert sureness.numpy()[logs & (gold < 6)].mean() == pytest.approx(0.5, abs=0.15), "as sure as of labelled rows"
+    assert sureness.numpy()[logs & (gold >= 6)].mean() < 0.1
+    assert (intent.numpy()[logs & (gold < 6)] == gold[logs & (gold < 6)]).mean() > 0.95
+
+
+def test_the_classifier_predicts_labelled_rows_as_if_it_had_not_learned_from_them():
+    """The sureness of a row is the share of labelled rows with a lower score, each scored by a fit without it."""
+    x, y, _ = gaussian_logs(3, 2, per=4, labels=5, spread=0.3)
+    labelled = (y >= 0).nonzero().squeeze(1)
+
+    def scores(rows, at):
+        points, target = x[rows].double(), F.one_hot(y[rows], 3).double()
+        design = torch.cat([points, torch.ones(len(rows), 1, dtype=torch.float64)], dim=1)
+        ridge = RIDGE * torch.eye(25, dtype=torch.float64)
+        ridge[-1, -1] = 0  # the intercept is free
+        beta = torch.linalg.solve(design.T @ design + ridge, design.T @ target)
+        return torch.cat([x[at].double(), torch.ones(1, dtype=torch.float64)]) @ beta
+
+    left_out = torch.stack([scores(labelled[labelled != row], row).max() for row in labelled])
+    expected = [float((left_out <= scores(labelled, i).max()).double().mean()) for i in range(len(x))]
+    np.testing.assert_allclose(known_sureness(x, y, 3)[0].numpy(), expected, atol=1e-6)
 
 
 def test_votes_are_shares_of_the_clusterings():

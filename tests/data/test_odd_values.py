@@ -11,7 +11,7 @@ import newfound
 from newfound.data.rows import ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import DataError
-from newfound.workflows.sources import corpus_of
+from newfound.workflows.sources import open_source
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,13 @@ def test_labels_that_a_model_could_not_keep_are_refused_before_training(tmp_path
 
 
 def test_values_of_a_program_are_checked_too():
+    def read_labelled(values):
+        return list(open_source(values, ReadOptions(), "required")[0])
+
     with pytest.raises(DataError, match="known, text 2: half a character"):
-        corpus_of((["a", "\ud800"], ["x", "y"]))
+        read_labelled((["a", "\ud800"], ["x", "y"]))
     with pytest.raises(DataError, match="known, label 1: a label of 2,000"):
-        corpus_of((["a", "b"], ["x" * 2_000, "y"]))
+        read_labelled((["a", "b"], ["x" * 2_000, "y"]))
 
 
 @pytest.mark.parametrize("encoding", ["utf16", "UTF-16", "utf_16"])
@@ -109,5 +112,5 @@ def test_masks_come_before_anything_is_shown_and_what_they_make_equal_is_a_confl
     assert "12345678" not in str(error.value)
     assert "12345678" not in (tmp_path / "m.conflicts.csv").read_text()
     known[0][1] = "call 0176 87654321 now"  # another number: the same text once it is masked
-    with pytest.raises(DataError, match="known, masked"):
+    with pytest.raises(DataError, match="known, line 2: 'call <phone> now' is labelled 'b', but 'a' on line 1"):
         newfound.discover(known, ["x y", "z w"], redact=True, encoder=tiny_encoder)

@@ -14,9 +14,9 @@ from newfound.data.corpus import Corpus
 from newfound.data.delimited import read_csv
 from newfound.data.duplicates import add_counts, distinct
 from newfound.data.platforms import read_rasa
-from newfound.data.readers import format_of, open_rows, read_jsonl
+from newfound.data.readers import format_of, read_jsonl
 from newfound.data.rows import MAX_TEXT_LENGTH, ReadOptions, ReadReport, Source
-from newfound.data.validation import read_corpus, stream_rows
+from newfound.data.validation import open_rows, read_corpus
 from newfound.errors import DataError
 
 
@@ -125,7 +125,7 @@ def test_absurdly_long_lines_are_cut_and_counted(tmp_path):
 def test_rows_stream(tmp_path):
     """Reading stops where the reader stops: a fault further down is never reached."""
     path = write(tmp_path / "l.csv", b"text\nfirst\nsecond\n\xff\xff\n")
-    rows, _ = stream_rows(path)
+    rows, _ = open_rows(path, labels="ignored")
     assert next(rows).text == "first"
     with pytest.raises(DataError, match="line 4"):
         list(rows)
@@ -183,14 +183,14 @@ def test_csv_and_jsonl_give_back_what_was_written(pairs):
     csv.writer(text, lineterminator="\n").writerows([("text", "label"), *pairs])
     lines = "".join(json.dumps({"text": t, "label": label}) + "\n" for t, label in pairs)
     for reader, content in ((read_csv, text.getvalue()), (read_jsonl, lines)):
-        rows = list(reader(Source(ReadReport("x"), io.BytesIO(content.encode()))))
-        assert [(row.text, row.label) for row in rows] == pairs
+        records = reader(Source(ReadReport("x"), io.BytesIO(content.encode())))
+        assert [(record["text"], record["label"]) for _, record in records] == pairs
 
 
 def test_rasa_list_examples():
     content = "nlu:\n- intent: greet\n  examples:\n  - text: hello\n  - text: hi there\n"
-    rows = list(read_rasa(Source(ReadReport("x"), io.BytesIO(content.encode()))))
-    assert [(row.text, row.label) for row in rows] == [("hello", "greet"), ("hi there", "greet")]
+    records = read_rasa(Source(ReadReport("x"), io.BytesIO(content.encode())))
+    assert [tuple(record.values()) for _, record in records] == [("hello", "greet"), ("hi there", "greet")]
 
 
 def test_a_pipe_is_read_once_and_whole(tmp_path):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from newfound.data.corpus import Corpus
-from newfound.data.redact import redact, redact_corpus
+from newfound.data.redact import redact, redact_rows
+from newfound.data.rows import ReadReport, Row
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,8 @@ def test_masks(text, masked):
     assert redact(text) == masked
 
 
-def test_a_corpus_keeps_its_labels_and_counts():
-    corpus = Corpus.of(["mail a@b.de", "nothing"], ["x", None])
-    masked, changed = redact_corpus(corpus)
-    assert masked == Corpus.of(["mail <email>", "nothing"], ["x", None])
-    assert changed == 1
-    assert redact_corpus(masked) == (masked, 0)
+def test_rows_keep_their_labels_and_are_counted():
+    report = ReadReport("logs.csv")
+    rows = [Row(2, "mail a@b.de", "x"), Row(3, "nothing", None)]
+    assert list(redact_rows(rows, report)) == [Row(2, "mail <email>", "x"), Row(3, "nothing", None)]
+    assert report.notes == ["logs.csv: masked something in 1 of 2 utterances"]

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from newfound.data import compressed
 from newfound.data.delimited import read_csv
-from newfound.data.readers import open_rows
 from newfound.data.rows import ReadOptions, ReadReport, Row, Source
-from newfound.data.validation import read_corpus
+from newfound.data.validation import open_rows, read_corpus
 from newfound.errors import ColumnMissing, DataError, MissingExtra
 
 read_logs, read_combined = (partial(read_corpus, labels=labels) for labels in ("ignored", "optional"))
@@ -371,11 +370,11 @@ def test_a_table_gives_back_what_was_written_whatever_its_delimiter(rows, delimi
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         options = ReadOptions(encoding=encoding.removesuffix("-sig"))
         source = Source(ReadReport("x"), io.BytesIO(sink.getvalue().encode(encoding)), options)
-        assert [(row.text, row.label) for row in read_csv(source)] == rows
+        assert [tuple(record.values()) for _, record in read_csv(source)] == rows
     sink = io.StringIO(newline="")
     csv.writer(sink, delimiter=delimiter, lineterminator="\n").writerows([("nr", "Message"), *rows])
     source = Source(ReadReport("x"), io.BytesIO(sink.getvalue().encode()), labels="ignored")
-    assert [row.text for row in read_csv(source)] == [row[1] for row in rows]
+    assert [record["Message"] for _, record in read_csv(source)] == [row[1] for row in rows]
 
 
 parts = st.sampled_from([*',;|\t"\r\n{}:', "text", "label", "sep=", "a b"])

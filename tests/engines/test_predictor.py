@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from newfound.engines import predictor as module
-from newfound.engines.predictor import PredictionLimits, Predictor, PredictorSettings, model_fingerprint
+from newfound.engines.predictor import PredictionLimits, Predictor, PredictorSettings
 from newfound.errors import SettingsError
-from newfound.review.decisions import Decision
 from newfound.review.reviewed import load
-from newfound.review.store import ReviewStore
 
 
 @pytest.fixture
@@ -61,14 +59,3 @@ def test_limits_and_wrong_settings(saved, tiny_folder):
         Predictor(saved, PredictorSettings(top=-1))
     with pytest.raises(SettingsError, match="give a list of texts"):
         predictor.predictions([["pay"]])
-
-
-def test_the_fingerprint_follows_the_review(saved, tmp_path):
-    import shutil
-
-    folder = tmp_path / "model"
-    shutil.copytree(saved, folder)
-    before = model_fingerprint(folder)
-    assert before == model_fingerprint(saved)
-    ReviewStore(folder).decide([Decision("rename", {"intent": "pay", "to": "payment"})], author="ana")
-    assert model_fingerprint(folder) != before

@@ -1,22 +1,18 @@
-"""A real Ray cluster on this machine with two workers, one of which is killed: no row is lost or doubled."""
+"""A real Ray cluster on this machine with two workers, one of which dies: no row is lost or doubled."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 import newfound as library
 from commands import newfound
-from newfound.engines import parts, ray_data
-from newfound.engines.ray_data import RaySettings, connect
+from newfound.engines import ray_data
+from newfound.engines.ray_data import RaySettings, connect, kept_names
 from newfound.errors import EngineError, MissingExtra
-from waiting import until
 
 ray = pytest.importorskip("ray", reason="extra `ray` not installed")
 pa = pytest.importorskip("pyarrow", reason="extra `parquet` not installed")
@@ -44,72 +40,72 @@ def cluster():
 
 
 @pytest.fixture
-def logs(tmp_path, monkeypatch):
-    """A folder of three files, which become twelve parts."""
-    monkeypatch.setattr(parts, "MIN_ROWS_PER_PART", 20)
+def logs(tmp_path):
+    """A folder of three files, with a column that has the name of a prediction's and rows without text."""
     folder = tmp_path / "logs"
     folder.mkdir()
     for number in range(3):
         ids = range(number * 80, number * 80 + 80)
-        texts = [f"pay bill {'water ' * (i % 7)}leak {'late ' * (i % 3)}{'please' if i % 2 else ''}" for i in ids]
-        pq.write_table(pa.table({"id": ids, "text": texts}), folder / f"{number}.parquet")
+        texts = [f"pay bill {'water ' * (i % 7)}leak {'late ' * (i % 3)}" if i % 40 else None for i in ids]
+        pq.write_table(pa.table({"id": ids, "text": texts, "intent": ["old"] * 80}), folder / f"{number}.parquet")
     return folder
 
 
-def dying_worker(marker: Path, *, always: bool):
-    """A worker that writes the part with the number 5 and then, before it can say so, waits to be killed.
+@pytest.fixture
+def ray_options(tiny_folder):
+    return {"encoder": str(tiny_folder), "device": "cpu", "engine": "ray"}
+
+
+def dying_worker(marker: Path, *, always: bool = False):
+    """A worker that is killed at the row with the id 100: once, or always.
 
     The class is made in a function, so that Ray sends it with its code and not by the name of this module.
     """
 
-    class Dying(ray_data.PartWorker):
+    class Dying(ray_data.Worker):
         def __call__(self, batch):
-            result = super().__call__(batch)
-            if batch["number"][0] == 5 and (always or not marker.exists()):
-                marker.write_text(str(os.getpid()))
-                if always:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                time.sleep(600)
-            return result
+            answer = super().__call__(batch)
+            if 100 in batch.column("id").to_pylist() and (always or not marker.exists()):
+                marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return answer
 
     return Dying
 
 
-def test_a_worker_that_is_killed_loses_and_doubles_no_row(
-    cluster, saved, tiny_folder, logs, tmp_path, monkeypatch, capfd
-):
-    marker, killed = tmp_path / "marker", []
-    monkeypatch.setattr(ray_data, "PartWorker", dying_worker(marker, always=False))
-
-    def kill():
-        assert until(lambda: marker.exists() and marker.read_text())
-        os.kill(int(marker.read_text()), signal.SIGKILL)
-        killed.append(True)
-
-    killer = threading.Thread(target=kill, daemon=True)
-    killer.start()
-    options = {"encoder": str(tiny_folder), "device": "cpu", "top": 1}
-    written = library.write_predictions(saved, logs, out=tmp_path / "out", engine="ray", workers=2, **options)
-    killer.join(60)
-    assert killed == [True]
-    assert (written.rows, written.files) == (ROWS, 12)
-    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
-    assert sum(file["rows"] for file in manifest["files"]) == manifest["rows"] == ROWS
-    found = pq.read_table(tmp_path / "out").to_pylist()
+def test_a_worker_that_dies_loses_and_doubles_no_row(cluster, saved, logs, ray_options, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_data, "Worker", dying_worker(tmp_path / "died"))
+    written = library.write_predictions(saved, logs, out=tmp_path / "out", top=1, workers=2, **ray_options)
+    assert (tmp_path / "died").exists()
+    assert written.rows == ROWS
+    found = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
     assert [row["id"] for row in found] == list(range(ROWS))
-    # The same as without a cluster, to the last file; which texts are encoded together changes the last digit.
-    library.write_predictions(saved, logs, out=f"{tmp_path}/here/", **options)
-    here = pq.read_table(tmp_path / "here").to_pylist()
-    for name in ("probability", "outlier"):
-        assert [row.pop(name) for row in found] == pytest.approx([row.pop(name) for row in here], abs=1e-5)
-    for row in [*found, *here]:
-        row["top"] = [one["intent"] for one in row["top"]]
-    assert found == here
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(p.name for p in (tmp_path / "here").iterdir())
+    assert {row["input_intent"] for row in found} == {"old"}
+    assert [row["id"] for row in found if row["intent"] is None] == [0, 40, 80, 120, 160, 200]
+    # The same as without a cluster; which texts are encoded together changes the last digit.
+    rows = [row for row in found if row["text"] is not None]
+    here = library.predict(saved, [row["text"] for row in rows], encoder=ray_options["encoder"], device="cpu", top=1)
+    assert [(row["intent"], row["top"][0]["intent"]) for row in rows] == [(p.intent, p.top[0].intent) for p in here]
+    assert [row["probability"] for row in rows] == pytest.approx([p.probability for p in here], abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["logs.csv", "logs.tsv", "logs.jsonl"])
+def test_other_formats_and_what_is_said_about_them(cluster, saved, tiny_folder, tmp_path, name):
+    table = {"csv": 'id;text\n1;pay bill\n2;\n3;"water\nleak"\n', "tsv": "id\ttext\n1\tpay bill\n2\t\n3\tleak\n"}
+    lines = '{"id": 1, "text": "pay bill"}\n{"id": 2, "text": ""}\n{"id": 3, "text": "leak"}\n'
+    (tmp_path / name).write_text(table.get(name.split(".")[1], lines))
+    options = ("--engine", "ray", "--encoder", tiny_folder, "--device", "cpu", "--out", tmp_path / "out")
+    done = newfound("predict", saved, tmp_path / name, *options)
+    assert (done.returncode, done.stdout) == (0, f"Wrote 3 predictions to {tmp_path / 'out'}\n"), done.stderr
+    assert f"{name}: 1 rows without text, which have no intent" in done.stderr
+    rows = sorted(pq.read_table(tmp_path / "out").to_pylist(), key=lambda row: row["id"])
+    assert [row["intent"] is None for row in rows] == [False, True, False]
+    done = newfound("predict", saved, tmp_path / name, *options, "--force")
+    assert f"{tmp_path / 'out'} exists; remove it, or choose another folder" in done.stderr
 
 
 def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
-    monkeypatch.setattr(ray_data, "PartWorker", dying_worker(tmp_path / "marker", always=True))
+    monkeypatch.setattr(ray_data, "Worker", dying_worker(tmp_path / "died", always=True))
     monkeypatch.setattr(ray_data, "MAX_RETRIES", 1)
     done = newfound(
         *("predict", saved, logs, "--engine", "ray", "--encoder", tiny_folder, "--device", "cpu"),
@@ -122,46 +118,28 @@ def test_a_worker_that_always_dies_ends_the_job_in_one_line(cluster, saved, tiny
         "choose fewer with --workers"
     ]
     assert done.stdout == ""
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "marker"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["died", "logs"]
 
 
-def worker_that_dies_once_at_each_of(numbers, folder: Path):
-    class Dying(ray_data.PartWorker):
-        def __call__(self, batch):
-            marker = folder / f"died-at-{batch['number'][0]}"
-            if batch["number"][0] in numbers and not marker.exists():
-                marker.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
-            return super().__call__(batch)
-
-    return Dying
-
-
-def test_workers_may_die_at_any_number_of_different_parts(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
-    monkeypatch.setattr(ray_data, "PartWorker", worker_that_dies_once_at_each_of((3, 4, 5), tmp_path))
-    monkeypatch.setattr(ray_data, "MAX_RETRIES", 1)
-    options = {"encoder": str(tiny_folder), "device": "cpu", "workers": 1}
-    written = library.write_predictions(saved, logs, out=tmp_path / "out", engine="ray", **options)
-    assert len(list(tmp_path.glob("died-at-*"))) == 3
-    assert (written.rows, written.files) == (ROWS, 12)
-
-
-def test_what_a_worker_finds_out_is_an_error_in_words(cluster, saved, tiny_folder, logs, tmp_path, monkeypatch):
-    path = logs / "2.parquet"
-    content = path.read_bytes()
-    path.write_bytes(content[:4] + b"\xff" * 60 + content[64:])
-    done = newfound(
-        *("predict", saved, logs, "--engine", "ray", "--encoder", tiny_folder, "--device", "cpu"),
-        *("--out", tmp_path / "out", "--workers", 1),
-    )
-    assert done.returncode == 2
-    assert f"newfound: error: {path}: a damaged Parquet file" in done.stderr
+def test_what_a_worker_finds_out_is_an_error_in_words(cluster, saved, logs, ray_options, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_data, "__version__", "0.0.0")
+    with pytest.raises(EngineError, match=r"a worker has newfound .*, not 0\.0\.0; install the same one"):
+        library.write_predictions(saved, logs, out=tmp_path / "out", **ray_options)
     assert not (tmp_path / "out").exists()
 
 
+def test_columns_of_the_input_are_kept_beside_those_of_the_predictions():
+    assert kept_names(["id", "intent", "input_intent"]) == ["id", "input_intent", "input_input_intent"]
+
+
 def test_messages_without_ray_and_without_a_cluster(saved, logs, tmp_path, monkeypatch):
-    done = newfound("predict", saved, logs, "--engine", "ray", "--out", tmp_path / "out.csv")
-    assert "the engine ray writes a folder, not a file" in done.stderr
+    (tmp_path / "logs.txt").write_text("pay bill\n")
+    for file, out, said in (
+        (logs, "out.csv", "the engine ray writes a folder of Parquet files"),
+        (tmp_path / "logs.txt", "out", "the engine ray reads csv, tsv, jsonl, parquet, and not text"),
+        ("-", "out", "the engine ray reads files that all workers see"),
+    ):
+        assert said in newfound("predict", saved, file, "--engine", "ray", "--out", tmp_path / out).stderr
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(EngineError, match=r"no Ray cluster at 127\.0\.0\.1:1 "), connect(RaySettings("127.0.0.1:1")):
         pass

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 
+def to_view(page, view, heading=None):
+    page.goto(page.url.split("#")[0] + f"#{view}")
+    if heading is not None:
+        page.wait_for_selector(f"h2:has-text('{heading}')")
+
+
 def names(page):
-    page.goto(page.url.split("#")[0] + "#intents")
+    to_view(page, "intents")
     page.wait_for_selector(".new-intents", state="attached")  # the overview's title has the word "intents", too
     return page.locator(".new-intents a.name").all_text_contents()
 
 
 def open_intent(page, name):
-    page.goto(page.url.split("#")[0] + f"#intent/{name}")
-    page.wait_for_selector(f"h2:has-text('{name}')")
-
-
-def n_known(page):
-    """The number of known intents, as the title of their part of the list says it."""
-    page.wait_for_selector("details.known")
-    return int(page.locator("details.known > summary").inner_text().rpartition("(")[2].rstrip(")"))
+    to_view(page, f"intent/{name}", name)
 
 
 def row_of(page, name):
@@ -39,8 +38,9 @@ def answer_dialog(page, value):
     page.keyboard.press("Enter")
 
 
-def to_view(page, view):
-    page.goto(page.url.split("#")[0] + f"#{view}")
+def accept(page, name):
+    page.click(f"button[aria-label='Accept {name}']")
+    said(page, f"Accepted {name}")
 
 
 def press(page, key):
@@ -49,6 +49,23 @@ def press(page, key):
     page.keyboard.press(key)
 
 
+def fetched(page, path):
+    """What the server answers to the page."""
+    return page.evaluate("(path) => fetch(path).then((answer) => answer.json())", path)
+
+
 def decisions(page):
     """What was decided, oldest first, as the API returns it."""
-    return page.evaluate("() => fetch('/v1/review/log').then((answer) => answer.json())")["entries"]
+    return fetched(page, "/v1/review/log")["entries"]
+
+
+def change_answers(page, path, change):
+    """Let the page see other answers than the server gives; `change` gets an answer and changes it."""
+
+    def answer(route):
+        response = route.fetch()
+        body = response.json()
+        change(body)
+        route.fulfill(response=response, json=body)
+
+    page.route(path, answer)

@@ -20,10 +20,11 @@ from starlette.testclient import TestClient
 from newfound.review import session
 from newfound.serve import service
 from newfound.serve.app import create_app
+from newfound.serve.routes import reviews
 from newfound.serve.server import Server, listen
 from newfound.serve.settings import ServeSettings
 
-QUIET = ServeSettings(log_requests=False, seconds_between_news=0.2)
+QUIET = ServeSettings(log_requests=False)
 
 
 def _computed_once(positions):
@@ -40,6 +41,7 @@ def _computed_once(positions):
 
 
 session.map_positions = _computed_once(session.map_positions)
+reviews.SECONDS_BETWEEN_NEWS = 0.2
 # Each server would look through all that the test process holds.
 service.gc = SimpleNamespace(unfreeze=gc.unfreeze, collect=lambda: 0, freeze=gc.freeze)
 
@@ -55,7 +57,7 @@ def server_of(folder, encoder, settings=QUIET, *, port=0):
     """A real server as `newfound serve` runs it, in a thread and by default on a free port; gives its address."""
     listener = listen(dataclasses.replace(settings, port=port))
     app = create_app(folder, settings, encoder=encoder)
-    server = Server(app, settings)
+    server = Server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

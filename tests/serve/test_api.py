@@ -297,17 +297,18 @@ def test_unsafe_settings_are_refused(folder, tmp_path):
     assert read_token(tmp_path / "token") == TOKEN
 
 
-def test_a_full_queue_says_when_to_come_back(folder, tiny_encoder):
-    with client_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_waiting_texts=2)) as client:
+def test_a_full_queue_says_when_to_come_back(folder, tiny_encoder, monkeypatch):
+    monkeypatch.setattr("newfound.serve.batching.MAX_WAITING_TEXTS", 2)
+    with client_of(folder, tiny_encoder) as client:
         answer = client.post("/v1/predict", json={"texts": ["a", "b", "c"]})
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "1"
 
 
-def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder):
-    with server_of(
-        folder, tiny_encoder, dataclasses.replace(QUIET, seconds_for_headers=1.0, seconds_to_send=1.0)
-    ) as address:
+def test_a_slow_client_is_cut_off_and_others_are_answered(folder, tiny_encoder, monkeypatch):
+    monkeypatch.setattr("newfound.serve.server.SECONDS_TO_KEEP_ALIVE", 1)
+    monkeypatch.setattr("newfound.serve.middleware.SECONDS_TO_SEND", 1.0)
+    with server_of(folder, tiny_encoder) as address:
         place = (urlsplit(address).hostname, urlsplit(address).port)
 
         with socket.create_connection(place) as silent, socket.create_connection(place) as slow:

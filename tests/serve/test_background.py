@@ -19,15 +19,16 @@ from pathlib import Path
 import background_works as works
 import httpx
 import pytest
-from serving import QUIET, client_of, server_of
+from serving import client_of, server_of
 
 from newfound.errors import ConflictError, NewfoundError
 from newfound.review.history import History, write_history
 from newfound.serve.background.folders import next_name, put_beside, remove_old_results
 from newfound.serve.background.jobs import BackgroundJobs
-from newfound.serve.background.process import WorkFailed, WorkProcess
+from newfound.serve.background.process import WorkFailed, run_in_process
 from newfound.serve.schemas.errors import without_paths
 from newfound.threads import inference_threads
+from newfound.workflows.evaluation import EvaluationScores
 
 SECONDS_TO_WAIT = 300
 LABELLED = {"labelled": [{"text": "pay my bill", "label": "pay"}]}
@@ -69,48 +70,50 @@ def ends(pid):
 # ---------------------------------------------------------------- the process
 
 
-def test_work_has_half_of_the_cores_and_a_low_priority_and_keeps_its_process(monkeypatch):
+def test_work_has_half_of_the_cores_and_a_low_priority_and_its_process_ends(monkeypatch):
     monkeypatch.setattr("newfound.serve.background.process.NICENESS", 10)
-
-    async def run():
-        process, told = WorkProcess(), []
-        first = await process.run(works.describe, lambda *report: told.append(report))
-        with pytest.raises(NewfoundError, match=r"rows\.csv: no utterance in it"):
-            await process.run(partial(works.refuse, "/a"), print)
-        second = await process.run(works.describe, print)
-        await process.stop()
-        return first, second, told
-
-    (pid, priority, threads), second, told = asyncio.run(run())
-    assert told == [("task", "describing", 2), ("advance", 1), ("warn", "odd")]
-    assert second[0] == pid, "a refusal does not end the process"
+    reports = []
+    work = run_in_process(works.describe, lambda *report: reports.append(report))
+    pid, priority, threads = asyncio.run(work)
+    assert reports == [("task", "describing", 2), ("advance", 1), ("warn", "odd")]
     assert int(threads) == max(1, inference_threads() // 2)
     assert priority > os.getpriority(os.PRIO_PROCESS, 0) or priority == 19
     ends(pid)
 
 
-def test_a_failure_and_the_death_of_the_process_are_told_and_the_next_work_is_done():
-    async def run():
-        process = WorkProcess()
-        with pytest.raises(WorkFailed, match="ZeroDivisionError; the server's log says more"):
-            await process.run(works.fail, print)
-        with pytest.raises(WorkFailed, match="ended with code 3"):
-            await process.run(works.die, print)
-        idle, *_ = await process.run(works.describe, print)
-        os.kill(idle, signal.SIGKILL)
-        await until(lambda: not process._running[0].is_alive())
-        result = await process.run(works.describe, print)
-        await process.stop()
-        return result
+@pytest.mark.parametrize(
+    ("work", "error", "message"),
+    [
+        (partial(works.refuse, "/a"), NewfoundError, r"rows\.csv: no utterance in it"),
+        (works.fail, WorkFailed, "ZeroDivisionError; the server's log says more"),
+        (works.die, WorkFailed, "ended with code 3"),
+    ],
+)
+def test_a_refusal_a_failure_and_the_death_of_the_process_are_told(work, error, message):
+    with pytest.raises(error, match=message):
+        asyncio.run(run_in_process(work, print))
 
-    assert asyncio.run(run())[0] > 0
+
+def test_work_that_is_cancelled_while_its_process_starts_is_ended(tmp_path):
+    started = tmp_path / "pid"
+
+    async def run():
+        work = asyncio.create_task(run_in_process(partial(works.wait, started), print))
+        await asyncio.sleep(0)
+        work.cancel()
+        await asyncio.wait([work])
+        return work.cancelled()
+
+    assert asyncio.run(run())
+    if started.exists():  # it may have been killed before it said so
+        ends(int(started.read_text() or 0))
 
 
 # ---------------------------------------------------------------- jobs and their folders
 
 
 def jobs_of():
-    return BackgroundJobs(max_results=2, in_use=list)
+    return BackgroundJobs(in_use=list)
 
 
 async def ended(jobs):
@@ -222,7 +225,7 @@ from newfound.serve.background.jobs import BackgroundJobs
 
 async def run():
     work = functools.partial(works.write_half, pathlib.Path({str(started)!r}))
-    BackgroundJobs(max_results=2, in_use=list).start("refit", pathlib.Path({str(folder)!r}), work, author="ana")
+    BackgroundJobs(in_use=list).start("refit", pathlib.Path({str(folder)!r}), work, author="ana")
     await asyncio.sleep(1000)
 
 asyncio.run(run())"""
@@ -244,11 +247,8 @@ asyncio.run(run())"""
 
 def work_that_waits(monkeypatch, tmp_path):
     """Let evaluations wait for a file; return it, and the file that tells which processes have begun."""
-    from newfound.serve.schemas.responses import EvaluationOut
-
-    answer = EvaluationOut.model_construct(
-        **dict.fromkeys(EvaluationOut.model_fields, 0) | {"matches": [], "confusions": [], "no_intent": None}
-    )
+    names = [field.name for field in dataclasses.fields(EvaluationScores)]
+    answer = EvaluationScores(**dict.fromkeys(names, 0) | {"matches": (), "confusions": (), "no_intent": None})
     release, order = tmp_path / "release", tmp_path / "order"
     work = partial(works.wait_for, release, order, answer)
     monkeypatch.setattr("newfound.serve.routes.predictions.run_evaluation", work)
@@ -257,9 +257,9 @@ def work_that_waits(monkeypatch, tmp_path):
 
 def test_evaluations_take_turns_and_are_limited(folder, tiny_encoder, monkeypatch, tmp_path):
     release, order = work_that_waits(monkeypatch, tmp_path)
-    settings = dataclasses.replace(QUIET, max_queued_per_client=2, max_queued=3)
+    monkeypatch.setattr("newfound.serve.background.queue.MAX_WAITING_PER_CLIENT", 2)
     answers = []
-    with server_of(folder, tiny_encoder, settings) as address:
+    with server_of(folder, tiny_encoder) as address:
 
         def evaluate():
             answers.append(httpx.post(f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT).status_code)
@@ -278,7 +278,7 @@ def test_evaluations_take_turns_and_are_limited(folder, tiny_encoder, monkeypatc
             thread.join(SECONDS_TO_WAIT)
         assert httpx.post(f"{address}/v1/evaluate", json=LABELLED, timeout=SECONDS_TO_WAIT).status_code == 200
     assert sorted(answers) == [200, 200, 429]
-    assert len(set(order.read_text().split())) == 1, "one process did all of it"
+    assert len(set(order.read_text().split())) == 3, "a process for each"
 
 
 def send_and_leave(address, path, body):
@@ -292,7 +292,8 @@ def send_and_leave(address, path, body):
 
 def test_the_work_of_a_client_that_leaves_ends(folder, tiny_encoder, monkeypatch, tmp_path):
     release, order = work_that_waits(monkeypatch, tmp_path)
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_queued_per_client=1)) as address:
+    monkeypatch.setattr("newfound.serve.background.queue.MAX_WAITING_PER_CLIENT", 1)
+    with server_of(folder, tiny_encoder) as address:
         connection = send_and_leave(address, "/v1/evaluate", LABELLED)
         wait_until(lambda: order.exists() and order.read_text())
         connection.close()
@@ -349,13 +350,13 @@ def test_an_encoder_can_be_sent_to_another_process_after_it_was_used(tiny_encode
     ("head", "body"),
     [("Content-Length: 100000000", b""), ("Transfer-Encoding: chunked", b"800\r\n" + b"x" * 0x800 + b"\r\n")],
 )
-def test_nothing_is_read_after_413(folder, tiny_encoder, head, body):
+def test_nothing_is_read_after_413(folder, tiny_encoder, monkeypatch, head, body):
     """The connection is closed, although the client has most of the body still to send.
 
     What is sent here arrives as one piece: a server that closes on unread bytes resets the connection.
     """
-    settings = dataclasses.replace(QUIET, max_bytes=1_000)
-    with server_of(folder, tiny_encoder, settings) as address:
+    monkeypatch.setattr("newfound.serve.middleware.MAX_BYTES", 1_000)
+    with server_of(folder, tiny_encoder) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=SECONDS_TO_WAIT) as connection:
             connection.sendall(f"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode() + body)

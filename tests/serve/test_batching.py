@@ -5,11 +5,18 @@ import threading
 
 import pytest
 
+from newfound.serve import batching
 from newfound.serve.batching import Batcher, QueueFull
 from waiting import until_async
 
 
-def test_what_arrives_while_the_model_is_busy_is_answered_together():
+def batches_of(monkeypatch, texts):
+    """Let a batch hold so many short texts."""
+    monkeypatch.setattr(batching, "MAX_CHARACTERS_IN_A_BATCH", texts * batching.MIN_COUNTED_CHARACTERS)
+
+
+def test_what_arrives_while_the_model_is_busy_is_answered_together(monkeypatch):
+    batches_of(monkeypatch, 8)
     sizes, go = [], threading.Event()
 
     def answer(texts):
@@ -18,12 +25,12 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
         return [text.upper() for text in texts]
 
     async def scenario():
-        batcher = Batcher(answer, max_texts=8)
+        batcher = Batcher(answer)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["a"]))
         await until_async(lambda: sizes)
         rest = [asyncio.create_task(batcher.ask([f"b{i}", f"c{i}"])) for i in range(5)]
-        assert await until_async(lambda: batcher.waiting == 10)
+        assert await until_async(lambda: batcher.waiting == 11)
         go.set()
         assert await first == ["A"]
         assert [await task for task in rest] == [[f"B{i}", f"C{i}"] for i in range(5)], "everyone gets their own"
@@ -33,7 +40,8 @@ def test_what_arrives_while_the_model_is_busy_is_answered_together():
     assert sizes == [1, 8, 2]
 
 
-def test_a_full_queue_refuses_and_stopping_finishes_what_was_accepted():
+def test_a_full_queue_refuses_and_stopping_finishes_what_was_accepted(monkeypatch):
+    monkeypatch.setattr(batching, "MAX_WAITING_TEXTS", 4)
     begun, go = threading.Event(), threading.Event()
 
     def answer(texts):
@@ -42,12 +50,12 @@ def test_a_full_queue_refuses_and_stopping_finishes_what_was_accepted():
         return list(texts)
 
     async def scenario():
-        batcher = Batcher(answer, max_waiting=3)
+        batcher = Batcher(answer)
         batcher.start()
         first = asyncio.create_task(batcher.ask(["a"]))
         await until_async(begun.is_set)
         second = asyncio.create_task(batcher.ask(["b", "c", "d"]))
-        await until_async(lambda: batcher.waiting == 3)
+        await until_async(lambda: batcher.waiting == 4)
         with pytest.raises(QueueFull):
             await batcher.ask(["e"])
         stopping = asyncio.create_task(batcher.stop())
@@ -78,7 +86,7 @@ def test_a_bad_text_fails_its_own_request_alone():
         first = asyncio.create_task(batcher.ask(["first"]))
         await until_async(begun.is_set)
         rest = [asyncio.create_task(batcher.ask([text, "x"])) for text in ("a", "bad", "b", "c", "left")]
-        await until_async(lambda: batcher.waiting == 10)
+        await until_async(lambda: batcher.waiting == 11)
         rest.pop().cancel()  # a client that has left is skipped
         go.set()
         assert await first == ["first"]
@@ -90,7 +98,8 @@ def test_a_bad_text_fails_its_own_request_alone():
     asyncio.run(scenario())
 
 
-def test_two_batches_at_once_keep_the_answers_of_a_divided_request_in_order():
+def test_two_batches_at_once_keep_the_answers_of_a_divided_request_in_order(monkeypatch):
+    batches_of(monkeypatch, 4)
     release = {"first": threading.Event(), "rest": threading.Event()}
     batches = []
 
@@ -100,7 +109,7 @@ def test_two_batches_at_once_keep_the_answers_of_a_divided_request_in_order():
         return [text + "!" for text in texts]
 
     async def scenario():
-        batcher = Batcher(answer, max_texts=4, at_once=2)
+        batcher = Batcher(answer, at_once=2)
         batcher.start()
         large = asyncio.create_task(batcher.ask([str(i) for i in range(8)]))
         await until_async(lambda: len(batches) == 2)

@@ -1,4 +1,4 @@
-"""Connections to a real server: clients that do not read, clients with many connections, delays, and fairness."""
+"""Connections to a real server: clients that do not read, delays, and fairness."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import shutil
 import socket
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -55,8 +56,10 @@ def open_connections(address):
     return sum(row[1].endswith(port) and row[3] == "01" for row in rows)
 
 
-def test_a_client_that_never_reads_is_disconnected(folder, tiny_encoder, large_answer):
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_read=0.5)) as address:
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has no such limit")
+def test_a_client_that_never_reads_is_disconnected(folder, tiny_encoder, large_answer, monkeypatch):
+    monkeypatch.setattr("newfound.serve.server.SECONDS_TO_READ", 0.5)
+    with server_of(folder, tiny_encoder) as address:
         silent = connect_and_ask(address, "/metrics", 4_096)
 
         def is_disconnected_while_others_are_answered():
@@ -68,9 +71,10 @@ def test_a_client_that_never_reads_is_disconnected(folder, tiny_encoder, large_a
         silent.close()
 
 
-def test_a_client_that_reads_slowly_gets_the_whole_answer(folder, tiny_encoder, large_answer):
-    """It takes several times `seconds_to_read`, but never stops reading for so long."""
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, seconds_to_read=1.5)) as address:
+def test_a_client_that_reads_slowly_gets_the_whole_answer(folder, tiny_encoder, large_answer, monkeypatch):
+    """It takes several times as long as a client may read nothing, but never stops reading for so long."""
+    monkeypatch.setattr("newfound.serve.server.SECONDS_TO_READ", 1.5)
+    with server_of(folder, tiny_encoder) as address:
         slow = connect_and_ask(address, "/metrics", 2**20)
         slow.settimeout(SECONDS_TO_WAIT)
         started, received = time.monotonic(), 0
@@ -81,22 +85,6 @@ def test_a_client_that_reads_slowly_gets_the_whole_answer(folder, tiny_encoder, 
             time.sleep(0.1)
         assert time.monotonic() - started > 2 * 1.5
         slow.close()
-
-
-def test_one_client_cannot_hold_all_connections(folder, tiny_encoder):
-    with server_of(folder, tiny_encoder, dataclasses.replace(QUIET, max_connections_per_client=3)) as address:
-        held = [connect_and_ask(address, "/healthz", 2**16) for _ in range(3)]
-        for connection in held:
-            assert connection.recv(1_000), "answered, and so accepted"
-        refused = socket.create_connection(place_of(address))
-        refused.settimeout(SECONDS_TO_WAIT)
-        answer = refused.recv(1_000)
-        assert answer.startswith(b"HTTP/1.1 429 ")
-        assert answer.endswith(b'{"detail": "too many connections of one client"}')
-        assert refused.recv(1_000) == b"", "closed"
-        for connection in [*held, refused]:
-            connection.close()
-        assert until(lambda: httpx.get(f"{address}/healthz").status_code == 200), "closed connections are not counted"
 
 
 def test_answers_are_not_delayed_by_nagles_algorithm():
@@ -128,8 +116,8 @@ def test_a_large_request_does_not_block_small_ones(folder, tiny_encoder, monkeyp
 
     monkeypatch.setattr(Service, "classify", classify_in_step)
     monkeypatch.setattr(Batcher, "ask", ask_and_tell)
-    settings = dataclasses.replace(QUIET, seconds_to_answer=2 * SECONDS_TO_WAIT)
-    with server_of(folder, tiny_encoder, settings) as address, ThreadPoolExecutor(1) as pool:
+    monkeypatch.setattr("newfound.serve.routes.predictions.SECONDS_TO_ANSWER", 2 * SECONDS_TO_WAIT)
+    with server_of(folder, tiny_encoder) as address, ThreadPoolExecutor(1) as pool:
         options = {"timeout": 2 * SECONDS_TO_WAIT}
         body = {"texts": ["water " * 1_666] * 256}
         large = pool.submit(httpx.post, f"{address}/v1/predict", json=body, **options)

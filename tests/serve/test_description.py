@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from serving import client_of
 from newfound.serve.schemas import requests
 
 jsonschema = pytest.importorskip("jsonschema")
-DOCUMENTATION = Path(__file__).parents[2] / "docs" / "serve.md"
+ROOT = Path(__file__).parents[2]
+DOCUMENTATION = ROOT / "docs" / "serve.md"
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +110,10 @@ def test_fields_of_answers_are_described_as_in_their_docstrings(description):
     assert item["asks_about"]["description"].endswith("is the same as one of the candidates."), "of several lines"
     assert schemas["JobState"]["properties"]["folder"]["description"]
     assert not [name for name, schema in schemas.items() if "Attributes:" in schema.get("description", "")]
+
+
+def test_the_types_of_the_page_are_made_from_the_description(description):
+    maker = runpy.run_path(str(ROOT / "tools" / "page" / "api_types.py"))
+    assert maker["TARGET"].read_text("utf-8") == maker["declarations"](description), (
+        "make it anew while `newfound serve` runs: python tools/page/api_types.py http://127.0.0.1:8000/openapi.json"
+    )

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import background_works as works
 import pytest
-from browsing import names, press, said, section, to_view
+from browsing import accept, change_answers, names, press, said, section, to_view
 
 from newfound.serve.routes import training
 from waiting import until
@@ -30,8 +30,7 @@ DROP = """([name, content]) => {
 def decide(page):
     """Accept an intent and answer a question, as a reviewer does; return the name of the intent."""
     first = names(page)[0]
-    page.click(f"button[aria-label='Accept {first}']")
-    said(page, f"Accepted {first}")
+    accept(page, first)
     to_view(page, "queue")
     page.wait_for_selector(".card.stage .big")
     press(page, "a")
@@ -135,27 +134,13 @@ def test_a_job_that_failed_or_was_lost_says_so_and_can_be_started_again(page, mo
     monkeypatch.setattr(training, "run_refit", partial(works.write_half_of_a_refit, waiting.started))
     page.click("button:has-text('Start again')")
     page.wait_for_selector(".steps")
-    page.route("**/v1/review/training", lambda route: route.fulfill(json=after_a_restart(route)))
+    job_of_the_server = {"status": "idle", "kind": ""}
+    change_answers(page, "**/v1/review/training", lambda state: state["job"].update(job_of_the_server))
     page.wait_for_selector("text=The server was started again meanwhile.")
     assert page.locator("button:has-text('Start again')").count() == 1
     assert page.locator(".steps").count() == 0
-
-
-def after_a_restart(route):
-    state = route.fetch().json()
-    return {**state, "job": {**state["job"], "status": "idle", "kind": ""}}
-
-
-def test_warnings_of_a_job_are_shown_as_text(page):
     warned = ["gave <b>it</b> up", "and"]
-
-    def with_warnings(route):
-        state = route.fetch().json()
-        ended = {"status": "cancelled", "kind": "refit", "message": "Bo has cancelled it.", "warnings": warned}
-        route.fulfill(json={**state, "job": {**state["job"], **ended}})
-
-    page.route("**/v1/review/training", with_warnings)
-    to_view(page, "train")
+    job_of_the_server |= {"status": "cancelled", "kind": "refit", "message": "Bo has cancelled it.", "warnings": warned}
     page.click("summary:has-text('2 warnings')")
     assert job(page).locator("li").all_inner_texts() == warned
     assert job(page).locator("b").count() == 0
@@ -204,31 +189,25 @@ def test_intents_are_found_anew_in_two_files(page, themed, tmp_path):
     assert "3 intents are known." in job(page).inner_text()
 
 
-@pytest.mark.parametrize(
-    ("slot", "name", "content", "problem"),
-    [
-        ("newer-logs", "logs.jsonl", '{"text": "pay"}\n{"text": ', "logs.jsonl, line 2: not JSON"),
-        ("newer-logs", "logs.pdf", "%PDF", "logs.pdf: cannot tell the format from the extension '.pdf'"),
-        ("newer-logs", "logs.csv", "text\n", "logs.csv: no utterance in it"),
-        ("known-file", "known.csv", "text\npay\n", "no column 'label' (found: text); add a column with the intents."),
-        ("known-file", "known.csv", "text,label\npay,\n", "known.csv, line 2: the label is empty"),
-        ("known-file", "known.csv", "text,label\npay,a\npay,b\n", "'pay' is labelled 'b', but 'a' on line 2"),
-    ],
-)
-def test_a_file_that_cannot_be_used_gets_one_clear_line(page, slot, name, content, problem):
-    to_view(page, "train")
-    page.wait_for_selector(f"#{slot}", state="attached")
-    choose(page, slot, name, content)
-    page.wait_for_selector("p.refused")
-    assert problem in page.locator("p.refused").inner_text()
-    assert page.locator("#start-update:enabled, #start-discovery:enabled").count() == 0
-    page.click(f"button[aria-label='Remove {name}']")
-    assert page.locator("p.refused").count() == 0
+BAD_FILES = [
+    ("newer-logs", "logs.jsonl", '{"text": "pay"}\n{"text": ', "logs.jsonl, line 2: not JSON"),
+    ("newer-logs", "logs.pdf", "%PDF", "logs.pdf: cannot tell the format from the extension '.pdf'"),
+    ("newer-logs", "logs.csv", "text\n", "logs.csv: no utterance in it"),
+    ("known-file", "known.csv", "text\npay\n", "no column 'label' (found: text); add a column with the intents."),
+    ("known-file", "known.csv", "text,label\npay,a\npay,b\n", "'pay' is labelled 'b', but 'a' on line 2"),
+]
 
 
-def test_columns_that_are_unclear_can_be_chosen_and_a_table_may_have_no_header(page):
+def test_a_file_that_cannot_be_used_gets_one_clear_line_and_a_remedy(page):
     to_view(page, "train")
     page.wait_for_selector("#newer-logs", state="attached")
+    for slot, name, content, problem in BAD_FILES:
+        choose(page, slot, name, content)
+        page.wait_for_selector("p.refused")
+        assert problem in page.locator("p.refused").inner_text()
+        assert page.locator("#start-update:enabled, #start-discovery:enabled").count() == 0
+        page.click(f"button[aria-label='Remove {name}']")
+        assert page.locator("p.refused").count() == 0
     choose(page, "newer-logs", "logs.csv", "said,heard\nwhere is my card,thanks\n")
     page.wait_for_selector("p.refused:has-text('choose the column with the utterances')")
     page.select_option("#newer-logs-text", "said")

@@ -15,7 +15,7 @@ from newfound.workflows.fitting import fit
 class Method:
     """Takes what a fit is given."""
 
-    def fit(self, texts, labels, **given):
+    def fit(self, corpus, **given):
         self.given = given
 
 

@@ -21,7 +21,7 @@ sources="src/newfound/serve/static src/newfound/report tools/page/*.*"
 began=tools/page/node_modules/began
 touch $began
 prettier --config tools/page/prettier.json --log-level warn "--${1:-check}" \
-  "src/newfound/{serve,report}/**/*.js" "tools/page/*.{js,json,ts}"
+  "src/newfound/{serve,report}/**/*.js" "tools/page/*.{js,json,ts}" "!tools/page/api.d.ts"
 eslint --config tools/page/eslint.config.js src/newfound
 tsc --project tools/page
 mv $began $checked

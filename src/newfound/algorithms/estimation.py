@@ -117,14 +117,15 @@ def estimate_n_new(
     most = len(torch.unique(x[logs], dim=0))
     if most < 2 and (logs_hold == "novel" or not most):
         return Estimate(most, most, most, logs_hold, {}, n_known)
-    recognised = _recognise(x, y, n_known, seeds) if logs_hold == "mixed" and n_known > 1 else y
+    pretrained = x if pretrained is None else pretrained
+    recognised = _recognise(x, y, n_known, seeds, pretrained) if logs_hold == "mixed" and n_known > 1 else y
     rest = recognised < 0
     if recognised is not y and _are_left_over(x, y, rest, n_known, seed):
         return Estimate(0, 0, 0, logs_hold, {}, n_known)
     count = count_intents(x[rest], seed=seed)
     middle, error = count.log_number, ERROR_WITHOUT_LABELS
     if n_known > 1:
-        of_known = count_intents((x if pretrained is None else pretrained)[~rest], seed=seed).log_number
+        of_known = count_intents(pretrained[~rest], seed=seed).log_number
         middle -= SHARE_CORRECTED * (of_known - math.log(n_known))
         error = ERROR_WITH_LABELS + ERROR_OF_ONE_KNOWN_INTENT / n_known
     elif n_known == 1:
@@ -135,11 +136,11 @@ def estimate_n_new(
     return Estimate(n_new, low, high, logs_hold, curve, n_known)
 
 
-def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds) -> Tensor:
+def _recognise(x: Tensor, y: Tensor, n_known: int, seeds: Seeds, pretrained: Tensor) -> Tensor:
     """Return y in which rows of known intents have them; new intents are taken to be at least as many as known ones."""
     in_logs = math.exp(count_intents(x[y < 0], seed=seeds("rows of the tree")).log_number)
     n_new = max(n_known, round(in_logs) - n_known)
-    return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds)
+    return recognise_known(x, y, n_known, n_new, RUNS_OF_RECOGNITION, seeds, pretrained=pretrained)
 
 
 def _are_left_over(x: Tensor, y: Tensor, rest: Tensor, n_known: int, seed: int) -> bool:

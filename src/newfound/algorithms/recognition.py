@@ -1,18 +1,21 @@
 """Which utterances of mixed logs belong to known intents.
 
-Two witnesses are heard, each a number from 0 to 1 for every row:
+Three witnesses are heard, each a number from 0 to 1 for every row:
 
     neighbours    where the logs hold a known intent, labelled and unlabelled utterances mingle; a new intent has few
                   labelled neighbours. How many labelled neighbours a known intent's own utterances have says what to
                   expect of its utterances in the logs; the ratio of the two is near 1 for a known intent.
     clusterings   k-means from several starts, in which the labelled rows of a known intent stay together and new
                   intents have clusters of their own: the share of clusterings that put a row into a known intent.
+    classifier    a ridge regression on the labelled rows, which knows nothing but known intents: the share of labelled
+                  rows that it is less sure of, each as if it had not been learned from.
 
-With few labels there are too few labelled neighbours to count, and clusterings decide alone. On nine corpora both
-together told known from new better than either (docs/logs.md).
+With few labels there are too few labelled neighbours to count, and the other two decide. On eight corpora all together
+told known from new better than any of them (docs/logs.md).
 
 Vectors x are [n, d] of unit length; y [n] are known intents, -1 for a row without a label. There are n_known known
-intents and about n_new new ones. `neighbours` is how many nearest rows of each row are looked at.
+intents and about n_new new ones. `neighbours` is how many nearest rows of each row are looked at. `pretrained` [n, d]
+are vectors of the encoder before it was fine-tuned on the labels, which a classifier can be compared on.
 """
 
 from __future__ import annotations
@@ -27,11 +30,11 @@ from newfound.algorithms.ensembles import Seeds, cluster_around, views
 from newfound.algorithms.neighbours import nearest
 
 DRAWS = 4  # of logs that are larger than the labelled data, so that both have a say
-WEIGHT_OF_NEIGHBOURS = 0.6  # beside the clusterings
-MIN_TESTIMONY = 0.6  # from which on a row belongs to a known intent: as many labelled neighbours as expected suffice
-ROUNDING = 1e-6
-MIN_RATIO = 0.6  # of labelled neighbours: fewer speak against a known intent, whatever clusterings say
-MIN_VOTES = 0.4  # share of the clusterings, where these decide alone
+WEIGHT_OF_NEIGHBOURS, WEIGHT_OF_CLUSTERINGS, WEIGHT_OF_CLASSIFIER = 0.375, 0.25, 0.375
+MIN_TESTIMONY, MIN_TESTIMONY_OF_TWO = 0.49, 0.38  # from which on a row belongs to a known intent
+MIN_RATIO = 0.4  # of labelled neighbours: fewer speak against a known intent, whatever the others say
+RIDGE = 0.3
+MIN_LEFT_OUT = 1e-3  # of a row's own weight in its prediction: one that decides alone says nothing about others
 MAX_ROWS_TO_LEARN_FROM = 3_000  # which known intent a row has, once it is known to have one
 MIN_LABELS_FOR_NEIGHBOURS = 8  # of the typical known intent
 MIN_SIZE_OF_A_GROUP = 5
@@ -41,18 +44,54 @@ MIN_SHARE_IN_GROUPS = 0.1  # of the logs, for groups without labels to say anyth
 
 
 def recognise_known(
-    x: Tensor, y: Tensor, n_known: int, n_new: int, runs: int, seeds: Seeds, *, neighbours: int = 10
+    x: Tensor,
+    y: Tensor,
+    n_known: int,
+    n_new: int,
+    runs: int,
+    seeds: Seeds,
+    *,
+    neighbours: int = 10,
+    pretrained: Tensor | None = None,
 ) -> Tensor:
     """Return y in which rows of the logs that belong to known intents have them."""
     share, intent = known_votes(x, y, n_known, n_new, runs, seeds, neighbours=neighbours)
+    sureness, guess = known_sureness(x if pretrained is None else pretrained, y, n_known)
     if typical_labels(y, n_known) < MIN_LABELS_FOR_NEIGHBOURS:
-        return torch.where((y < 0) & (share > MIN_VOTES), intent, y)
+        testimony = (1 - WEIGHT_OF_CLASSIFIER) * share + WEIGHT_OF_CLASSIFIER * sureness
+        is_known = (y < 0) & (testimony > MIN_TESTIMONY_OF_TWO)
+        return torch.where(is_known, torch.where(share > 0, intent, guess), y)
     ratio = known_ratio(x, y, n_known, neighbours=neighbours, seed=seeds("draws"))[0]
-    testimony = WEIGHT_OF_NEIGHBOURS * ratio.clamp(max=1) + (1 - WEIGHT_OF_NEIGHBOURS) * share
-    is_known = (y < 0) & (ratio >= MIN_RATIO) & (testimony >= MIN_TESTIMONY - ROUNDING)
+    testimony = WEIGHT_OF_NEIGHBOURS * ratio.clamp(max=1) + WEIGHT_OF_CLUSTERINGS * share
+    testimony = testimony + WEIGHT_OF_CLASSIFIER * sureness
+    is_known = (y < 0) & (ratio >= MIN_RATIO) & (testimony >= MIN_TESTIMONY)
     recognised = y.clone()
     recognised[is_known] = classify_known(x, y, is_known, seed=seeds("classifier"))
     return recognised
+
+
+def known_sureness(x: Tensor, y: Tensor, n_known: int) -> tuple[Tensor, Tensor]:
+    """Return the share of labelled rows that a classifier of known intents is less sure of than of each row, [n].
+
+    And the intent that it gives to each row. It is a ridge regression in which all intents weigh the same. Labelled
+    rows are predicted as if they had not been learned from: leaving a row out divides its error by 1 minus its
+    leverage.
+    """
+    labelled = (y >= 0).nonzero().squeeze(1)
+    target = one_hot_or_zero(y[labelled], n_known).double()  # [m, n_known]
+    points = x[labelled].double()
+    weight = (1 / target.sum(0).clamp(min=1))[y[labelled]][:, None]
+    weight = weight / weight.mean()
+    centre, base = ((weight * v).sum(0) / weight.sum() for v in (points, target))
+    points = points - centre
+    inverse = torch.linalg.inv(points.T @ (weight * points) + RIDGE * torch.eye(x.shape[1], device=x.device))
+    scores = (x.double() - centre) @ (inverse @ (points.T @ (weight * (target - base)))) + base  # [n, n_known]
+    leverage = weight.squeeze(1) * (((points @ inverse) * points).sum(1) + 1 / weight.sum())
+    left_out = (1 - leverage).clamp(min=MIN_LEFT_OUT)[:, None]
+    highest, intent = scores.max(1)
+    of_labelled = (target - (target - scores[labelled]) / left_out).amax(1)
+    below = torch.searchsorted(of_labelled.sort().values, highest, right=True)
+    return below / len(labelled), intent
 
 
 def classify_known(x: Tensor, y: Tensor, rows: Tensor, *, seed: int) -> Tensor:

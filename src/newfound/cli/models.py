@@ -101,8 +101,7 @@ def predict(
     out: Annotated[
         str | None,
         typer.Option(
-            help="Write to this file, or to a folder of Parquet files if the name ends with a slash. By default, "
-            "predictions are printed."
+            help="Write to this file, or with --engine ray to this folder. By default, predictions are printed."
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier predictions at --out.")] = False,
@@ -161,8 +160,8 @@ def predict(
         "precision": parse_precision(precision),
     }
     chosen, reporter = engine.request_fields(), reporter_for_terminal()
-    is_folder = chosen["engine"] == "ray" or (out is not None and (out.endswith("/") or Path(out).is_dir()))
-    if explain and (is_folder or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
+    on_ray = chosen["engine"] == "ray"
+    if explain and (on_ray or written_format not in (None, "jsonl") or Path(out or "x").suffix not in JSON_ENDINGS):
         raise SettingsError("--explain: write JSON lines, to the screen or to a file that ends in .jsonl")
     settings["explain"] = explain
     from newfound.workflows import PredictRequest, WritePredictionsRequest
@@ -170,12 +169,11 @@ def predict(
 
     if out not in (None, "-"):
         request = WritePredictionsRequest(**settings, **chosen, out=out, format=written_format, overwrite=force)
-        with _naming_input_format(), quiet_output(chosen["engine"] == "ray"):
+        with _naming_input_format(), quiet_output(on_ray):
             written = write_predictions(request, reporter=reporter)
-        files_written = f", {written.files:,} files" if written.files > 1 else ""
-        print(f"Wrote {written.rows:,} predictions to {written.path}{files_written}")
+        print(f"Wrote {written.rows:,} predictions to {written.path}")
         return
-    if chosen["engine"] == "ray":
+    if on_ray:
         raise SettingsError("--engine ray: name the folder of the predictions with --out")
     if written_format == "parquet" and sys.stdout.isatty():
         raise SettingsError("--format parquet: the terminal cannot show it; name a file with --out")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from newfound.data.rows import label_text
+from newfound.data.labels import label_text
 from newfound.errors import DataError
 
 Days = tuple[tuple[str, int], ...]
@@ -154,10 +154,14 @@ class Corpus:
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of texts and labels in order. A model records it to say what it was fitted on."""
-        digest = hashlib.sha256()
-        for text, label in zip(self.texts, self.labels, strict=True):
-            for part in (text, label):
-                data = b"\x00" if part is None else b"\x01" + part.encode("utf-8", "surrogatepass")
-                digest.update(len(data).to_bytes(8, "little"))
-                digest.update(data)
-        return digest.hexdigest()
+        return fingerprint(part for pair in zip(self.texts, self.labels, strict=True) for part in pair)
+
+
+def fingerprint(parts: Iterable[str | None]) -> str:
+    """Return a SHA-256 of texts in order."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = b"\x00" if part is None else b"\x01" + part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, dropwhile, islice
 from typing import Any
 
-from newfound.data.columns import ColumnPositions, columns_by_position, find_columns, has_column
-from newfound.data.rows import Row, Source
+from newfound.data.columns import find_columns, find_columns_by_position, has_column
+from newfound.data.rows import Records, Source
 from newfound.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")  # that are detected, the most common first
@@ -21,12 +21,12 @@ DELIMITER_LINE = re.compile('"?sep=([^"])"?', re.IGNORECASE)  # as Excel writes 
 MAX_CSV_FIELD_CHARACTERS = 2**30  # the csv module's own limit of 128 KiB would refuse a long text
 
 
-def read_tsv(source: Source) -> Iterator[Row]:
+def read_tsv(source: Source) -> Records:
     """Read tab-separated values."""
     return read_csv(source, delimiter="\t")
 
 
-def read_csv(source: Source, lines: Iterator[str] | None = None, delimiter: str | None = None) -> Iterator[Row]:
+def read_csv(source: Source, lines: Iterator[str] | None = None, delimiter: str | None = None) -> Records:
     """Read a table; the delimiter is that of the options, or else this one, or else found out.
 
     The lines are given if some of them were looked at already: the file itself cannot be read twice.
@@ -42,7 +42,8 @@ def read_csv(source: Source, lines: Iterator[str] | None = None, delimiter: str 
             more, lines = _look_ahead(lines)
             start += more
             delimiter = _detect_delimiter(start, source)
-    yield from _rows(source, chain(start, lines), delimiter)
+    source.report.delimiter = delimiter
+    yield from _records(source, chain(start, lines), delimiter)
 
 
 def _look_ahead(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
@@ -61,22 +62,22 @@ def _raise_when_read(error: DataError) -> Iterator[str]:
     yield
 
 
-def _rows(source: Source, lines: Iterator[str], delimiter: str) -> Iterator[Row]:
+def _records(source: Source, lines: Iterator[str], delimiter: str) -> Records:
     # csv needs the line ends, because a quoted field may contain one.
     reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
     try:
-        columns, rows = _start_of_table(source, _number_rows(reader))
+        rows = _find_columns(source, _number_rows(reader))
+        names = source.report.columns
         for line, fields in rows:
             if not fields or (len(fields) > 1 and not any(fields)):
                 continue  # spreadsheet programs write rows of nothing but delimiters
-            if len(fields) != columns.width:
+            if len(fields) != len(names):
                 start = "first row" if source.options.header is False else "header"
                 raise DataError(
-                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {columns.width}; "
+                    f"{source.name}, line {line}: {len(fields)} fields where the {start} has {len(names)}; "
                     "put quotes around a text that contains the delimiter"
                 )
-            label = None if columns.label is None else fields[columns.label]
-            yield Row(line, fields[columns.text], label, record=source.record_of(columns.names, fields))
+            yield line, dict(zip(names, fields, strict=True))
     except csv.Error as error:
         problem = str(error).replace(f"'{delimiter}'", "a delimiter or the end of the line")
         raise DataError(f"{source.name}, line {reader.line_num}: {problem}; check the quotes there") from None
@@ -90,19 +91,19 @@ def _number_rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
         start = reader.line_num + 1
 
 
-def _start_of_table(
-    source: Source, rows: Iterator[tuple[int, list[str]]]
-) -> tuple[ColumnPositions, Iterator[tuple[int, list[str]]]]:
-    """Return the columns, and the numbered rows after the header."""
+def _find_columns(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """Find the columns, and return the numbered rows after the header."""
     if source.options.header is False:
         first = list(islice(rows, LINES_TO_LOOK_AT))
         filled = [fields for _, fields in first if fields]
         if not filled:
             raise DataError(f"{source.name}: the file is empty; it needs at least one utterance")
-        return columns_by_position(source, filled), chain(first, rows)
+        find_columns_by_position(source, filled)
+        return chain(first, rows)
     for line, header in rows:
         if any(name.strip() for name in header) and not header[0].lower().startswith("sep="):
-            return find_columns(source, f"{source.name}, line {line}", header), rows
+            find_columns(source, f"{source.name}, line {line}", [name.strip() for name in header])
+            return rows
     raise DataError(f"{source.name}: the file is empty; it needs a header line and at least one utterance")
 
 

@@ -1,10 +1,12 @@
-"""Labels that are likely misspelt."""
+"""Labels as text, and those that are likely misspelt."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+
+from newfound.errors import DataError
 
 FEW_EXAMPLES = 5  # below this an intent is too small to be learned or judged well
 MIN_LIKENESS_OF_LABELS = 0.85  # as difflib measures it; of the 323 labels of seven corpora, one pair is as alike
@@ -40,3 +42,20 @@ def misspelt_labels(sizes: Mapping[str, int]) -> dict[str, str]:
         else:
             frequent[letters or label] = label
     return intended
+
+
+def label_text(value: object) -> str | None:
+    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None."""
+    if value is None or isinstance(value, str):
+        return value
+    if type(value).__name__ == "NAType":  # pandas.NA, which cannot be compared
+        return None
+    try:
+        if value != value:
+            return None
+        is_whole = not isinstance(value, bool) and type(value).__name__ != "bool" and int(value) == value  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        is_whole = False
+    if not is_whole:
+        raise DataError(f"a label is {value!r}; give a text that is not empty, a whole number, or None for no label")
+    return str(int(value))  # type: ignore[call-overload]

@@ -8,39 +8,41 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from newfound.data.compressed import open_zip
-from newfound.data.rows import Row, Source
+from newfound.data.rows import Records, Source
 from newfound.errors import DataError
 
 ANNOTATED_ENTITY = re.compile(r"\[([^\]\[]*)\](?:\([^)]*\)|\{[^}]*\})")
 
 
-def read_clu(source: Source) -> Iterator[Row]:
+def read_clu(source: Source) -> Records:
     """Read a project of Azure's conversational language understanding."""
     utterances = _get(_json(source), source, "assets", "utterances")
-    yield from _rows(source, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
+    yield from _records(source, ((u.get("text"), u.get("intent")) for u in _mappings(utterances, source)))
 
 
-def read_dialogflow_cx(source: Source) -> Iterator[Row]:
+def read_dialogflow_cx(source: Source) -> Records:
     """Read Intent resources of the Dialogflow CX API."""
     intents = _mappings(_get(_json(source), source, "intents"), source)
-    yield from _rows(source, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases")))
+    yield from _records(
+        source, ((_phrase(p), i.get("displayName")) for i in intents for p in _list(i, "trainingPhrases"))
+    )
 
 
-def read_botpress(source: Source) -> Iterator[Row]:
+def read_botpress(source: Source) -> Records:
     """Read intents of Botpress's NLU, with the utterances of all languages."""
     pairs = []
     for intent in _mappings(_get(_json(source), source, "intents"), source):
         by_language = intent.get("utterances")
         for texts in by_language.values() if isinstance(by_language, dict) else ():
             pairs += [(text, intent.get("name")) for text in texts if isinstance(texts, list)]
-    yield from _rows(source, pairs)
+    yield from _records(source, pairs)
 
 
-def read_dialogflow_es(source: Source) -> Iterator[Row]:
+def read_dialogflow_es(source: Source) -> Records:
     """Read a Dialogflow ES agent that was exported as a zip."""
     archive = open_zip(
         source.name,
@@ -58,14 +60,14 @@ def read_dialogflow_es(source: Source) -> Iterator[Row]:
         except (KeyError, ValueError):
             raise DataError(f"{source.name}: {path} is damaged or without its intent; export the agent again") from None
         pairs += [(_join(phrase.get("data", [])), about.get("name")) for phrase in phrases]
-    yield from _rows(source, pairs)
+    yield from _records(source, pairs)
 
 
-def _rows(source: Source, pairs: Iterable[tuple[Any, Any]]) -> Iterator[Row]:
+def _records(source: Source, pairs: Iterable[tuple[Any, Any]]) -> Records:
     for number, (text, label) in enumerate(pairs, 1):
         if not isinstance(text, str) or not isinstance(label, str):
             raise DataError(f"{source.name}: utterance {number} has no text or no intent")
-        yield Row(number, text, label if source.reads_labels else None)
+        yield number, {"text": text, "label": label}
 
 
 def _phrase(phrase: Any) -> str | None:
@@ -103,7 +105,7 @@ def _list(value: dict[str, Any], key: str) -> list[Any]:
     return items if isinstance(items, list) else []
 
 
-def read_rasa(source: Source) -> Iterator[Row]:
+def read_rasa(source: Source) -> Records:
     """Read Rasa NLU YAML (`nlu:` with `intent` and `examples`); an annotated entity is reduced to its text."""
     import yaml
 
@@ -119,7 +121,7 @@ def read_rasa(source: Source) -> Iterator[Row]:
     for block in document["nlu"]:
         if not isinstance(block, dict) or "intent" not in block:
             continue  # Synonyms, lookups and regexes are not utterances.
-        yield from _rasa_examples(name, block, with_label=source.reads_labels)
+        yield from _rasa_examples(name, block)
 
 
 def _loader_with_lines(yaml: Any) -> Any:
@@ -139,11 +141,10 @@ def _loader_with_lines(yaml: Any) -> Any:
     return Loader
 
 
-def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterator[Row]:
+def _rasa_examples(name: str, block: dict[str, Any]) -> Records:
     start = int(block.get("__line__", 1))
     if not isinstance(block["intent"], str):
         raise DataError(f"{name}, line {start}: the intent there has no name; write `intent: its_name`")
-    label = block["intent"] if with_label else None
     examples = block.get("examples") or ""
     if isinstance(examples, list):
         texts = [(start + i, str((e.get("text") or "") if isinstance(e, dict) else e)) for i, e in enumerate(examples)]
@@ -156,4 +157,4 @@ def _rasa_examples(name: str, block: dict[str, Any], with_label: bool) -> Iterat
             if line.startswith("-"):
                 texts.append((number, line[1:]))
     for number, text in texts:  # `fly to [Paris](city)` and `fly to [Paris]{"entity": "city"}` say `fly to Paris`
-        yield Row(number, ANNOTATED_ENTITY.sub(r"\1", text.strip()), label)
+        yield number, {"text": ANNOTATED_ENTITY.sub(r"\1", text.strip()), "label": block["intent"]}

@@ -1,7 +1,7 @@
-"""One streaming reader per file format. A reader yields `Row`s, each with the line it came from.
+"""One streaming reader per file format. A reader yields records, each with the line it starts on.
 
-Readers only parse. Whether the rows can be used (no contradicting labels, at least two intents, and so on) is checked
-in `newfound.data.validation`.
+Readers only parse, and find the columns where a format has some (`newfound.data.columns`). `newfound.data.validation`
+makes rows of the records and checks them.
 """
 
 from __future__ import annotations
@@ -17,27 +17,17 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from newfound.data.columns import find_names, has_column
+from newfound.data.columns import find_columns, has_column
 from newfound.data.compressed import GZIP_START, ZIP_START, open_gzip
 from newfound.data.delimited import DELIMITERS, fields_of, parse_delimiter, read_csv
-from newfound.data.rows import (
-    DEFAULT_READ_OPTIONS,
-    LabelUse,
-    ReadOptions,
-    ReadReport,
-    Row,
-    Source,
-    row_of_record,
-    unknown_encoding,
-)
-from newfound.data.times import with_days
+from newfound.data.rows import ReadOptions, Records, Source, unknown_encoding
 from newfound.errors import DataError
 
 # Single words that are taken for a header where nothing says that plain text is a table.
 NAMES_OF_ONE_COLUMN = frozenset(("text", "utterance", "utterances", "message", "query", "sentence", "transcript"))
 
 # The module in `newfound.data`, which is imported when it is needed, the function, which takes a `Source` and yields
-# rows, and the extensions of such files.
+# records, and the extensions of such files.
 READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "csv": ("delimited", "read_csv", (".csv",)),
     "tsv": ("delimited", "read_tsv", (".tsv", ".tab")),
@@ -55,10 +45,8 @@ FORMAT_OF_EXTENSION = {extension: format for format, (_, _, known) in READERS.it
 COMPRESSIBLE_FORMATS = ("csv", "tsv", "jsonl", "text")
 
 
-def read_jsonl(source: Source, lines: Iterator[str] | None = None) -> Iterator[Row]:
+def read_jsonl(source: Source, lines: Iterator[str] | None = None) -> Records:
     """Read JSON lines: one object a line. The lines are given if some of them were looked at already."""
-    text: str | None = None
-    label: str | None = None
     for number, line in enumerate(lines or source.lines(), start=1):
         if not line.strip():
             continue
@@ -70,12 +58,12 @@ def read_jsonl(source: Source, lines: Iterator[str] | None = None) -> Iterator[R
         if not isinstance(record, dict):
             raise DataError(f"{where}: expected a JSON object with {source.options.text_column or 'text'!r}")
         # Among labelled and unlabelled records, the first may have no label.
-        if text is None or (label is None and source.labels == "optional"):
-            text, label = find_names(source, where, list(record))
-        yield row_of_record(source, number, record, text, label)
+        if source.report.text_column is None or (source.report.label_column is None and source.labels == "optional"):
+            find_columns(source, where, list(record), may_be_data=False)
+        yield number, record
 
 
-def read_text(source: Source, lines: Iterator[str] | None = None) -> Iterator[Row]:
+def read_text(source: Source, lines: Iterator[str] | None = None) -> Records:
     """Read plain text: one utterance a line, without labels. See `read_jsonl` for the lines."""
     if source.labels == "required":
         raise DataError(
@@ -83,10 +71,10 @@ def read_text(source: Source, lines: Iterator[str] | None = None) -> Iterator[Ro
             "known intents"
         )
     for number, line in enumerate(lines or source.lines(), start=1):
-        yield Row(number, line, None)
+        yield number, {"text": line}
 
 
-def read_text_or_table(source: Source) -> Iterator[Row]:
+def read_text_or_table(source: Source) -> Records:
     """Read what nothing says the format of: plain text, unless its first lines are those of a table or of JSON lines.
 
     Spreadsheet programs save tables as .txt, and a CSV file may be piped in. Its header must not become an utterance.
@@ -148,39 +136,23 @@ def format_of(name: str, chosen: str | None = None) -> str:
     return FORMAT_OF_EXTENSION[extension]
 
 
-def open_rows(
-    path: str | Path,
-    options: ReadOptions = DEFAULT_READ_OPTIONS,
-    labels: LabelUse = "required",
-    *,
-    times: bool = False,
-) -> tuple[Iterator[Row], ReadReport]:
-    """Return the rows of a file, one by one, and what is unusual in those that were read so far.
+def read_records(path: str | Path, source: Source) -> Records:
+    """Yield the records of a file; the source says how it is read, and its stream is set.
 
     Args:
         path: The file, or a folder of Parquet files; `-` is standard input, which is plain text, a table or JSON lines
             by its first line, unless the options say which.
-        options: How the file is read.
-        labels: Whether labels are read.
-        times: Whether the days of logs are read, too. Their column is looked for in the first rows.
+        source: How the file is read.
     """
-    report = ReadReport("standard input" if str(path) == "-" else str(path))
-    source = Source(report, io.BytesIO(), options, labels, times)
-    rows = _rows(path, source)
-    return (with_days(rows, source) if source.reads_times else rows), report
-
-
-def _rows(path: str | Path, source: Source) -> Iterator[Row]:
-    """Yield the rows of a file; the source says how it is read, and its stream is replaced."""
-    name, options = source.name, _normalize_options(source.options)
+    name, source.options = source.name, _normalize_options(source.options)
     if str(path) != "-" and Path(path).is_dir():
-        if options.format not in (None, "parquet"):
+        if source.options.format not in (None, "parquet"):
             raise DataError(f"{name}: is a directory; only Parquet is read from one, give a file")
         from newfound.data.parquet import read_parquet_folder
 
-        yield from read_parquet_folder(Path(path), replace(source, options=options))
+        yield from read_parquet_folder(Path(path), source)
         return
-    format = format_of("-.txt" if str(path) == "-" else str(path), options.format)
+    format = format_of("-.txt" if str(path) == "-" else str(path), source.options.format)
     file = _open(path)
     try:
         stream = file
@@ -191,9 +163,10 @@ def _rows(path: str | Path, source: Source) -> Iterator[Row]:
         if format in COMPRESSIBLE_FORMATS and file.peek(4).startswith(ZIP_START):
             raise DataError(f"{name}: this is a workbook or another zip file, not text", "format")
         # Spreadsheet programs save "Unicode text" as UTF-16 with a byte-order mark.
-        if stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and options.encoding == "utf-8":
-            options = replace(options, encoding="utf-16")
-        yield from _read(format, replace(source, stream=stream, options=options))
+        if stream.peek(2).startswith((b"\xff\xfe", b"\xfe\xff")) and source.options.encoding == "utf-8":
+            source.options = replace(source.options, encoding="utf-16")
+        source.stream = stream
+        yield from _read(format, source)
     except OSError as error:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
     finally:
@@ -211,14 +184,14 @@ def _normalize_options(options: ReadOptions) -> ReadOptions:
     return replace(options, encoding=encoding, delimiter=delimiter)
 
 
-def _read(format: str, source: Source) -> Iterator[Row]:
+def _read(format: str, source: Source) -> Records:
     if format == "text" and source.options.delimiter is not None:
         format = "csv"
     if format == "text" and source.options.format is None:
         return read_text_or_table(source)
     module, function, _ = READERS[format]
-    rows: Iterator[Row] = getattr(import_module(f"newfound.data.{module}"), function)(source)
-    return rows
+    records: Records = getattr(import_module(f"newfound.data.{module}"), function)(source)
+    return records
 
 
 def _open(path: str | Path) -> io.BufferedReader:

@@ -6,8 +6,10 @@ They are recognised by their form. Names, postal addresses and other personal da
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from newfound.data.corpus import Corpus
+from newfound.data.rows import ReadReport, Row
 
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
@@ -23,11 +25,15 @@ def redact(text: str) -> str:
     return DIGITS.sub(_mask_number, text)
 
 
-def redact_corpus(corpus: Corpus) -> tuple[Corpus, int]:
-    """Return the corpus with masked texts, and the number of utterances that were changed."""
-    texts = tuple(map(redact, corpus.texts))
-    changed = sum(a != b for a, b in zip(texts, corpus.texts, strict=True))
-    return Corpus(texts, corpus.labels, corpus.origins), changed
+def redact_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
+    """Yield rows with masked texts; at the end, the report is told how many were changed."""
+    seen = changed = 0
+    for row in rows:
+        text = redact(row.text)
+        seen, changed = seen + 1, changed + (text != row.text)
+        yield replace(row, text=text)
+    if seen:
+        report.note(f"masked something in {changed:,} of {seen:,} utterances")
 
 
 def _mask_number(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What every reader shares: the options, a row, the report, and an open file with its character encoding."""
+"""What every reader shares: the options, the report, and an open file with its character encoding."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from newfound.data.corpus import FROM_LOGS, Origin
 from newfound.defaults import ENCODING, LABEL_COLUMN, TEXT_COLUMN, TIME_COLUMN
-from newfound.errors import ColumnMissing, DataError
+from newfound.errors import DataError
 
 if TYPE_CHECKING:
     from newfound.data.times import DayReader
@@ -25,20 +26,20 @@ LabelUse = Literal["required", "optional", "ignored"]
 """Whether a file must have a column of labels, may have one, or is read without labels."""
 
 
+Record = Mapping[str, Any]
+"""The values of a row by the names of their columns. Formats without columns call them `text` and `label`."""
+Records = Iterator[tuple[int, Record]]
+"""What a reader yields: records, each with the line it starts on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One utterance of a file, the line it starts on, and its label; None if it has none or labels are not read.
-
-    Attributes:
-        day: The day on which it was said (`newfound.data.times`); None if that is not known or not read.
-        record: All values of the row by the names of their columns, as long as the column of the times is looked for.
-    """
+    """One utterance, the line it starts on, its label, None if it has none or labels are not read, and its origin."""
 
     line: int
     text: str
     label: str | None
-    day: str | None = None
-    record: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    origin: Origin = field(default=FROM_LOGS, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,10 @@ class ReadReport:
     conflicts: list[Conflict] = field(default_factory=list)  # texts with several labels, which were resolved
     notes: list[str] = field(default_factory=list)  # what a user should know about how the file was read
     days: DayReader | None = None  # what read the days of the rows; None if the file has no times
-    columns: Sequence[str] = ()  # the names of all columns
+    columns: Sequence[str] = ()  # the names of all columns; none for a format without columns
     text_column: str | None = None  # the one that holds the utterances
     label_column: str | None = None
+    delimiter: str | None = None  # what separates the fields of a table as text
 
     def warnings(self) -> list[str]:
         """Return one message for each kind of problem, with a count and the first line that has it."""
@@ -117,12 +119,12 @@ class ReadReport:
             self.notes.append(note)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Source:
-    """An open file, how it is read, and the report that is told what is unusual in it."""
+    """An open file, how it is read, and the report that is told its columns and what is unusual in it."""
 
     report: ReadReport
-    stream: BinaryIO
+    stream: BinaryIO = field(default_factory=io.BytesIO)
     options: ReadOptions = DEFAULT_READ_OPTIONS
     labels: LabelUse = "required"
     times: bool = False  # whether days are wanted
@@ -139,16 +141,12 @@ class Source:
     def reads_times(self) -> bool:
         return self.times and self.labels != "required"  # examples of known intents were not said at any time
 
-    def record_of(self, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any] | None:
-        """Return the values of a row by the names of their columns, if its time is to be read."""
-        return dict(zip(names, values, strict=False)) if self.reads_times else None
-
     def lines(self) -> Iterator[str]:
         """Yield the decoded lines without line ends and without a byte-order mark."""
         if self.options.encoding.startswith(("utf-16", "utf-32")):
             yield from self._lines_of_wide_characters()
             return
-        may_fall_back = cache(lambda: self._may_fall_back())  # looks at the whole file
+        may_fall_back = cache(self._may_fall_back)  # looks at the whole file
         for number, raw in enumerate(self.stream, start=1):
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -229,36 +227,3 @@ def _is_utf8(line: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def row_of_record(source: Source, line: int, record: dict[str, Any], text: str, label: str | None) -> Row:
-    """Return a row of a record with named values, from the names of its utterance and of its intent."""
-    where = f"{source.name}, line {line}"
-    for name, role in ((text, "text"), (label, "label")):
-        if name is not None and name not in record and (role == "text" or source.labels == "required"):
-            raise ColumnMissing(where, name, role, list(map(str, record)))
-    value = "" if record[text] is None else record[text]
-    if not isinstance(value, str):
-        raise DataError(f"{where}: {text!r} is not a string but {type(value).__name__}")
-    intent = None if label is None else record.get(label)
-    try:
-        return Row(line, value, label_text(intent), record=record if source.reads_times else None)
-    except DataError:
-        raise DataError(f"{where}: the label is not a string but {type(intent).__name__}") from None
-
-
-def label_text(value: object) -> str | None:
-    """Return a label as text: whole numbers as their digits, None and NaN (a missing value in pandas) as None."""
-    if value is None or isinstance(value, str):
-        return value
-    if type(value).__name__ == "NAType":  # pandas.NA, which cannot be compared
-        return None
-    try:
-        if value != value:
-            return None
-        is_whole = not isinstance(value, bool) and type(value).__name__ != "bool" and int(value) == value  # type: ignore[call-overload]
-    except (TypeError, ValueError, OverflowError):
-        is_whole = False
-    if not is_whole:
-        raise DataError(f"a label is {value!r}; give a text that is not empty, a whole number, or None for no label")
-    return str(int(value))  # type: ignore[call-overload]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any
 
-from newfound.data.columns import ColumnPositions, columns_by_position, find_columns
+from newfound.data.columns import find_columns, find_columns_by_position
 from newfound.data.compressed import open_zip
-from newfound.data.rows import ReadReport, Row, Source
+from newfound.data.rows import Records, Source
 from newfound.errors import ColumnMissing, DataError, MissingExtra
 from newfound.text import first_line
 
@@ -19,7 +18,7 @@ ROWS_TO_LOOK_AT = 50
 CELL_ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
 
 
-def read_xlsx(source: Source) -> Iterator[Row]:
+def read_xlsx(source: Source) -> Records:
     """Read the first sheet that has the columns; the line of a row is its number in the sheet.
 
     The value of a formula is the one that was last computed. Numbers and dates are read as text, and empty rows are
@@ -33,24 +32,24 @@ def read_xlsx(source: Source) -> Iterator[Row]:
         if_large="save the sheet as CSV",
     )
     book = _open(source, content, values=True)
-    sheet, first, columns = _find_sheet(source, book)
+    sheet, first = _find_sheet(source, book)
+    names = source.report.columns
+    read = [names.index(name) for name in (source.report.text_column, source.report.label_column) if name is not None]
     formulas: set[tuple[int, int]] | None = None
-    for number, cells in enumerate(_cells(source, sheet, columns.width), start=1):
+    for number, cells in enumerate(_cells(source, sheet, len(names)), start=1):
         if number < first or all(cell is None for cell in cells):
             continue
-        fields = []
-        for position in (columns.text, columns.label):
-            cell = None if position is None or position >= len(cells) else cells[position]
-            if cell is None and position is not None:
-                formulas = _formulas(source, content, sheet.title, columns) if formulas is None else formulas
+        values = [*cells, *[None] * (len(names) - len(cells))]
+        for position in read:
+            if values[position] is None:
+                formulas = _formulas(source, content, sheet.title, read) if formulas is None else formulas
                 if (number, position) in formulas:
                     raise DataError(
                         f"{source.name}, line {number}: a formula whose value was never computed; open the file in a "
                         "spreadsheet program and save it"
                     )
-            fields.append(_text_of(source, number, cell))
-        record = source.record_of(columns.names, cells)
-        yield Row(number, fields[0], fields[1] if columns.label is not None else None, record=record)
+            values[position] = _text_of(source, number, values[position])
+        yield number, dict(zip(names, values, strict=True))
 
 
 def _open(source: Source, content: bytes, *, values: bool) -> Any:
@@ -77,31 +76,28 @@ def _cells(source: Source, sheet: Any, width: int = MAX_COLUMNS) -> Iterator[tup
         raise _damaged(source, error) from None
 
 
-def _find_sheet(source: Source, book: Any) -> tuple[Any, int, ColumnPositions]:
-    """Return the first sheet that has the columns, the number of its first row of data, and the columns.
+def _find_sheet(source: Source, book: Any) -> tuple[Any, int]:
+    """Find the columns, and return the first sheet that has them and the number of its first row of data.
 
     If none has them, the error is about the sheet that has most of what is needed: the utterances, or else most cells.
     """
     problems: list[tuple[bool, int, DataError]] = []
-    sheets = list(book.worksheets)
+    sheets, notes = list(book.worksheets), source.report.notes.copy()
     for sheet in sheets:
-        trial = replace(source, report=ReadReport(source.name))  # notes about a sheet that is not read are of no use
+        start = _start_of_sheet(source, sheet)
+        if not start:
+            continue
+        if len(sheets) > 1:
+            others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
+            source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
         try:
-            start = _start_of_sheet(source, sheet)
-            if not start:
-                continue
-            first, columns = _find_columns(trial, sheet.title, start)
+            return sheet, _find_columns(source, sheet.title, start)
         except DataError as error:
             if not error.remedies:
                 raise
             has_text = isinstance(error, ColumnMissing) and error.role == "label"
             problems.append((has_text, sum(len(fields) for _, fields in start), error))
-            continue
-        if len(sheets) > 1:
-            others = ", ".join(repr(other.title) for other in sheets if other is not sheet)[:120]
-            source.report.note(f"reading the sheet {sheet.title!r} (not {others})")
-        source.report.notes.extend(trial.report.notes)
-        return sheet, first, columns
+            source.report.notes = notes.copy()  # those about a sheet that is not read are of no use
     if problems:
         raise max(problems, key=lambda problem: problem[:2])[2]
     raise DataError(f"{source.name}: the workbook is empty; it needs a header line and an utterance")
@@ -121,23 +117,23 @@ def _start_of_sheet(source: Source, sheet: Any) -> list[tuple[int, list[str]]]:
     return start
 
 
-def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[str]]]) -> tuple[int, ColumnPositions]:
+def _find_columns(source: Source, title: str, start: Sequence[tuple[int, list[str]]]) -> int:
+    """Find the columns, and return the number of the first row of data."""
     number, header = start[0]
     if source.options.header is False:
         width = max(len(fields) for _, fields in start)
-        return number, columns_by_position(source, [fields + [""] * (width - len(fields)) for _, fields in start])
-    return number + 1, find_columns(source, f"{source.name}, sheet {title!r}, line {number}", header)
+        find_columns_by_position(source, [fields + [""] * (width - len(fields)) for _, fields in start])
+        return number
+    names = [name.strip() for name in header]
+    find_columns(source, f"{source.name}, sheet {title!r}, line {number}", names)
+    return number + 1
 
 
-def _formulas(source: Source, content: bytes, title: str, columns: ColumnPositions) -> set[tuple[int, int]]:
-    """Return row and position of the formulas in the columns that are read."""
-    cells = set()
+def _formulas(source: Source, content: bytes, title: str, positions: Sequence[int]) -> set[tuple[int, int]]:
+    """Return row and position of the formulas in these columns."""
     sheet = _open(source, content, values=False)[title]
-    for number, row in enumerate(_cells(source, sheet, columns.width), start=1):
-        for position in (columns.text, columns.label):
-            if position is not None and position < len(row) and str(row[position]).startswith("="):
-                cells.add((number, position))
-    return cells
+    rows = enumerate(_cells(source, sheet, max(positions) + 1), start=1)
+    return {(n, i) for n, row in rows for i in positions if i < len(row) and str(row[i]).startswith("=")}
 
 
 def _text_of(source: Source, line: int, cell: Any, *, errors: bool = True) -> str:

@@ -7,14 +7,14 @@ in March or in April, the whole column decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice
 from typing import Any
 
 from newfound.data.columns import plain_name
-from newfound.data.rows import Row, Source
+from newfound.data.rows import Record, Records, Source
 from newfound.errors import ColumnMissing, DataError
 
 ROWS_TO_LOOK_AT = 50
@@ -101,22 +101,22 @@ class DayReader:
         }
 
 
-def with_days(rows: Iterator[Row], source: Source) -> Iterator[Row]:
-    """Yield rows with their days, from the column that the options name or that holds times.
+def with_days(records: Records, source: Source) -> Iterator[tuple[int, Record, str | None]]:
+    """Yield records with their days, from the column that the options name or that holds times.
 
     Raises:
         DataError: The column that the options name is not there, or there is no time in it.
     """
-    ahead = list(islice(rows, ROWS_TO_LOOK_AT))
-    column = _find_column(ahead, source)
+    ahead = list(islice(records, ROWS_TO_LOOK_AT))
+    column = _find_column([record for _, record in ahead], source)
     reader, report = DayReader(), source.report
     report.days = None if column is None else reader
-    for row in chain(ahead, rows):
-        value = None if column is None or row.record is None else row.record.get(column)
+    for line, record in chain(ahead, records):
+        value = None if column is None else record.get(column)
         day = reader.read(value)
         if day is None and value is not None and str(value).strip():
-            report.count("undated", row.line)
-        yield Row(row.line, row.text, row.label, day)
+            report.count("undated", line)
+        yield line, record, day
     if column is not None and not reader.dated:
         raise DataError(f"{source.name}: no time in the column {column!r}", "time_column")
     if reader.reads_day_first is not None:
@@ -124,12 +124,11 @@ def with_days(rows: Iterator[Row], source: Source) -> Iterator[Row]:
         report.note(f"dates such as 03/04/2024 are read as {order}, year, as the whole column suggests")
 
 
-def _find_column(rows: list[Row], source: Source) -> str | None:
-    records = [row.record for row in rows if row.record is not None]
-    names = list(dict.fromkeys(name for record in records for name in record))
+def _find_column(records: Sequence[Record], source: Source) -> str | None:
+    names = list(dict.fromkeys(name for record in records for name in record)) if source.report.columns else []
     wanted = source.options.time_column
     if wanted is not None:
-        if rows and wanted not in names:
+        if records and wanted not in names:
             raise ColumnMissing(source.name, wanted, "time", names)
         return wanted
     for name in sorted(names, key=_rank):

@@ -1,4 +1,4 @@
-"""Checks the rows of a file and makes a `Corpus` of them.
+"""Makes rows of the records of a file, checks them, and makes a `Corpus` of them.
 
 What cannot be used raises an error with the file, the line and the remedy; what is unusual but usable is counted. Texts
 with more than one label are found, and dealt with as the caller wants.
@@ -14,10 +14,22 @@ from typing import get_args
 
 from newfound.data.corpus import Corpus, Origin, merge_days
 from newfound.data.duplicates import DistinctSample
-from newfound.data.readers import open_rows
-from newfound.data.rows import DEFAULT_READ_OPTIONS, MAX_TEXT_LENGTH, LabelUse, ReadOptions, ReadReport, Row
+from newfound.data.labels import label_text
+from newfound.data.readers import read_records
+from newfound.data.rows import (
+    DEFAULT_READ_OPTIONS,
+    MAX_TEXT_LENGTH,
+    LabelUse,
+    ReadOptions,
+    ReadReport,
+    Record,
+    Records,
+    Row,
+    Source,
+)
+from newfound.data.times import with_days
 from newfound.defaults import Conflicts
-from newfound.errors import ConflictingLabels, DataError, SettingsError
+from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.files import csv_bytes, write_atomically
 from newfound.text import has_half_character, shorten
 
@@ -40,6 +52,80 @@ class Conflict:
         return f"line {line}: '{shown}' is labelled {label!r}, but {first!r} on line {first_line}"
 
 
+def open_rows(
+    path: str | Path,
+    options: ReadOptions = DEFAULT_READ_OPTIONS,
+    labels: LabelUse = "required",
+    *,
+    times: bool = False,
+    skip_unlabelled: bool = False,
+) -> tuple[Iterator[Row], ReadReport]:
+    """Return the usable rows of a file, one by one, and what is unusual in those that were read so far.
+
+    Args:
+        path: The file, a folder of Parquet files, or `-` for standard input.
+        options: How the file is read.
+        labels: "required" for known intents, where every row has a text and a label; "optional" for known intents and
+            logs in one file, where rows without a label are the logs; "ignored" for logs.
+        times: Whether the days of logs are read, too. Their column is looked for in the first rows.
+        skip_unlabelled: Whether rows without a label are left out and counted, where labels are required.
+
+    Raises:
+        DataError: The file cannot be read, or does not hold what is needed; raised as the rows are read.
+    """
+    report = ReadReport("standard input" if str(path) == "-" else str(path))
+    source = Source(report, options=options, labels=labels, times=times)
+    return usable_rows(source, read_records(path, source), skip_unlabelled=skip_unlabelled), report
+
+
+def usable_rows(source: Source, records: Records, *, skip_unlabelled: bool = False) -> Iterator[Row]:
+    """Yield the records that can be used as rows; the report counts those that are left out or changed."""
+    timed = with_days(records, source) if source.reads_times else ((*record, None) for record in records)
+    for line, record, day in timed:
+        text, label = _text_and_label(source, line, record)
+        if skip_unlabelled and label is None:
+            source.report.count("unlabelled", line)
+            continue
+        source.report.rows += 1
+        if not text and (source.labels != "required" or skip_unlabelled):
+            source.report.count("empty", line)
+            continue
+        _check_row(source, line, text, label)
+        if len(text) > MAX_TEXT_LENGTH:
+            source.report.count("truncated", line)
+            text = text[:MAX_TEXT_LENGTH]
+        yield Row(line, text, label, _origin(day, label is not None))
+
+
+def _text_and_label(source: Source, line: int, record: Record) -> tuple[str, str | None]:
+    """Return the text and the label of a record without spaces around them; an empty label is none."""
+    where = f"{source.name}, line {line}"
+    text_column, label_column = source.report.text_column or "text", source.report.label_column or "label"
+    for name, role in ((text_column, "text"), (label_column, "label")):
+        if name not in record and (role == "text" or source.labels == "required"):
+            raise ColumnMissing(where, name, role, list(record))
+    text, value = record[text_column], record.get(label_column) if source.reads_labels else None
+    if not isinstance(text, str | None):
+        raise DataError(f"{where}: {text_column!r} is not a string but {type(text).__name__}")
+    try:
+        label = label_text(value)
+    except DataError:
+        raise DataError(f"{where}: the label is not a string but {type(value).__name__}") from None
+    return (text or "").strip(), (label or "").strip() or None
+
+
+def _check_row(source: Source, line: int, text: str, label: str | None) -> None:
+    """Refuse what a model folder could not keep, and gaps in training data, which are mistakes."""
+    where = f"{source.name}, line {line}"
+    if not text:
+        raise DataError(f"{where}: the text is empty; fill it in or delete the row")
+    if label is None and source.labels == "required":
+        raise DataError(f"{where}: the label is empty; fill it in, or move the row to the logs")
+    check_text(text, where)
+    if label is not None:
+        check_label(label, where)
+
+
 def read_corpus(
     path: str | Path,
     options: ReadOptions = DEFAULT_READ_OPTIONS,
@@ -49,58 +135,48 @@ def read_corpus(
     max_logs: int | None = None,
     seed: int = 0,
 ) -> tuple[Corpus, ReadReport]:
-    """Read utterances, and return what was unusual in the file as well.
+    """Read utterances, and return what was unusual in the file as well. See `open_rows` and `collect`."""
+    rows, report = open_rows(path, options, labels, times=True)
+    return collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=seed), report
+
+
+def collect(
+    rows: Iterable[Row],
+    report: ReadReport,
+    labels: LabelUse,
+    *,
+    conflicts: Conflicts = "error",
+    max_logs: int | None = None,
+    seed: int = 0,
+) -> Corpus:
+    """Return rows as a corpus; the report is told of conflicts and of repeats.
 
     Args:
-        path: The file, a folder of Parquet files, or `-` for standard input.
-        options: How the file is read.
-        labels: "required" for known intents, where every row has a text and a label; "optional" for known intents and
-            logs in one file, where rows without a label are the logs; "ignored" for logs.
+        rows: The rows.
+        report: What was unusual in them.
+        labels: See `open_rows`.
         conflicts: What becomes of a text with several labels.
         max_logs: Of more rows without a label, a random sample of so many distinct ones is kept; memory is bounded.
         seed: Chooses the sample.
 
     Raises:
-        DataError: The file cannot be read, or does not hold what is needed.
+        DataError: A row cannot be used, or the rows do not hold what is needed.
     """
-    rows, report = open_rows(path, options, labels, times=True)
-    if labels == "required":
-        rows = _without_gaps(rows, report)
     sample = None if max_logs is None else DistinctSample(max_logs, seed=seed)
-    collected = list(_divert_to_sample(_usable_rows(rows, report), sample))
-    positions, report.conflicts = without_conflicts(report.name, collected, conflicts)
-    kept = [collected[i] for i in positions]
+    kept, report.conflicts = without_conflicts(report.name, list(_divert_to_sample(rows, sample)), conflicts)
     seen: set[tuple[str, str | None]] = set()
     for row in kept:
         if (row.text, row.label) in seen:
             report.count("duplicates", row.line)
         seen.add((row.text, row.label))
-    corpus = Corpus(tuple(r.text for r in kept), tuple(r.label for r in kept), tuple(map(_origin, kept)))
+    corpus = Corpus(tuple(r.text for r in kept), tuple(r.label for r in kept), tuple(r.origin for r in kept))
     if sample is not None and sample.seen:
         report.n_distinct = None if sample.is_everything else sample.n_distinct
         corpus += sample.corpus()
     if report.days is not None:
         corpus = with_settled_days(corpus, report.days.settle())
     check_corpus(corpus, report.name, labels)
-    return corpus, report
-
-
-def read_labelled_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[list[Row], ReadReport]:
-    """Read the rows that have a text and a label, conflicting labels included; the others are counted."""
-    rows, report = open_rows(path, options)
-    labelled = []
-    for row in rows:
-        if row.label is None or not row.label.strip():
-            report.count("unlabelled", row.line)
-        else:
-            labelled.append(row)
-    return list(_usable_rows(labelled, report)), report
-
-
-def stream_rows(path: str | Path, options: ReadOptions = DEFAULT_READ_OPTIONS) -> tuple[Iterator[Row], ReadReport]:
-    """Return the rows that have a text one by one, without labels, and what was unusual in those read so far."""
-    rows, report = open_rows(path, options, "ignored")
-    return _usable_rows(rows, report), report
+    return corpus
 
 
 def check_corpus(corpus: Corpus, name: str, labels: LabelUse) -> None:
@@ -125,33 +201,10 @@ def check_label(label: str, where: str) -> None:
         raise DataError(f"{where}: half a character (a lone surrogate) in the label; remove it")
 
 
-def _without_gaps(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
-    """Yield rows of known intents; an empty text or label is an error, because it is a mistake in training data."""
-    for row in rows:
-        where = f"{report.name}, line {row.line}"
-        if not row.text.strip():
-            raise DataError(f"{where}: the text is empty; fill it in or delete the row")
-        if row.label is None or not row.label.strip():
-            raise DataError(f"{where}: the label is empty; fill it in, or move the row to the logs")
-        yield row
-
-
-def _usable_rows(rows: Iterable[Row], report: ReadReport) -> Iterator[Row]:
-    """Yield rows with a text, cut at `MAX_TEXT_LENGTH`; those without are counted. An empty label is none."""
-    for row in rows:
-        report.rows += 1
-        text, label = row.text.strip(), (row.label or "").strip() or None
-        if not text:
-            report.count("empty", row.line)
-            continue
-        if has_half_character(text):
-            raise DataError(f"{report.name}, line {row.line}: half a character (a lone surrogate); remove it")
-        if label is not None:
-            check_label(label, f"{report.name}, line {row.line}")
-        if len(text) > MAX_TEXT_LENGTH:
-            report.count("truncated", row.line)
-            text = text[:MAX_TEXT_LENGTH]
-        yield Row(row.line, text, label, row.day)
+def check_text(text: str, where: str) -> None:
+    """Refuse a text with half a character, which a model folder could not keep."""
+    if has_half_character(text):
+        raise DataError(f"{where}: half a character (a lone surrogate); remove it")
 
 
 def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Iterator[Row]:
@@ -161,23 +214,19 @@ def _divert_to_sample(rows: Iterable[Row], sample: DistinctSample | None) -> Ite
         if row.label is not None or sample is None:
             yield row
         elif sample.seen:
-            sample.add(row.text, _origin(row))
+            sample.add(row.text, row.origin)
         elif len(waiting) < sample.size:
             waiting.append(row)
         else:
             for held in (*waiting, row):
-                sample.add(held.text, _origin(held))
+                sample.add(held.text, held.origin)
             waiting.clear()
     yield from waiting
 
 
 @cache
-def _origin_on(day: str | None, labelled: bool) -> Origin:
+def _origin(day: str | None, labelled: bool) -> Origin:
     return Origin(labelled, days=() if day is None else ((day, 1),))
-
-
-def _origin(row: Row) -> Origin:
-    return _origin_on(row.day, row.label is not None)
 
 
 def with_settled_days(corpus: Corpus, meant: Mapping[str, str]) -> Corpus:
@@ -197,8 +246,8 @@ def find_conflicts(rows: Iterable[Row]) -> list[Conflict]:
     return [Conflict(text, tuple(lines)) for text, lines in uses.items() if len({label for _, label in lines}) > 1]
 
 
-def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tuple[list[int], list[Conflict]]:
-    """Return the positions of the rows to keep, and the conflicts. Rows without a label are kept.
+def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tuple[list[Row], list[Conflict]]:
+    """Return the rows to keep, and the conflicts. Rows without a label are kept.
 
     Raises:
         ConflictingLabels: There are conflicts, and they are errors.
@@ -211,8 +260,8 @@ def without_conflicts(name: str, rows: Sequence[Row], policy: Conflicts) -> tupl
         raise ConflictingLabels(_message(name, conflicts), conflicts)
     first = {conflict.text: conflict.uses[0][1] for conflict in conflicts}
     kept = [
-        i
-        for i, row in enumerate(rows)
+        row
+        for row in rows
         if row.label is None or row.text not in first or (policy == "first" and row.label == first[row.text])
     ]
     return kept, conflicts

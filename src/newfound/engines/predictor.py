@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,8 +14,7 @@ from newfound.data.rows import MAX_TEXT_LENGTH
 from newfound.defaults import Precision
 from newfound.errors import SettingsError
 from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN
-from newfound.model.about import ABOUT_FILE, WEIGHTS_FILE, inside, loading, read_about
-from newfound.model.sidecars import load_thresholds, read_groups
+from newfound.model.about import loading
 from newfound.model.types import Prediction
 from newfound.text import is_blank
 
@@ -135,20 +133,3 @@ class Predictor:
         while len(self._cache) > MAX_REMEMBERED:
             self._cache.popitem(last=False)
         return [predictions[text] for text in texts]
-
-
-def model_fingerprint(folder: str | Path) -> str:
-    """Return a SHA-256 of what predictions depend on in a model folder: description, weights, groups and decisions."""
-    from newfound.review.store import ReviewStore
-
-    read_about(Path(folder))
-    digest = hashlib.sha256()
-    for name in (ABOUT_FILE, WEIGHTS_FILE):
-        with inside(Path(folder), name).open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    digest.update(repr(sorted(load_thresholds(folder).items())).encode())
-    digest.update(repr(sorted(read_groups(folder).items())).encode())
-    for entry in ReviewStore(folder).entries():
-        if entry.undone_at is None:
-            digest.update(repr(entry.decision).encode())
-    return digest.hexdigest()

@@ -1,30 +1,37 @@
-"""Predictions on a Ray cluster: each worker loads its model once, and one that dies is started again.
+"""Predictions on a Ray cluster: Ray Data reads a table, workers classify its rows, and Ray Data writes the result.
 
-Ray runs what it is given at least once. A part may be written twice with the same result: its file has a name of its
-own.
+Each worker loads its model once, and one that dies is started again.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from newfound.engines.parts import Part, PartJob, PartResult, predict_part
-from newfound.engines.predictor import Predictor
+from newfound.data.parquet import ENDINGS
+from newfound.engines.predictor import Predictor, PredictorSettings
 from newfound.errors import EngineError, MissingExtra, NoGpu, SettingsError
+from newfound.exports.predictions import PREDICTION_COLUMNS, THRESHOLD_COLUMN, arrow_fields
 from newfound.text import first_line
+from newfound.version import __version__
 
 MAX_RETRIES = 3  # of the same work; a text or a file that kills every worker must not do so for ever
-WITHOUT_LIMIT = -1  # for Ray
 SECONDS_TO_CONNECT = 10
-OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here; only numbers of parts pass through it
+ROWS_PER_BATCH = 4_096
+CORES_OF_A_WORKER, CORES_OF_READING = 0.5, 0.25  # reading and writing must find a whole core beside the workers
+MIN_CORES = 2
+INPUT_PREFIX = "input_"  # of a column of the input whose name a column of the predictions has
+
+EXCEPTION_LINE = re.compile(r"[\w.]*(?:Error|Exception): ")  # of a traceback
 
 # Ray writes much about its inner life; a user can ask for it by setting the variables.
 QUIET_VARIABLES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
@@ -45,6 +52,106 @@ class RaySettings:
             raise MissingExtra("the engine ray", "Ray", "ray")
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that all workers see, and how it is read."""
+
+    path: str  # a file, or a folder of Parquet files
+    format: str  # csv, jsonl or parquet
+    text_column: str
+    delimiter: str | None = None  # this and the next two are for csv
+    encoding: str = "utf-8"
+    names: Sequence[str] | None = None  # of the columns, if there is no header
+
+    def read(self) -> Any:
+        """Return the table as a `ray.data.Dataset`."""
+        import ray.data
+        from pyarrow import csv, string
+
+        resources = {"num_cpus": CORES_OF_READING}
+        if self.format == "parquet":
+            endings = [ending.removeprefix(".") for ending in ENDINGS]
+            return ray.data.read_parquet(self.path, ray_remote_args=resources, file_extensions=endings)
+        if self.format == "jsonl":
+            return ray.data.read_json(self.path, lines=True, ray_remote_args=resources)
+        return ray.data.read_csv(
+            self.path,
+            ray_remote_args=resources,
+            read_options=csv.ReadOptions(encoding=self.encoding, column_names=self.names),
+            parse_options=csv.ParseOptions(delimiter=self.delimiter or ",", newlines_in_values=True),
+            convert_options=csv.ConvertOptions(column_types={self.text_column: string()}),
+        )
+
+
+class Worker:
+    """Adds the columns of the predictions to batches of rows (`pyarrow.Table`)."""
+
+    def __init__(self, model: str, settings: PredictorSettings, text_column: str, version: str) -> None:
+        self._predictor, self._text_column, self._version = Predictor(model, settings), text_column, version
+
+    def __call__(self, batch: Any) -> Any:
+        import pyarrow
+
+        if self._version != __version__:  # here, since Ray takes an error in the constructor for a death
+            raise EngineError(f"a worker has newfound {__version__}, not {self._version}; install the same one")
+        texts = batch.column(self._text_column).to_pylist()
+        answers = self._predictor([None if text is None else str(text) for text in texts])
+        batch = batch.rename_columns(kept_names(batch.column_names))
+        for name, type in arrow_fields(self._predictor.top, self._predictor.columns):
+            batch = batch.append_column(name, pyarrow.array(answers[name], type))
+        return batch
+
+
+def kept_names(names: Sequence[str]) -> list[str]:
+    """Return what the columns of the input are called beside those of the predictions."""
+    taken = {*PREDICTION_COLUMNS, THRESHOLD_COLUMN, "top"}
+    kept: list[str] = []
+    for name in names:
+        while name in taken:
+            name = INPUT_PREFIX + name
+        taken.add(name)
+        kept.append(name)
+    return kept
+
+
+def predict_on_ray(model: Path, table: Table, out: Path, predictor: PredictorSettings, cluster: RaySettings) -> None:
+    """Write the table with the columns of its predictions to a folder, as Parquet files.
+
+    Workers must see the model folder, the files of the table and `out` at the same paths.
+    """
+    with connect(cluster):
+        import ray
+        import ray.data
+
+        device, resources, places = _resources(cluster)
+        arguments = (str(model.resolve()), replace(predictor, device=device), table.text_column, __version__)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
+        try:
+            with warnings.catch_warnings(action="ignore"):  # Ray's, that it will name the limits on tries otherwise
+                predicted = table.read().map_batches(
+                    Worker,
+                    fn_constructor_args=arguments,
+                    batch_size=ROWS_PER_BATCH,
+                    batch_format="pyarrow",
+                    # One at a time, since a worker that dies takes a try from whatever waits for it, too.
+                    compute=ray.data.ActorPoolStrategy(
+                        size=min(cluster.workers or places, places), max_tasks_in_flight_per_actor=1
+                    ),
+                    max_restarts=-1,  # a long job may lose any number of workers, but not many at the same work
+                    max_task_retries=MAX_RETRIES,
+                    **resources,
+                )
+            predicted.write_parquet(str(out.resolve()), ray_remote_args={"num_cpus": CORES_OF_READING})
+        except ray.exceptions.RayActorError as error:
+            raise EngineError(
+                f"workers of the Ray cluster died {MAX_RETRIES + 1} times at the same work, likely for lack of memory",
+                "fewer_workers",
+            ) from error
+        except ray.exceptions.RayError as error:
+            raise EngineError(f"a worker of the Ray cluster failed: {_reason(error)}") from error
+
+
 @contextmanager
 def connect(settings: RaySettings) -> Iterator[None]:
     """Connect to the cluster for a block; a connection that the caller's program has already is used and kept."""
@@ -58,14 +165,11 @@ def connect(settings: RaySettings) -> Iterator[None]:
         return
     address = settings.address or os.environ.get("RAY_ADDRESS") or "local"
     _check_reachable(address)
-    local_options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    local_options: dict[str, Any] = {}
+    if address == "local":
+        local_options = {"include_dashboard": False, "num_cpus": max(MIN_CORES, os.cpu_count() or 1)}
     try:
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level=logging.CRITICAL,
-            **(local_options if address == "local" else {}),
-        )
+        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **local_options)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise EngineError(f"no Ray cluster at {address} ({first_line(error)})", "address") from error
     try:
@@ -85,72 +189,23 @@ def _check_reachable(address: str) -> None:
         raise EngineError(f"no Ray cluster at {address} ({first_line(error)})", "address") from None
 
 
-class PartWorker:
-    """Writes the predictions of parts; Ray calls it with the number of one part."""
-
-    def __init__(self, model: str, job: PartJob, parts: Sequence[Part]) -> None:
-        self._predictor, self._job, self._parts = Predictor(model, job.settings), job, parts
-
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        result = predict_part(self._predictor, self._job, self._parts[int(batch["number"][0])])
-        return {name: [value] for name, value in asdict(result).items()}
-
-
-def run_on_ray(model: str | Path, job: PartJob, parts: Sequence[Part], settings: RaySettings) -> Iterator[PartResult]:
-    """Yield the results of parts as the workers of a cluster finish them, in any order.
-
-    Workers must see the model folder and the files of the parts at the same paths.
-    """
-    with connect(settings):
-        import ray
-        import ray.data
-
-        device, resources, places = _resources(settings)
-        job = replace(job, settings=replace(job.settings, device=device))
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        numbers = [{"number": part.number} for part in parts]
-        # A long job may lose any number of workers, but not many at the same work.
-        tries = {"max_restarts": WITHOUT_LIMIT, "max_task_retries": MAX_RETRIES}
-        dataset = ray.data.from_items(numbers, override_num_blocks=len(parts)).map_batches(
-            PartWorker,
-            fn_constructor_args=(str(Path(model).resolve()), job, tuple(parts)),
-            batch_size=1,
-            # One at a time, since a worker that dies takes a try from whatever waits for it, too.
-            compute=ray.data.ActorPoolStrategy(
-                size=min(settings.workers or places, len(parts)), max_tasks_in_flight_per_actor=1
-            ),
-            ray_remote_args_fn=lambda: tries,  # the only way to limit them; the warning that it will go names no other
-            **resources,
-        )
-        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # a failure is reported below, in one line
-        try:
-            for row in dataset.iter_rows():
-                yield PartResult(**row)
-        except ray.exceptions.RayActorError as error:
-            raise EngineError(
-                f"workers of the Ray cluster died {MAX_RETRIES + 1} times at the same work, likely for lack of memory",
-                "fewer_workers",
-            ) from error
-        except ray.exceptions.RayError as error:
-            raise EngineError(f"a worker of the Ray cluster failed: {_last_line(error)}") from error
-
-
 def _resources(settings: RaySettings) -> tuple[str, dict[str, float], int]:
     """Return the device of the workers, what Ray reserves for each, and how many the cluster has room for."""
     import ray
 
     cluster = ray.cluster_resources()
-    has_gpus = cluster.get("GPU", 0) >= 1
+    cores, has_gpus = int(cluster.get("CPU", 0)), cluster.get("GPU", 0) >= 1
+    if cores < MIN_CORES:
+        raise EngineError(f"the Ray cluster has {cores} cores and needs {MIN_CORES}")
     if settings.device == "cuda" and not has_gpus:
         raise NoGpu
     if has_gpus and settings.device != "cpu":
-        return "cuda", {"num_cpus": 1, "num_gpus": 1}, int(cluster["GPU"])
-    return "cpu", {"num_cpus": 1}, max(1, int(cluster.get("CPU", 1)))
+        return "cuda", {"num_cpus": CORES_OF_A_WORKER, "num_gpus": 1}, int(cluster["GPU"])
+    return "cpu", {"num_cpus": CORES_OF_A_WORKER}, cores
 
 
-def _last_line(error: Exception) -> str:
-    """Return the last line of the traceback that a worker sent: the exception itself."""
-    cause = getattr(error, "cause", None)
-    message = str(getattr(cause, "__cause__", None) or cause or error)
-    lines = [line for line in message.strip().splitlines() if line.strip()]
-    return lines[-1].strip() if lines else type(error).__name__
+def _reason(error: Exception) -> str:
+    """Return the first exception in the traceback that a worker sent; those of Ray that follow only wrap it."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    raised = [line for line in lines if EXCEPTION_LINE.match(line) and not line.startswith("ray.")]
+    return next(iter(raised), first_line(error))

@@ -1,12 +1,8 @@
-"""Predictions as JSON lines, CSV or Parquet, written to a stream as they arrive.
-
-Each row starts with the columns of the input that are kept: by default its line and its text.
-"""
+"""Predictions as JSON lines, CSV or Parquet, written to a stream as they arrive; each row starts with line and text."""
 
 from __future__ import annotations
 
 import json
-import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +30,7 @@ class PredictionWriter:
         Args:
             stream: The stream.
             top: How many of the most probable intents are written.
-            columns: Those of the input that are kept and those of the predictions; `top` comes after them.
+            columns: Line, text and those of the predictions; `top` comes after them.
         """
         self._stream, self._top, self._columns = stream, top, columns
 
@@ -49,11 +45,7 @@ class PredictionWriter:
 
     @abstractmethod
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Write rows, which have the kept columns and those of the predictions, in this order."""
-
-    def write_table(self, table: Any) -> None:
-        """Write the rows of a table (`pyarrow.Table`)."""
-        self.write_rows(_with_times_as_text(table).to_pylist())
+        """Write rows, which have these columns in this order."""
 
     def close(self) -> None:
         """Finish the file; the stream stays open."""
@@ -63,10 +55,10 @@ class PredictionWriter:
 
 
 class JsonLines(PredictionWriter):
-    """One JSON object a line; what JSON does not know is written as its text, and NaN as null."""
+    """One JSON object a line."""
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._stream.write(b"".join(_json(row).encode() + b"\n" for row in rows))
+        self._stream.write(b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
         self._stream.flush()
 
 
@@ -82,7 +74,7 @@ class CommaSeparated(PredictionWriter):
         lines = []
         for values in rows:
             ranked = values.pop("top", None) or ()
-            cells = [_cell(value) for value in values.values()]
+            cells = [str(value).lower() if isinstance(value, bool) else value for value in values.values()]
             cells += [cell for one in ranked for cell in (one["intent"], one["probability"])]
             lines.append(cells + [None] * (2 * (self._top - len(ranked))))
         self._write(lines)
@@ -92,35 +84,13 @@ class CommaSeparated(PredictionWriter):
         self._stream.flush()
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return _json(value) if isinstance(value, list | dict) else value
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
-    except ValueError:  # rare, so that other rows are not searched
-        return json.dumps(_with_finite_numbers(value), ensure_ascii=False, default=str, allow_nan=False)
-
-
-def _with_finite_numbers(value: Any) -> Any:
-    """Return a value with None in place of NaN and infinities, for which JSON has no word."""
-    if isinstance(value, dict):
-        return {name: _with_finite_numbers(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_finite_numbers(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 class Parquet(PredictionWriter):
     """A Parquet file; the most probable intents are a list in the column `top`."""
 
     def __init__(self, stream: BinaryIO, top: int, columns: Sequence[str] = ALL_COLUMNS) -> None:
         check_pyarrow()
         super().__init__(stream, top, columns)
-        self._writer: Any = None  # the first table says which columns there are
+        self._writer: Any = None
         self._rows: list[dict[str, Any]] = []
 
     def write_rows(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -131,16 +101,12 @@ class Parquet(PredictionWriter):
 
     def _write_group(self) -> None:
         import pyarrow
-
-        schema = pyarrow.schema(arrow_fields(self._top, self._columns))
-        self.write_table(pyarrow.Table.from_pylist(self._rows, schema=schema))
-        self._rows = []
-
-    def write_table(self, table: Any) -> None:
         from pyarrow import parquet
 
-        self._writer = self._writer or parquet.ParquetWriter(self._stream, table.schema)
-        self._writer.write_table(table)
+        schema = pyarrow.schema(arrow_fields(self._top, self._columns))
+        self._writer = self._writer or parquet.ParquetWriter(self._stream, schema)
+        self._writer.write_table(pyarrow.Table.from_pylist(self._rows, schema=schema))
+        self._rows = []
 
     def close(self) -> None:
         if self._rows or self._writer is None:
@@ -151,16 +117,6 @@ class Parquet(PredictionWriter):
         """Keep pyarrow from writing the end of a file that is closed already."""
         if self._writer is not None:
             self._writer.is_open = False
-
-
-def _with_times_as_text(table: Any) -> Any:
-    """Return a table whose times can be written as text; Python knows no nanoseconds."""
-    import pyarrow
-
-    for i, field in enumerate(table.schema):
-        if pyarrow.types.is_temporal(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(pyarrow.string()))
-    return table
 
 
 def arrow_fields(top: int, columns: Sequence[str]) -> list[tuple[str, Any]]:

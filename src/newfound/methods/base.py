@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from newfound import defaults
 from newfound.algorithms.estimation import Estimate
-from newfound.data.corpus import Corpus, Origin
+from newfound.data.corpus import Corpus
 from newfound.defaults import LogsHold, NoIntent
 from newfound.encoders.encoder import MAX_LENGTH, Encoder, Pooling, Tune
 from newfound.encoders.languages import likely_languages
@@ -115,10 +115,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        texts: Sequence[str],
+        texts: Sequence[str] | Corpus,
         labels: Sequence[str | int | None] | None = None,
         *,
-        origins: Sequence[Origin] = (),
         validation: Corpus | None = None,
         run: Run | None = None,
         watch: Watch = watch_nothing,
@@ -128,10 +127,9 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Discover new intents among the texts whose label is None, and fit one classifier over known and new.
 
         Args:
-            texts: Labelled and unlabelled utterances, in any order.
+            texts: Labelled and unlabelled utterances, in any order; or a corpus, which has labels and origins.
             labels: Their intents; None for an unlabelled one. Whole numbers become their digits as text. Without labels
                 no intent is known, and all are discovered.
-            origins: Where each utterance came from, and how often it occurred; kept in the model.
             validation: Utterances for choosing a checkpoint, labelled or not; the training data otherwise.
             run: Shows progress and keeps checkpoints.
             watch: Is called after every epoch, for an analysis; what it returns is added to the history.
@@ -141,7 +139,7 @@ class Discoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if (annotator is not None or labeller is not None) and not self.ASKS_QUESTIONS:
             raise SettingsError(f"{type(self).__name__} asks no questions; use consensus with an annotator")
         started = time.perf_counter()
-        corpus = Corpus.of(texts, labels, origins)
+        corpus = texts if isinstance(texts, Corpus) else Corpus.of(texts, labels)
         self.check_settings(corpus)
         order = corpus.by_content() if self.SORTS_ROWS else list(range(len(corpus)))
         corpus = corpus.take(order)

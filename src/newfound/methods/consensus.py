@@ -56,7 +56,10 @@ MIN_LABELS_TO_FINE_TUNE = 3  # of the typical known intent (docs/cold-start.md)
 MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: about 6 GB with minilm
 TOKENS_PER_WORD = 1.4
 SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
-MIN_AGREEMENT = 0.75  # of the clusterings, for a row to teach the encoder its new intent
+# Of new intents, where known ones are in the logs too: it gave these 1 to 2 points back and cost none. As a share of
+# how far apart two rows are on average, since vectors of some encoders all lie close to each other.
+MARGIN = 0.12
+MIN_AGREEMENT = 0.5  # of the clusterings, for a row to teach the encoder its new intent
 
 
 class Labels(NamedTuple):
@@ -161,11 +164,11 @@ class Consensus(Discoverer):
         x = self._fine_tune(context, network, context.y) if context.tune.layers else frozen  # step 2
         joined = self._join(context, frozen, x)
         context = self._with_number(context, network, joined, frozen, aside)  # step 3
-        labels = self._label(context, joined, aside)  # steps 4 and 5
+        labels = self._label(context, joined, frozen, aside)  # steps 4 and 5
         for number in range(1, self.rounds + 1 if context.tune.layers else 1):
             agreed = torch.where(labels.agreement >= MIN_AGREEMENT, labels.y, context.y)
             x = self._fine_tune(context, network, agreed, number)
-            labels = self._label(context, self._join(context, frozen, x), aside)
+            labels = self._label(context, self._join(context, frozen, x), frozen, aside)
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
@@ -247,16 +250,16 @@ class Consensus(Discoverer):
     def _may_hold_known(self, context: FitContext) -> bool:
         return self.logs == "mixed" and context.n_known > 0
 
-    def _label(self, context: FitContext, x: Tensor, aside: Tensor) -> Labels:
+    def _label(self, context: FitContext, x: Tensor, frozen: Tensor, aside: Tensor) -> Labels:
         """Labels of all rows: those that a person gave, known intents in mixed logs, and new intents.
 
-        x [n, d] are unit vectors, `aside` [n] the rows of no intent.
+        x [n, d] are unit vectors, `frozen` [n, d] those of the pretrained encoder, `aside` [n] the rows of no intent.
         """
-        x = context.language_free(x)
+        x, frozen = context.language_free(x), context.language_free(frozen)
         y, kept = context.y.to(x.device), (~aside).nonzero().squeeze(1)
         if self._may_hold_known(context):  # step 4
             recognised = y.clone()
-            recognised[kept] = self._recognise(context, x[kept], y[kept])
+            recognised[kept] = self._recognise(context, x[kept], frozen[kept], y[kept])
             if context.n_new and self._overlooks_new(context, x[kept], y[kept], recognised[kept]):
                 return self._label_without_labels(context, x, kept)
             y = recognised
@@ -269,10 +272,11 @@ class Consensus(Discoverer):
         labels = ask_about(context, x, chosen, ensemble, labels, self.questions, offer_known=offer_known)
         return self._put_together(context, x, y, rows, chosen, ensemble, labels)
 
-    def _recognise(self, context: FitContext, x: Tensor, y: Tensor) -> Tensor:
+    def _recognise(self, context: FitContext, x: Tensor, frozen: Tensor, y: Tensor) -> Tensor:
         seeds = partial(derive, context.seed, "known")
         n_new = max(context.n_new + 1, round(SPARE_CENTRES * context.n_new))
-        return recognise_known(x, y, context.n_known, n_new, self._half + 1, seeds, neighbours=self.neighbours)
+        runs, neighbours = self._half + 1, self.neighbours
+        return recognise_known(x, y, context.n_known, n_new, runs, seeds, neighbours=neighbours, pretrained=frozen)
 
     def _overlooks_new(self, context: FitContext, x: Tensor, y: Tensor, recognised: Tensor) -> bool:
         """Whether groups that are seen without labels, and hold none, would be taken for known intents."""
@@ -377,7 +381,9 @@ class Consensus(Discoverer):
         schedule, times = self._schedule_for(len(y), share_of_epochs)
         temperature = self.temperature or FROZEN_TEMPERATURE
         stage = "training" if share_of_epochs == 1 else "training on all labels"
-        train_head(context, network, x, y, schedule, temperature=temperature, times=times, stage=stage)
+        spread = 1 - float(x.mean(0).square().sum())  # 1 minus the mean cosine of two rows
+        margin = MARGIN * spread if self._may_hold_known(context) else 0.0
+        train_head(context, network, x, y, schedule, temperature=temperature, times=times, margin=margin, stage=stage)
 
     def _schedule_for(self, rows: int, share_of_epochs: float = 1.0) -> tuple[Schedule, int]:
         """The settings of the classifier's training, and how often an epoch holds what a person labelled.

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from newfound.algorithms.languages import assign_languages, without_languages
 from newfound.algorithms.metrics import silhouette_on_device
-from newfound.data.corpus import Corpus
+from newfound.data.corpus import Corpus, fingerprint
 from newfound.encoders.cache import FeatureCache
 from newfound.encoders.encoder import Encoder, Features, Pooling, Tune, load_encoder
 from newfound.encoders.ragged import Batch, RaggedBatches
@@ -83,9 +83,8 @@ class CorpusEncoder:
 
     def __call__(self, part: Corpus, views: int = 0) -> EncodedCorpus:
         """Return a corpus for the network, with `views` stored runs of the frozen layers; 0 is one without dropout."""
-        texts = Corpus.of(part.texts).fingerprint()
         same_encoder = [self.run.identity["encoder"], self.encoder.max_length]
-        key = repr([texts, *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
+        key = repr([fingerprint(part.texts), *same_encoder, self.tune, self.trunk_dropout, views, str(self.device)])
         features, batches, lengths = self.run.get_or_make(key, lambda: self._features(part, views))
         y = torch.tensor([-1 if label is None else self.ids.get(label, -1) for label in part.labels])
         by_person = torch.tensor([origin.labelled for origin in part.origins], dtype=torch.bool)

@@ -134,17 +134,21 @@ def train_head(
     *,
     temperature: float,
     times: int = 1,
+    margin: float = 0.0,
     stage: str = "training",
 ) -> None:
     """Train the classifier alone, on vectors x [n, d] that do not change any more, and labels y [n] (CPU, -1 for none).
 
-    An epoch holds the rows that a person labelled `times` times.
+    An epoch holds the rows that a person labelled `times` times. The cosine with new intents is raised by a `margin` in
+    training, and in training alone: it makes a new intent keep its distance from known ones.
     """
     target, classifier = y.to(context.device), network.classifier
+    raised = margin * (torch.arange(len(classifier.weight), device=context.device) >= context.n_known)
 
     def step(batch: Batch) -> Losses:
         classifier.normalize_()
-        return {"loss": F.cross_entropy(classifier(x[batch.rows]).float() / temperature, target[batch.rows])}
+        cosine = classifier(x[batch.rows]).float() + raised
+        return {"loss": F.cross_entropy(cosine / temperature, target[batch.rows])}
 
     rows = torch.cat([(y >= 0).nonzero().squeeze(1), context.known_rows.repeat(times - 1)])
     batches = RaggedBatches(torch.ones(len(y), dtype=torch.int64), context.device)

@@ -20,17 +20,11 @@ logger = logging.getLogger("newfound.serve")
 
 MAX_CLIENTS_REMEMBERED = 10_000
 MAX_SESSIONS = 1_000
+SECONDS_OF_SESSION = 12 * 3600.0  # without a request
 MAX_WRONG_TOKENS = 10
 SECONDS_OF_FIRST_LOCKOUT = 30.0
 MAX_SECONDS_OF_LOCKOUT = 3600.0
 SECONDS_UNTIL_FORGIVEN = 3600.0  # after the last wrong token, or the end of the lock-out that it caused
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose token was given."""
-
-    person: str | None = None  # None if all users share one token
 
 
 class Tokens:
@@ -38,54 +32,54 @@ class Tokens:
 
     def __init__(self, token: str | Mapping[str, str] | None) -> None:
         self.required = bool(token)
-        if isinstance(token, Mapping):
-            self._identities = {secret: Identity(person) for person, secret in token.items()}
-        else:
-            self._identities = {token: Identity()} if token else {}
+        persons = token if isinstance(token, Mapping) else {"": token} if token else {}
+        self._persons = {secret: person for person, secret in persons.items()}
 
-    def identify(self, secret: str) -> Identity | None:
-        """Return whose secret it is, or None. The time it takes does not depend on the secret."""
+    def identify(self, secret: str) -> str | None:
+        """Return whose secret it is, "" for one that all users share, or None for a wrong one.
+
+        The time it takes does not depend on the secret.
+        """
         secret_bytes = secret.encode("utf-8", "surrogateescape")
         owner = None
-        for expected, identity in self._identities.items():
+        for expected, person in self._persons.items():
             if hmac.compare_digest(secret_bytes, expected.encode()):
-                owner = identity
+                owner = person
         return owner
 
 
 class Sessions:
-    """The people who logged in. A session ends after so many seconds without a request."""
+    """The people who logged in. A session ends after some time without a request."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._sessions: OrderedDict[str, tuple[Identity, float]] = OrderedDict()  # the least recently used first
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()  # the least recently used first
 
-    def begin(self, identity: Identity) -> str:
+    def begin(self, person: str) -> str:
         """Return the secret key of a new session."""
         self._drop_expired()
         while len(self._sessions) >= MAX_SESSIONS:
             self._sessions.popitem(last=False)
         key = secrets.token_urlsafe(32)
-        self._sessions[key] = identity, time.monotonic()
+        self._sessions[key] = person, time.monotonic()
         return key
 
-    def use(self, key: str, *, keep_alive: bool = True) -> Identity | None:
+    def use(self, key: str, *, keep_alive: bool = True) -> str | None:
         """Return whose session it is, or None; what a page asks on its own does not keep a session alive."""
         self._drop_expired()
         if key not in self._sessions:
             return None
-        identity, _ = self._sessions[key]
+        person, _ = self._sessions[key]
         if keep_alive:
-            self._sessions[key] = identity, time.monotonic()
+            self._sessions[key] = person, time.monotonic()
             self._sessions.move_to_end(key)
-        return identity
+        return person
 
     def end(self, key: str) -> None:
         """End a session."""
         self._sessions.pop(key, None)
 
     def _drop_expired(self) -> None:
-        oldest_allowed = time.monotonic() - self._seconds
+        oldest_allowed = time.monotonic() - SECONDS_OF_SESSION
         while self._sessions and next(iter(self._sessions.values()))[1] < oldest_allowed:
             self._sessions.popitem(last=False)
 

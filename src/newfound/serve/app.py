@@ -51,7 +51,7 @@ def create_app(
 
     Args:
         folder: The model folder.
-        settings: Whom to answer, and the limits. Settings that are not safe are refused.
+        settings: Whom to answer, and how. Settings that are not safe are refused.
         encoder: The model's encoder or its folder, if it is not where the model expects it.
     """
     settings = settings or ServeSettings()
@@ -60,12 +60,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        service.batcher = Batcher(
-            service.classify,
-            max_waiting=settings.max_waiting_texts,
-            at_once=service.batches_at_once,
-            on_batch=service.metrics.batch,
-        )
+        service.batcher = Batcher(service.classify, at_once=service.batches_at_once, on_batch=service.metrics.batch)
         service.batcher.start()
         service.metrics.watch(lambda: service.batcher.waiting if service.batcher else 0)
         reloading = asyncio.create_task(_reload_regularly(service))

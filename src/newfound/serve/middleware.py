@@ -20,8 +20,8 @@ from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from newfound.serve.access import Identity, Lockout, Sessions, Tokens, client_address
-from newfound.serve.settings import ServeSettings
+from newfound.serve.access import Lockout, Sessions, Tokens, client_address
+from newfound.serve.settings import MAX_BYTES, ServeSettings
 
 access_logger = logging.getLogger("newfound.access")
 
@@ -30,9 +30,8 @@ OnRequest = Callable[[str, int, float], None]  # path, status, seconds
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login"})  # they show nothing of the model
 OPEN_FOLDER = "/static/"  # nor do the page's own files, of which the login is made
-PATHS_A_PAGE_ASKS_ALONE = frozenset(
-    {"/v1/review/news", "/v1/review/training"}
-)  # an open page that nobody uses does not keep a session alive
+POLLING_PATHS = frozenset({"/v1/review/news", "/v1/review/training"})  # they keep no session alive
+SECONDS_TO_SEND = 10.0  # the body of a request
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -59,7 +58,7 @@ class GuardMiddleware:
         self._app, self._settings, self._on_request = app, settings, on_request
         self._lockout = Lockout()
         self.tokens = Tokens(settings.token)
-        self.sessions = Sessions(settings.seconds_of_session)
+        self.sessions = Sessions()
         self.csrf = secrets.token_urlsafe(24)  # our page repeats it in the header `X-CSRF-Token`
         self.cookie = f"newfound_{secrets.token_hex(4)}"  # two servers on one host share cookies, so the names differ
 
@@ -95,16 +94,19 @@ class GuardMiddleware:
             self._on_request(scope["path"], status, seconds)
             self._log(scope, status, seconds)
 
-    def check_token(self, scope: Scope, secret: str) -> Identity:
-        """Return whose token it is; a wrong one is refused with 401, any of a client that is locked out with 429."""
+    def check_token(self, scope: Scope, secret: str) -> str:
+        """Return whose token it is, "" if all share it.
+
+        A wrong one is refused with 401, any of a client that is locked out with 429.
+        """
         client = self._client(scope)
         if seconds := self._lockout.seconds_left(client):
             raise HTTPException(429, f"too many wrong tokens; try again in {seconds} s", {"retry-after": str(seconds)})
-        identity = self.tokens.identify(secret)
-        if identity is None:
+        person = self.tokens.identify(secret)
+        if person is None:
             self._lockout.add_wrong_token(client)
             raise HTTPException(401, "that is not a token of this server", {"www-authenticate": "Bearer"})
-        return identity
+        return person
 
     def is_over_tls(self, scope: Scope) -> bool:
         """Return whether the request reached the server, or the proxy before it, over TLS."""
@@ -121,8 +123,8 @@ class GuardMiddleware:
         """Check the request, then read and return its body."""
         headers = _headers(scope)
         self._check_host(headers)
-        identity = self._check_identity(scope, headers)
-        scope.setdefault("state", {}).update(person=identity.person, client=self._client(scope))
+        person = self._identify(scope, headers)
+        scope.setdefault("state", {}).update(person=person or None, client=self._client(scope))
         if scope["method"] not in SAFE_METHODS:
             self._check_origin(scope, headers)
         return await self._read_body(headers, receive)
@@ -139,15 +141,16 @@ class GuardMiddleware:
         if name not in ("127.0.0.1", "localhost", "::1", self._settings.host):
             raise HTTPException(421, "this server answers for localhost only")
 
-    def _check_identity(self, scope: Scope, headers: dict[str, str]) -> Identity:
+    def _identify(self, scope: Scope, headers: dict[str, str]) -> str:
+        """Return whose token or session a request has, "" if it is nobody's own."""
         if not self.tokens.required or scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
-            return Identity()
+            return ""
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.check_token(scope, secret.strip())
-        identity = self.sessions.use(self.session_key(scope), keep_alive=scope["path"] not in PATHS_A_PAGE_ASKS_ALONE)
-        if identity is not None:
-            return identity
+        person = self.sessions.use(self.session_key(scope), keep_alive=scope["path"] not in POLLING_PATHS)
+        if person is not None:
+            return person
         if scope["path"] == "/" and scope["method"] in ("GET", "HEAD"):
             raise HTTPException(303, "log in first", {"location": "/login"})
         raise HTTPException(401, "a token is needed: Authorization: Bearer ...", {"www-authenticate": "Bearer"})
@@ -167,29 +170,24 @@ class GuardMiddleware:
     def _has_small_body(self, headers: dict[str, str]) -> bool:
         """Return whether the body is at most as large as it may be. The rest of any other one is not read."""
         announced = headers.get("content-length", "0")
-        return (
-            "transfer-encoding" not in headers and announced.isdecimal() and int(announced) <= self._settings.max_bytes
-        )
+        return "transfer-encoding" not in headers and announced.isdecimal() and int(announced) <= MAX_BYTES
 
     async def _read_body(self, headers: dict[str, str], receive: Receive) -> bytes:
-        max_bytes = self._settings.max_bytes
-        too_large = HTTPException(413, f"the request is larger than {max_bytes:,} bytes; send fewer texts at a time")
+        too_large = HTTPException(413, f"the request is larger than {MAX_BYTES:,} bytes; send fewer texts at a time")
         if "content-length" in headers and not self._has_small_body(headers):
             raise too_large
-        parts: list[bytes] = []
-        size = 0
+        body = bytearray()
         try:
-            async with asyncio.timeout(self._settings.seconds_to_send):
+            async with asyncio.timeout(SECONDS_TO_SEND):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise HTTPException(400, "the client has disconnected")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > max_bytes:
+                    body += message.get("body", b"")
+                    if len(body) > MAX_BYTES:
                         raise too_large
                     if not message.get("more_body", False):
-                        return b"".join(parts)
+                        return bytes(body)
         except TimeoutError:
             raise HTTPException(408, "the request took too long to arrive", {"connection": "close"}) from None
 

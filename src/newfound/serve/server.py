@@ -11,17 +11,18 @@ from threading import Thread
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from newfound.errors import SettingsError
 from newfound.serve.app import create_app
 from newfound.serve.middleware import GuardMiddleware
-from newfound.serve.protocol import limited_protocol
 from newfound.serve.settings import ServeSettings
 
 logger = logging.getLogger("newfound.serve")
 MAX_CONNECTIONS = 1_000
 MAX_HEADER_BYTES = 32 * 1024
-SECONDS_TO_KEEP_ALIVE = 15
+SECONDS_TO_KEEP_ALIVE = 15  # a connection without a whole request, be it the first or the next one
+SECONDS_TO_READ = 30  # without the client's reading anything of an answer that waits for it
 SECONDS_TO_FINISH = 30
 
 
@@ -37,7 +38,7 @@ def serve(
 
     Args:
         folder: The model folder.
-        settings: Where to listen, whom to answer, and the limits.
+        settings: Where to listen, whom to answer, and how.
         encoder: The folder of the model's encoder, if it is not where the model expects it.
         open_page: Whether to open the review page in a browser.
         announce: Called with the address once the server listens there.
@@ -50,14 +51,14 @@ def serve(
     announce(f"newfound serves {folder} at http://{host}:{port}/")
     if open_page:
         Thread(target=webbrowser.open, args=(f"http://{host}:{port}/",), daemon=True).start()
-    Server(app, settings).run(sockets=[listener])
+    Server(app).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
     """Ends the work in the background first: it would take longer than anybody waits for the end of a server."""
 
-    def __init__(self, app: GuardMiddleware, settings: ServeSettings) -> None:
-        super().__init__(server_config(app, settings))
+    def __init__(self, app: GuardMiddleware) -> None:
+        super().__init__(server_config(app))
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -66,11 +67,29 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server_config(app: Any, settings: ServeSettings) -> uvicorn.Config:
+class TimedProtocol(H11Protocol):
+    """Gives the headers of a request as long as uvicorn gives an idle connection; uvicorn itself waits forever."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin a connection."""
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request, and keep the timer until the headers are there."""
+        timer, self.timeout_keep_alive_task = self.timeout_keep_alive_task, None
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self.timeout_keep_alive_task = timer
+        elif timer is not None:
+            timer.cancel()
+
+
+def server_config(app: Any) -> uvicorn.Config:
     """Return the configuration of uvicorn for an application."""
     return uvicorn.Config(
         app,
-        http=limited_protocol(settings),
+        http=TimedProtocol,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -88,6 +107,8 @@ def listen(settings: ServeSettings) -> socket.socket:
     # asyncio disables Nagle's algorithm (TCP_NODELAY), which delays answers by 40 ms, only if the protocol is explicit.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; the connections inherit it
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1_000 * SECONDS_TO_READ))
     try:
         listener.bind((settings.host, settings.port))
         listener.listen()  # a second server on the port fails here

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import hashlib
 import logging
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
+
+from fastapi import Request
 
 from newfound.encoders.encoder import Encoder
 from newfound.errors import ConflictError, ModelError, NewfoundError
@@ -19,11 +22,12 @@ from newfound.review.queries import ReviewView
 from newfound.review.session import ReviewSession
 from newfound.serve.background.folders import remove_abandoned
 from newfound.serve.background.jobs import BackgroundJobs
+from newfound.serve.background.process import T
 from newfound.serve.background.queue import WorkQueue
 from newfound.serve.background.work import ServedModel
 from newfound.serve.batching import Batcher
 from newfound.serve.metrics import ServerMetrics
-from newfound.serve.schemas.requests import MAX_TOP
+from newfound.serve.schemas.requests import MAX_TOP, Body
 from newfound.serve.schemas.responses import Served
 from newfound.serve.settings import ServeSettings
 from newfound.serve.uploads import Uploads
@@ -47,8 +51,8 @@ class Service:
             logger.warning("%s", problem)
         self.metrics = ServerMetrics()
         # Jobs write a model; evaluations, checks and estimates wait in the queue.
-        self.jobs = BackgroundJobs(max_results=settings.max_results, in_use=lambda: [self._folder, *self._earlier])
-        self.queue = WorkQueue(max_waiting=settings.max_queued, max_waiting_per_client=settings.max_queued_per_client)
+        self.jobs = BackgroundJobs(in_use=lambda: [self._folder, *self._earlier])
+        self.queue = WorkQueue()
         self.batcher: Batcher[Prediction] | None = None  # before the server has started
         self.stopping = False
         self.uploads = Uploads()
@@ -80,13 +84,18 @@ class Service:
     async def stop_work(self) -> None:
         """Accept no more texts, and end what runs in the background."""
         self.stopping = True
-        await asyncio.gather(self.jobs.stop(), self.queue.stop())
+        self.queue.stop()
+        await self.jobs.stop()
 
     @property
     def served_model(self) -> ServedModel:
         """What another process needs to open the model."""
         model = self.session.model
         return ServedModel(self.session.folder, self._encoder, model.device.type, self.settings.precision)
+
+    async def run(self, request: Request, work: Callable[..., T], body: Body) -> T:
+        """Do work with the served model and the body of a request, when the requests before it are answered."""
+        return await self.queue.run(request, partial(work, self.served_model, body))
 
     def classify(self, texts: list[str]) -> list[Prediction]:
         """Return one prediction for each text; with more intents than a request asks for, as it holds several."""

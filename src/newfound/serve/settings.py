@@ -1,4 +1,4 @@
-"""The settings of a server: where it listens, whom it answers, and its limits."""
+"""The settings of a server: where it listens, whom it answers, and how."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from newfound.llm.settings import LanguageModelSettings
 
 MIN_TOKEN_LENGTH = 16
 MAX_NAME_LENGTH = 200
-SECONDS_BETWEEN_NEWS = 2.5
+MAX_BYTES = 4 * 2**20  # of the body of a request
 TOKEN_HINT = (
     f"needs at least {MIN_TOKEN_LENGTH} printable ASCII characters without a space, for instance from "
     "`openssl rand -hex 24`"
@@ -24,7 +24,7 @@ TOKEN_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """Where a server listens, whom it answers, and its limits.
+    """Where a server listens, whom it answers, and how.
 
     Attributes:
         host: The address to listen on. An address that other machines can reach needs a token.
@@ -35,18 +35,6 @@ class ServeSettings:
         llm: The language model that discoveries, updates and refits may ask. No request can name another one.
         precision: fp32, or int8: faster on a CPU, with probabilities that differ a little.
         log_requests: Whether to log one line per request. It holds nothing that a user typed.
-        max_bytes: The largest request body.
-        max_waiting_texts: How many texts may wait for the model, in all requests together.
-        max_queued: How many evaluations, checks and estimates may wait or run, of all clients together.
-        max_queued_per_client: How many of them may be of one client.
-        max_results: How many results of jobs stay beside the model.
-        max_connections_per_client: How many connections one address may hold open.
-        seconds_for_headers: How long a client may take to send the headers of a request.
-        seconds_to_send: How long a client may take to send the body of a request.
-        seconds_to_answer: How long a prediction may take.
-        seconds_to_read: A client that reads almost nothing of an answer for this long is disconnected.
-        seconds_of_session: A login ends after this long without a request.
-        seconds_between_news: How often an open page asks what other reviewers have decided.
     """
 
     host: str = "127.0.0.1"
@@ -56,18 +44,6 @@ class ServeSettings:
     llm: LanguageModelSettings | None = None
     precision: Precision = defaults.PRECISION
     log_requests: bool = True
-    max_bytes: int = 4 * 2**20
-    max_waiting_texts: int = 1_024
-    max_queued: int = 16
-    max_queued_per_client: int = 4
-    max_results: int = 10
-    max_connections_per_client: int = 256
-    seconds_for_headers: float = 10.0
-    seconds_to_send: float = 10.0
-    seconds_to_answer: float = 30.0
-    seconds_to_read: float = 30.0
-    seconds_of_session: float = 12 * 3600.0
-    seconds_between_news: float = SECONDS_BETWEEN_NEWS
 
     @property
     def is_local(self) -> bool:
@@ -84,9 +60,6 @@ class ServeSettings:
         check_precision(self.precision)
         if self.llm is not None:
             self.llm.check()
-        for name in ("max_queued", "max_queued_per_client", "max_results"):
-            if type(value := getattr(self, name)) is not int or value < 1:
-                raise SettingsError(f"{name}={value!r} must be a whole number from 1")
         if not self.is_local and not self.token:
             raise SettingsError(f"host {self.host} can be reached by others", "token", "local")
 

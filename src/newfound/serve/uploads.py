@@ -6,7 +6,6 @@ queue, within limits of size, memory and time.
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import secrets
 import tempfile
@@ -27,7 +26,7 @@ from newfound.data.readers import COMPRESSIBLE_FORMATS, READERS, format_of
 from newfound.data.rows import LabelUse, ReadOptions
 from newfound.data.validation import read_corpus
 from newfound.errors import ColumnMissing, ConflictError, DataError, NewfoundError
-from newfound.serve.background.process import Work, WorkFailed
+from newfound.serve.background.process import WorkFailed
 from newfound.serve.schemas.training import FilePreview, PreviewRow
 from newfound.training.progress import Reporter
 
@@ -72,7 +71,7 @@ class Uploads:
         options: ReadOptions,
         *,
         owner: str,
-        run: Callable[[Work], Awaitable[tuple[FilePreview, Corpus | None]]],
+        run: Callable[..., Awaitable[tuple[FilePreview, Corpus | None]]],
     ) -> FilePreview:
         """Read a file, keep its utterances, and return what it holds; a file that cannot be used is no error.
 
@@ -82,13 +81,12 @@ class Uploads:
             labels: Whether labels are read.
             options: How the file is read.
             owner: Who sends it.
-            run: Does the work in another process, and kills that if it is cancelled.
+            run: Does the work in another process, for so many seconds.
         """
         with tempfile.TemporaryDirectory(prefix="newfound-file-") as folder:
             work = partial(read_file, Path(folder), name, content, labels, options)
             try:
-                async with asyncio.timeout(SECONDS_TO_READ):
-                    preview, corpus = await run(work)
+                preview, corpus = await run(work, seconds=SECONDS_TO_READ)
             except (TimeoutError, WorkFailed):
                 problem = f"{name}: takes more than {SECONDS_TO_READ} seconds or too much memory; {BEYOND_LIMITS}"
                 return FilePreview(None, name, problem=problem)

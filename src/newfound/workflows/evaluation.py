@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,6 +85,7 @@ class IntentMatch:
         shared: The number of utterances that have both.
         of_intent: The number of utterances that are predicted as the intent.
         of_label: The number of utterances that have the label.
+        suggests_rename: Whether an accepted intent is mostly what the label says, so that it should have its name.
     """
 
     intent: str
@@ -93,12 +94,7 @@ class IntentMatch:
     shared: int
     of_intent: int
     of_label: int
-
-    @property
-    def suggests_rename(self) -> bool:
-        """Whether an accepted intent is mostly what the label says, so that it should have the label's name."""
-        is_same = 2 * self.shared > self.of_intent and 2 * self.shared > self.of_label
-        return self.status == "accepted" and is_same
+    suggests_rename: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +134,7 @@ class NoIntentScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class EvaluationScores:
     """How well a model does on labelled utterances. Scores are in percent.
 
     Attributes:
@@ -154,8 +150,6 @@ class Evaluation:
         calibration_error: their expected calibration error.
         matches: The new and accepted intents that no label names, with the labels they are matched to.
         confusions: The pairs of a label and a wrong intent, the most frequent first.
-        rows: The result of each utterance.
-        path: The file that was written; None if none was.
         no_intent: How well utterances of no intent are found; None if no label stands for them.
     """
 
@@ -171,16 +165,29 @@ class Evaluation:
     calibration_error: float | None
     matches: tuple[IntentMatch, ...]
     confusions: tuple[Confusion, ...]
+    no_intent: NoIntentScores | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation(EvaluationScores):
+    """How well a model does on labelled utterances, and the result of each of them.
+
+    Attributes:
+        rows: The result of each utterance.
+        path: The file that was written; None if none was.
+    """
+
     rows: tuple[EvaluatedUtterance, ...]
-    path: Path | None = None
-    no_intent: NoIntentScores | None = None
+    path: Path | None
+
+    @property
+    def scores(self) -> EvaluationScores:
+        """The evaluation without the single utterances."""
+        return EvaluationScores(**{field.name: getattr(self, field.name) for field in fields(EvaluationScores)})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the evaluation as JSON values, without the single utterances."""
-        values = asdict(self)
-        del values["rows"], values["path"]
-        values["matches"] = [{**asdict(m), "suggests_rename": m.suggests_rename} for m in self.matches]
-        return values
+        """Return the scores as JSON values."""
+        return asdict(self.scores)
 
 
 def evaluate(request: EvaluateRequest, *, reporter: Reporter | None = None) -> Evaluation:
@@ -263,7 +270,9 @@ def match_intents(
         both = shared[matched.get(number, -1), number]
         label = labels[matched[number]] if both else None
         of_label = 0 if label is None else sizes[label]
-        matches.append(IntentMatch(intent, statuses[intent], label, both, predicted[intent], of_label))
+        is_same = 2 * both > predicted[intent] and 2 * both > of_label
+        facts = (intent, statuses[intent], label, both, predicted[intent], of_label)
+        matches.append(IntentMatch(*facts, suggests_rename=statuses[intent] == "accepted" and is_same))
     return tuple(sorted(matches, key=lambda m: (m.label is None, -m.shared, m.intent)))
 
 

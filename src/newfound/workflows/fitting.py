@@ -127,7 +127,7 @@ def fit(method: Discoverer, corpus: Corpus, run: Run, *, llm: LanguageModel | No
         asked = {"annotator": ModelAnnotator(llm), "labeller": ModelLabeller(llm)}
     try:
         with resumable(run):
-            method.fit(corpus.texts, corpus.labels, origins=corpus.origins, run=run, **asked)
+            method.fit(corpus, run=run, **asked)
     finally:
         if not run.has_checkpoint:
             run.finish()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from newfound import defaults
 from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport, Row
-from newfound.data.validation import stream_rows
+from newfound.data.validation import open_rows
 from newfound.defaults import Precision
 from newfound.engines.predictor import PredictionLimits as PredictionLimits
 from newfound.engines.predictor import Predictor, PredictorSettings
@@ -120,7 +120,7 @@ def rows_to_classify(request: PredictRequest) -> tuple[Iterator[Row], ReadReport
     """Return the utterances of a request, one by one, and where unusual ones are counted."""
     if not isinstance(request.texts, str | Path):
         return (Row(number, text, None) for number, text in enumerate(request.texts, 1)), ReadReport("texts")
-    return stream_rows(request.texts, request.read)
+    return open_rows(request.texts, request.read, "ignored")
 
 
 def _ready_batches(items: Iterator[Row], most: int) -> Iterator[list[Row]]:

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from newfound import defaults
 from newfound.data.corpus import Corpus
 from newfound.data.duplicates import DistinctSample, distinct, distinct_examples
 from newfound.data.labels import misspelt_labels
-from newfound.data.readers import open_rows
-from newfound.data.redact import redact, redact_corpus
+from newfound.data.redact import redact_rows
 from newfound.data.rows import DEFAULT_READ_OPTIONS, LabelUse, ReadOptions, ReadReport, Row
-from newfound.data.validation import (
-    Conflict,
-    check_corpus,
-    check_label,
-    read_corpus,
-    read_labelled_rows,
-    without_conflicts,
-    write_conflicts,
-)
+from newfound.data.validation import check_label, check_text, collect, open_rows, write_conflicts
 from newfound.defaults import Conflicts
 from newfound.errors import ColumnMissing, ConflictingLabels, DataError, SettingsError
 from newfound.methods.settings import Seed
-from newfound.text import has_half_character
 from newfound.workflows.runtime import Runtime
 
 MIN_UTTERANCES_PER_NEW_INTENT = 2  # fewer make no intent
@@ -70,6 +60,39 @@ class InputOptions(LogOptions):
     conflicts: Conflicts = defaults.CONFLICTS
 
 
+def open_source(
+    source: KnownSource | LogSource, read: ReadOptions, labels: LabelUse, *, skip_unlabelled: bool = False
+) -> tuple[Iterator[Row], ReadReport]:
+    """Return the rows of a file or of values, one by one, and what is unusual in those that were read so far.
+
+    The lines of values are their positions, from 1. See `newfound.data.validation.open_rows` for the arguments.
+    """
+    if isinstance(source, str | Path):
+        return open_rows(source, read, labels, times=True, skip_unlabelled=skip_unlabelled)
+    name = "logs" if labels == "ignored" else "known"
+    rows = _rows_of_values(source, name, labels)
+    return (row for row in rows if row.label is not None or not skip_unlabelled), ReadReport(name)
+
+
+def _rows_of_values(source: Corpus | Sequence[Any], name: str, labels: LabelUse) -> Iterator[Row]:
+    """Yield the values of a caller's program as rows; refuse what a model folder could not keep."""
+    if not isinstance(source, Corpus):
+        is_pair = isinstance(source, tuple) and len(source) == 2
+        if labels != "ignored" and not is_pair:
+            raise DataError(
+                "known: give a file, a corpus, or two lists: texts and labels (texts alone are logs: `logs=`)"
+            )
+        source = Corpus.of(source) if labels == "ignored" else Corpus.of(*source)
+    for line, (text, label, origin) in enumerate(zip(source.texts, source.labels, source.origins, strict=True), 1):
+        check_text(text, f"{name}, text {line}")
+        if labels == "ignored":
+            yield Row(line, text, None, replace(origin, labelled=False) if origin.labelled else origin)
+            continue
+        if label is not None:
+            check_label(label, f"{name}, label {line}")
+        yield Row(line, text, label, origin)
+
+
 def read_inputs(
     known: KnownSource | None,
     logs: LogSource | None,
@@ -89,14 +112,9 @@ def read_inputs(
         conflicts_file: Where texts with several labels are listed.
     """
     _check_max_logs(options)
-    labelled, unlabelled, n_distinct = _read(known, logs, options, runtime, conflicts_file)
+    labelled, unlabelled, n_distinct = _read_both(known, logs, options, runtime, conflicts_file)
     labelled = distinct_examples(labelled)
     _warn_of_labels(labelled, runtime)
-    if options.redact:
-        labelled, unlabelled = _mask(labelled, runtime), _mask(unlabelled, runtime)
-        # Texts that differed in what is masked now may be equal, with two labels.
-        labelled = labelled.take(without_conflicts("known, masked", rows_of(labelled), options.conflicts)[0])
-        labelled = distinct_examples(labelled)
     sample = _distinct_sample(unlabelled, n_distinct, options, runtime)
     if not len(labelled):
         runtime.reporter.note("No known intents: all intents are discovered.")
@@ -106,17 +124,16 @@ def read_inputs(
 def read_newer_logs(logs: LogSource, options: LogOptions, runtime: Runtime) -> Corpus:
     """Return the unlabelled utterances that an update learns from: without repeats, each with its count."""
     _check_max_logs(options)
-    corpus, n_distinct = _read_logs(logs, options.read, options, runtime)
-    return _distinct_sample(_mask(corpus, runtime) if options.redact else corpus, n_distinct, options, runtime)
+    corpus, report = _read(logs, options.read, "ignored", options, runtime)
+    return _distinct_sample(corpus, report.n_distinct, options, runtime)
 
 
 def read_labelled(source: KnownSource, read: ReadOptions, runtime: Runtime) -> list[Row]:
-    """Return the rows that have a label, conflicting ones included; without a file, their lines are positions."""
-    if isinstance(source, str | Path):
-        rows, report = read_labelled_rows(source, read)
-        runtime.tell(report)
-        return rows
-    return [row for row in rows_of(corpus_of(source)) if row.label is not None]
+    """Return the rows that have a label, conflicting ones included."""
+    rows, report = open_source(source, read, "required", skip_unlabelled=True)
+    labelled = list(rows)
+    runtime.tell(report)
+    return labelled
 
 
 def _check_max_logs(options: LogOptions) -> None:
@@ -124,7 +141,7 @@ def _check_max_logs(options: LogOptions) -> None:
         raise SettingsError(f"max_logs={options.max_logs!r} must be a whole number from 1")
 
 
-def _read(
+def _read_both(
     known: KnownSource | None,
     logs: LogSource | None,
     options: InputOptions,
@@ -136,30 +153,31 @@ def _read(
     if known is None:
         if logs is None:
             raise DataError("nothing to discover intents in; give the logs")
-        return Corpus.of([]), *_read_logs(logs, read_logs, options, runtime)
+        unlabelled, report = _read(logs, read_logs, "ignored", options, runtime)
+        return Corpus.of([]), unlabelled, report.n_distinct
     if logs is None:
-        combined, n_distinct = _read_labelled(known, options, runtime, conflicts_file, "optional")
+        combined, report = _read_known(known, "optional", options, runtime, conflicts_file)
         labelled, unlabelled = combined.labelled(), combined.unlabelled()
         parts = f"{len(labelled):,} utterances with a label are the known intents, {len(unlabelled):,} without one are"
         if not len(labelled):
             parts = (
                 f"none of its {len(unlabelled):,} utterances has a label (in a column such as label or intent): all are"
             )
-        runtime.reporter.note(f"{_name_of(known)}: {parts} the logs.")
-        return labelled, unlabelled, n_distinct
+        runtime.reporter.note(f"{report.name}: {parts} the logs.")
+        return labelled, unlabelled, report.n_distinct
     try:
-        given, _ = _read_labelled(known, options, runtime, conflicts_file)
+        given, _ = _read_known(known, "required", options, runtime, conflicts_file)
     except DataError as error:
         if _has_labels(known, options.read) is False and _has_labels(logs, read_logs):
             error.message += f" (or are the two files swapped? {logs} has labels, and this one has none)"
         raise
     try:
-        unlabelled, n_distinct = _read_logs(logs, read_logs, options, runtime)
+        unlabelled, report = _read(logs, read_logs, "ignored", options, runtime)
     except ColumnMissing as error:
         if error.role == "text":
             error.remedies = ("logs_text_column", *error.remedies[1:])
         raise
-    return given.labelled(), given.unlabelled() + unlabelled, n_distinct
+    return given.labelled(), given.unlabelled() + unlabelled, report.n_distinct
 
 
 def _has_labels(source: KnownSource | LogSource, options: ReadOptions) -> bool | None:
@@ -168,85 +186,50 @@ def _has_labels(source: KnownSource | LogSource, options: ReadOptions) -> bool |
         return None
     rows, _ = open_rows(source, options, "optional")
     try:
-        return any(row.label and row.label.strip() for row in islice(rows, ROWS_LOOKED_AT))
+        return any(row.label is not None for row in islice(rows, ROWS_LOOKED_AT))
     except DataError:
         return None
 
 
-def _read_labelled(
-    source: KnownSource,
-    options: InputOptions,
-    runtime: Runtime,
-    conflicts_file: Path | None,
-    labels: LabelUse = "required",
-) -> tuple[Corpus, int | None]:
-    """Return the labelled utterances of the known intents; if labels are optional, unlabelled ones as well."""
-    policy = options.conflicts
+def _read_known(
+    source: KnownSource, labels: LabelUse, options: InputOptions, runtime: Runtime, conflicts_file: Path | None
+) -> tuple[Corpus, ReadReport]:
+    """Return the utterances of the known intents; texts with several labels are listed in a file."""
     try:
-        if isinstance(source, str | Path):
-            corpus, report = read_corpus(
-                source, options.read, labels, conflicts=policy, max_logs=options.max_logs, seed=options.seed
-            )
-            runtime.tell(report)
-            corpus = corpus.from_source(Path(source).name)
-        else:
-            report = ReadReport("known")
-            corpus = corpus_of(source)
-            kept, report.conflicts = without_conflicts("known", rows_of(corpus), policy)
-            corpus = corpus.take(kept)
-            check_corpus(corpus, "known", labels)
+        corpus, report = _read(source, options.read, labels, options, runtime, options.conflicts)
     except ConflictingLabels as error:
-        shown = redact(error.shown) if options.redact else error.shown
-        listed = _list_conflicts(error.conflicts, options, conflicts_file)
-        raise ConflictingLabels(shown, listed, conflicts_file) from None
+        if conflicts_file is not None:
+            write_conflicts(conflicts_file, error.conflicts)
+        raise ConflictingLabels(error.shown, error.conflicts, conflicts_file) from None
     if report.conflicts:
-        conflicts = _list_conflicts(report.conflicts, options, conflicts_file)
-        what = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
-        done = "their first label was kept" if policy == "first" else "they were dropped"
+        what = "1 text has" if len(report.conflicts) == 1 else f"{len(report.conflicts):,} texts have"
+        done = "their first label was kept" if options.conflicts == "first" else "they were dropped"
         listed_in = "" if conflicts_file is None else f" (all: {conflicts_file})"
-        runtime.reporter.warn(f"{_name_of(source)}: {what} several labels; {done}; {conflicts[0]}{listed_in}")
-    return corpus, report.n_distinct
+        runtime.reporter.warn(f"{report.name}: {what} several labels; {done}; {report.conflicts[0]}{listed_in}")
+        if conflicts_file is not None:
+            write_conflicts(conflicts_file, report.conflicts)
+    return corpus, report
 
 
-def _list_conflicts(conflicts: Sequence[Conflict], options: InputOptions, path: Path | None) -> list[Conflict]:
-    """Return the conflicts, masked if that is asked for, and write them to a file if there is to be one."""
-    listed = [replace(c, text=redact(c.text)) if options.redact else c for c in conflicts]
-    if path is not None:
-        write_conflicts(path, listed)
-    return listed
-
-
-def _read_logs(
-    source: LogSource, read: ReadOptions, options: LogOptions, runtime: Runtime
-) -> tuple[Corpus, int | None]:
-    """Return the unlabelled utterances of the logs, repeats included; of a large file a sample."""
-    if isinstance(source, Corpus):
-        return Corpus.of(source.texts, None, [replace(origin, labelled=False) for origin in source.origins]), None
-    if not isinstance(source, str | Path):
-        return Corpus.of(source), None
-    corpus, report = read_corpus(source, read, "ignored", max_logs=options.max_logs, seed=options.seed)
+def _read(
+    source: KnownSource | LogSource,
+    read: ReadOptions,
+    labels: LabelUse,
+    options: LogOptions,
+    runtime: Runtime,
+    conflicts: Conflicts = "error",
+) -> tuple[Corpus, ReadReport]:
+    """Return the utterances of a source, masked if that is asked for, repeats included; of large logs a sample."""
+    rows, report = open_source(source, read, labels)
+    if options.redact:
+        rows = redact_rows(rows, report)
+    path = Path(source) if isinstance(source, str | Path) else None
+    max_logs = None if path is None else options.max_logs  # values are in memory already
+    corpus = collect(rows, report, labels, conflicts=conflicts, max_logs=max_logs, seed=options.seed)
+    if path is None:
+        report.duplicates = 0  # repeats among values are no news to the program that gives them
     runtime.tell(report)
-    return corpus.from_source(Path(source).name), report.n_distinct
-
-
-def corpus_of(source: Corpus | tuple[Sequence[str], Sequence[str | int | None]]) -> Corpus:
-    """Return a corpus of the values of a caller's program; refuse what a model folder could not keep."""
-    if isinstance(source, Corpus):
-        return source
-    if not isinstance(source, tuple) or len(source) != 2:
-        raise DataError("known: give a file, a corpus, or two lists: texts and labels (texts alone are logs: `logs=`)")
-    corpus = Corpus.of(*source)
-    for number, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1):
-        if has_half_character(text):
-            raise DataError(f"known, text {number}: half a character (a lone surrogate); remove it")
-        if label is not None:
-            check_label(label, f"known, label {number}")
-    return corpus
-
-
-def rows_of(corpus: Corpus) -> list[Row]:
-    """Return the utterances as rows; their lines are their positions, from 1."""
-    return [Row(i, text, label) for i, (text, label) in enumerate(zip(corpus.texts, corpus.labels, strict=True), 1)]
+    return corpus if path is None else corpus.from_source(path.name), report
 
 
 def _warn_of_labels(known: Corpus, runtime: Runtime) -> None:
@@ -298,16 +281,3 @@ def _distinct_sample(logs: Corpus, n_distinct: int | None, options: LogOptions, 
             f"{len(kept):,} of them, which bounds time and memory (max_logs); predictions assign the others."
         )
     return kept
-
-
-def _name_of(source: KnownSource) -> str:
-    return str(source) if isinstance(source, str | Path) else "known"
-
-
-def _mask(corpus: Corpus, runtime: Runtime) -> Corpus:
-    """Return the corpus with masks for what identifies a person, and say how many utterances have one."""
-    if not len(corpus):
-        return corpus
-    masked, changed = redact_corpus(corpus)
-    runtime.reporter.note(f"Masked something in {changed:,} of {len(corpus):,} utterances.")
-    return masked

@@ -6,21 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from newfound import defaults
-from newfound.data.corpus import Corpus, Origin
+from newfound.data.corpus import Origin
 from newfound.data.duplicates import DistinctSample, same_words
-from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions, ReadReport
-from newfound.data.validation import stream_rows
+from newfound.data.rows import DEFAULT_READ_OPTIONS, ReadOptions
 from newfound.defaults import Precision
 from newfound.errors import DataError, ModelError
 from newfound.model.hub import fetched
 from newfound.model.types import AssignedUtterance, Prediction, Utterance
 from newfound.training.progress import LoggingReporter, Reporter
 from newfound.workflows.runtime import ModelSource, Runtime
-from newfound.workflows.sources import LogSource
+from newfound.workflows.sources import LogSource, open_source
 
 if TYPE_CHECKING:
     from newfound.encoders.encoder import Encoder
@@ -131,13 +129,8 @@ def trends(
 
 def _batches(logs: LogSource, read: ReadOptions, runtime: Runtime) -> Iterator[list[tuple[str, int]]]:
     """Yield texts with their counts, and report at the end what was odd in a file."""
-    pairs: Iterator[tuple[str, int]]
-    if isinstance(logs, str | Path):
-        rows, report = stream_rows(logs, read)
-        pairs = ((row.text, 1) for row in rows)
-    else:
-        corpus, report = logs if isinstance(logs, Corpus) else Corpus.of(logs), ReadReport("logs")
-        pairs = zip(corpus.texts, (origin.count for origin in corpus.origins), strict=True)
+    rows, report = open_source(logs, read, "ignored")
+    pairs = ((row.text, row.origin.count) for row in rows)
     yield from iter(lambda: list(islice(pairs, TEXTS_AT_ONCE)), [])
     runtime.tell(report)
 

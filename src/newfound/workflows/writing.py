@@ -1,26 +1,21 @@
-"""Classify a large table and write the predictions: to one file, or to a folder of parts, here or on a cluster.
+"""Classify a large table and write the predictions: to one file, or with a cluster to a folder.
 
 A file or folder with the wanted name is always whole: it is written under another name beside it, and then renamed.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
-from itertools import chain, islice
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import BinaryIO, get_args
 
-from newfound.data.parquet import ParquetDataset, open_dataset
 from newfound.data.readers import format_of
-from newfound.data.rows import ReadOptions
+from newfound.data.validation import open_rows
 from newfound.defaults import Engine
-from newfound.engines.parts import Part, PartJob, PartResult, collect_files, kept_names, plan_parts, predict_part
-from newfound.engines.predictor import Predictor, model_fingerprint
-from newfound.engines.ray_data import RaySettings, run_on_ray
+from newfound.engines.ray_data import RaySettings, Table, kept_names, predict_on_ray
 from newfound.errors import DataError, OutputError, SettingsError, TargetExists
 from newfound.exports.predictions import (
     ALL_COLUMNS,
@@ -30,15 +25,12 @@ from newfound.exports.predictions import (
     check_writer,
     writer_of,
 )
-from newfound.files import file_atomically, folder_atomically, to_json, write_atomically
+from newfound.files import file_atomically, folder_atomically
 from newfound.training.progress import Reporter
-from newfound.version import __version__
-from newfound.workflows.prediction import PredictRequest, rows_to_classify, stream_predictions
-from newfound.workflows.runtime import Runtime, name_of
+from newfound.workflows.prediction import PredictRequest, stream_predictions
+from newfound.workflows.runtime import Runtime
 
-MANIFEST = "_manifest.json"
-MANIFEST_FORMAT = "newfound-predictions"
-STAGED_ROWS_PER_GROUP = 10_000
+FORMATS_OF_RAY = ("csv", "tsv", "jsonl", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +38,9 @@ class WritePredictionsRequest(PredictRequest):
     """What to classify, with which model, and where the predictions go.
 
     Attributes:
-        out: The file to write; or a folder, if it is one, if its name ends with a slash, or if the engine is ray.
-        format: jsonl, csv or parquet; None goes by the ending of `out`, and is parquet for a folder.
-        overwrite: Replace an earlier file of that name, or an earlier folder of predictions.
+        out: The file to write; with the engine ray a folder, which must not exist yet or be empty.
+        format: jsonl, csv or parquet; None goes by the ending of `out`. A folder has Parquet files.
+        overwrite: Replace an earlier file of that name.
         engine: Where texts are classified: local is this process, ray a cluster.
         ray_address: The address of the cluster; None is that of the variable `RAY_ADDRESS`, or else this machine.
         workers: How many workers of the cluster load the model; None is as many as there is room for.
@@ -68,11 +60,10 @@ class WritePredictionsRequest(PredictRequest):
 
 @dataclass(frozen=True, slots=True)
 class PredictionsWritten:
-    """The file or folder that was written, and how many predictions and files it holds."""
+    """The file or folder that was written, and how many predictions it holds."""
 
     path: Path
     rows: int
-    files: int = 1
 
 
 def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | None = None) -> PredictionsWritten:
@@ -96,18 +87,18 @@ def write_predictions(request: WritePredictionsRequest, *, reporter: Reporter | 
     if not str(request.out):
         raise SettingsError("there is no place for the predictions", "written")
     path = Path(request.out)
-    if _is_folder(request):
-        return _write_folder(request, path, runtime)
+    _check_is_not_input(request, path)
+    if request.engine == "ray":
+        return _write_with_ray(request, path, runtime)
+    if path.is_dir():
+        raise TargetExists(path, "is a folder", replaceable=False)
     format = request.format or FORMAT_OF_ENDING.get(path.suffix.lower())
     if format is None:
-        raise SettingsError(
-            f"{path}: cannot tell the format from its ending; use one of {', '.join(FORMAT_OF_ENDING)}, or end "
-            "the name of a folder with a slash"
-        )
+        endings = ", ".join(FORMAT_OF_ENDING)
+        raise SettingsError(f"{path}: cannot tell the format from its ending; use one of {endings}")
     check_writer(format)
     if path.is_file() and not request.overwrite:
         raise TargetExists(path)
-    _check_is_not_input(request, path)
     return PredictionsWritten(path, write_as_they_arrive(request, format, _target(path), reporter=reporter))
 
 
@@ -149,71 +140,6 @@ def _target(path: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _is_folder(request: WritePredictionsRequest) -> bool:
-    ends_with_slash = isinstance(request.out, str) and request.out.endswith("/")
-    is_folder = ends_with_slash or Path(request.out).is_dir()
-    if request.engine == "ray" and not is_folder and Path(request.out).suffix in FORMAT_OF_ENDING:
-        raise SettingsError(f"{request.out}: the engine ray writes a folder, not a file; end its name with a slash")
-    return is_folder or request.engine == "ray"
-
-
-def _write_folder(request: WritePredictionsRequest, path: Path, runtime: Runtime) -> PredictionsWritten:
-    format = request.format or "parquet"
-    check_writer(format)
-    check_pyarrow()
-    if request.engine == "ray":
-        _folder_of(request)
-    _check_folder(path, request.overwrite)
-    _check_is_not_input(request, path)
-    source = str(request.texts) if isinstance(request.texts, str | Path) else "texts"
-    fingerprint = model_fingerprint(request.model) if isinstance(request.model, str | Path) else None
-    with writing_to(path), folder_atomically(path) as folder:
-        folder.chmod(0o755)  # workers may have another user
-        with _table(request, folder, runtime) as dataset:
-            results, files = _write_parts(request, dataset, folder, format, runtime)
-        rows = sum(file["rows"] for file in files)
-        empty = sum(result.empty for result in results)
-        if empty:
-            runtime.reporter.warn(f"{source}: {empty:,} rows without text, which have no intent")
-        manifest = {
-            "format": MANIFEST_FORMAT,
-            "version": 1,
-            "newfound": __version__,
-            "model": {"name": name_of(request.model), "sha256": fingerprint},
-            "settings": asdict(request.predictor_settings),
-            "input": source,
-            "rows": rows,
-            "empty": empty,
-            "files": files,
-        }
-        write_atomically(folder / MANIFEST, to_json(manifest))
-    return PredictionsWritten(path, rows, len(files))
-
-
-def _check_folder(path: Path, overwrite: bool) -> None:
-    if path.is_symlink():
-        raise SettingsError(f"{path} is a link; give the folder itself")
-    if path.exists() and not path.is_dir():
-        raise TargetExists(path, "is a file", replaceable=False)
-    names = {entry.name for entry in path.iterdir()} if path.exists() else set()
-    others = sorted(names - _names_in_manifest(path))
-    if others:
-        raise TargetExists(path, f"exists and holds something else ({others[0]})", replaceable=False)
-    if names and not overwrite:
-        raise TargetExists(path)
-
-
-def _names_in_manifest(folder: Path) -> set[str]:
-    """Return the files of an earlier folder of predictions, its manifest included; none if it is something else."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
-        if manifest["format"] != MANIFEST_FORMAT:
-            return set()
-        return {MANIFEST, *(str(file["name"]) for file in manifest["files"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-
-
 def _check_is_not_input(request: WritePredictionsRequest, path: Path) -> None:
     if not isinstance(request.texts, str | Path) or str(request.texts) == "-":
         return
@@ -222,86 +148,62 @@ def _check_is_not_input(request: WritePredictionsRequest, path: Path) -> None:
         raise SettingsError(f"{path}: is where the input lies", "place")
 
 
-@contextmanager
-def _table(request: WritePredictionsRequest, folder: Path, runtime: Runtime) -> Iterator[ParquetDataset]:
-    """Yield the input as Parquet.
-
-    What is not Parquet is read here and put down as Parquet first, in the folder that the workers can see.
-    """
-    if _is_parquet(request):
-        dataset = open_dataset(Path(str(request.texts)).resolve(), request.read, same_columns=True)
-        for note in dataset.notes:
-            runtime.reporter.note(note)
-        yield dataset
-        return
-    with tempfile.TemporaryDirectory(prefix=".input-", dir=folder) as staging:
-        Path(staging).chmod(0o755)
-        staged = Path(staging).resolve() / "input.parquet"
-        _stage(request, staged, runtime)
-        yield open_dataset(staged, ReadOptions("text"))
-
-
-def _is_parquet(request: WritePredictionsRequest) -> bool:
-    texts = request.texts
-    if not isinstance(texts, str | Path) or str(texts) == "-":
-        return False
-    return Path(texts).is_dir() or format_of(str(texts), request.read.format) == "parquet"
-
-
-def _stage(request: WritePredictionsRequest, path: Path, runtime: Runtime) -> None:
-    """Write the usable rows of any input to a Parquet file, with their lines."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = pa.schema([("line", pa.int64()), ("text", pa.string())])
-    rows, report = rows_to_classify(request)
-    with path.open("wb") as stream, pq.ParquetWriter(stream, schema) as writer:
-        while group := list(islice(rows, STAGED_ROWS_PER_GROUP)):
-            columns = {"line": [row.line for row in group], "text": [row.text for row in group]}
-            writer.write_table(pa.table(columns, schema=schema))
-    runtime.tell(report)
-
-
-def _write_parts(
-    request: WritePredictionsRequest, dataset: ParquetDataset, folder: Path, format: str, runtime: Runtime
-) -> tuple[list[PartResult], list[dict[str, Any]]]:
-    """Write all parts, and return them after their rows were counted."""
-    parts = plan_parts(dataset)
-    if not parts:
-        raise DataError(f"{request.texts}: no utterance in it; it needs one text a row")
-    names, identify = tuple(dataset.schema.names), _is_parquet(request)  # other rows have their line already
-    for old, new in zip(names, kept_names(names, identify=identify), strict=True):
-        if identify and old != new:
-            runtime.reporter.note(
-                f"the input's column {old!r} is written as {new!r}, since the predictions have one of its name"
-            )
+def _write_with_ray(request: WritePredictionsRequest, path: Path, runtime: Runtime) -> PredictionsWritten:
+    if path.suffix in FORMAT_OF_ENDING or request.format not in (None, "parquet"):
+        raise SettingsError(f"{path}: the engine ray writes a folder of Parquet files; name a folder")
+    if not isinstance(request.model, str | Path) or not (request.encoder is None or isinstance(request.encoder, str)):
+        raise SettingsError("the engine ray needs a model folder and the encoder's name, not loaded ones")
+    check_pyarrow()
+    _check_empty(path)
+    table = _table(request, runtime)
     settings = request.predictor_settings
     if settings.encoder is not None and Path(settings.encoder).is_dir():
         settings = replace(settings, encoder=str(Path(settings.encoder).resolve()))  # workers have another folder
-    job = PartJob(folder.resolve(), format, str(dataset.text), names, settings, identify=identify)
-    results = []
-    with (
-        runtime.reporter.task(f"Predicting {dataset.rows:,} rows", len(parts)) as task,
-        closing(_results(request, job, parts, runtime)) as arriving,  # workers end before the folder is tidied up
-    ):
-        for result in arriving:
-            result.check()
-            results.append(result)
-            task.advance()
-    return results, collect_files(results, parts, folder)
+    with writing_to(path), folder_atomically(path, lambda: _check_empty(path)) as folder:
+        folder.chmod(0o777)  # workers may have another user
+        predict_on_ray(Path(request.model), table, folder, settings, request.cluster)
+        rows, empty = _count_rows(folder)
+    if empty:
+        runtime.reporter.warn(f"{request.texts}: {empty:,} rows without text, which have no intent")
+    return PredictionsWritten(path, rows)
 
 
-def _results(
-    request: WritePredictionsRequest, job: PartJob, parts: list[Part], runtime: Runtime
-) -> Generator[PartResult, None, None]:
-    if request.engine == "ray":
-        yield from run_on_ray(_folder_of(request), job, parts, request.cluster)
-    else:
-        predictor = Predictor(runtime.open_model(request.model), job.settings)
-        yield from (predict_part(predictor, job, part) for part in parts)
+def _check_empty(path: Path) -> None:
+    if path.exists() and (path.is_symlink() or not path.is_dir() or any(path.iterdir())):
+        raise TargetExists(path, "exists; remove it, or choose another folder", replaceable=False)
 
 
-def _folder_of(request: WritePredictionsRequest) -> str | Path:
-    if isinstance(request.model, str | Path) and (request.encoder is None or isinstance(request.encoder, str)):
-        return request.model
-    raise SettingsError("the engine ray needs a model folder and the encoder's name, not loaded ones")
+def _table(request: WritePredictionsRequest, runtime: Runtime) -> Table:
+    """Return what Ray is to read, after a look at the first row: a wrong file is noticed before a cluster starts."""
+    texts, options = request.texts, request.read
+    if not isinstance(texts, str | Path) or str(texts) == "-":
+        raise SettingsError("the engine ray reads files that all workers see; give a file or a folder")
+    format = "parquet" if Path(texts).is_dir() else format_of(str(texts), options.format)
+    if format not in FORMATS_OF_RAY:
+        raise DataError(f"{texts}: the engine ray reads {', '.join(FORMATS_OF_RAY)}, and not {format}")
+    rows, report = open_rows(texts, options, "ignored")
+    if next(rows, None) is None:
+        raise DataError(f"{texts}: no utterance in it; it needs one text a row")
+    for note in report.notes:
+        runtime.reporter.note(note)
+    for old, new in zip(report.columns, kept_names(report.columns), strict=True):
+        if old != new:
+            runtime.reporter.note(
+                f"the input's column {old!r} is written as {new!r}, since the predictions have one of its name"
+            )
+    return Table(
+        str(Path(texts).resolve()),
+        format,
+        str(report.text_column),
+        report.delimiter,
+        options.encoding,
+        report.columns if options.header is False else None,
+    )
+
+
+def _count_rows(folder: Path) -> tuple[int, int]:
+    """Return how many rows a folder of predictions has, and how many of them have no text."""
+    from pyarrow import dataset
+
+    table = dataset.dataset(folder, format="parquet")
+    return table.count_rows(), table.count_rows(filter=dataset.field("probability").is_null())

@@ -15,14 +15,10 @@ const TREMBLE = 4; // pixels that a press may move
  * @property {(factor: number, place: Place) => void} zoomAt
  * @property {(line: Place[] | null) => void} drawLasso
  * @property {(polygon: Place[]) => void} closeLasso
- * @property {() => void} [hint] The wheel was turned without Ctrl.
+ * @property {() => unknown} [hint] The wheel was turned without Ctrl.
  */
 
-/**
- * @param {HTMLCanvasElement} canvas
- * @param {Gestures} act
- */
-export function followPointer(canvas, act) {
+export function followPointer(/** @type {HTMLCanvasElement} */ canvas, /** @type {Gestures} */ act) {
   /** @type {"press" | "drag" | "lasso" | "pinch" | null} */
   let gesture = null;
   /** @type {Place[]} */

@@ -86,11 +86,7 @@ export function drawCross(context, [x, y]) {
   stroke(context, 1.5);
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {number} width
- */
-function stroke(context, width) {
+function stroke(/** @type {CanvasRenderingContext2D} */ context, /** @type {number} */ width) {
   context.lineWidth = width;
   context.stroke();
 }

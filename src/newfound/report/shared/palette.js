@@ -25,10 +25,7 @@ export const CERTAINTY = [
 ];
 export const DECISION = { none: "#b3261e", new: "#e69f00", accepted: "#009e73", checked: "#0072b2", known: GREY };
 
-/**
- * @param {number} number
- * @param {boolean} isKnown
- */
-export const intentColour = (number, isKnown) => (isKnown ? GREY : PALETTE[number % PALETTE.length]);
+export const intentColour = (/** @type {number} */ number, /** @type {boolean} */ isKnown) =>
+  isKnown ? GREY : PALETTE[number % PALETTE.length];
 /** @param {number} probability */
 export const certaintyColour = (probability) => CERTAINTY.find(([limit]) => probability < limit)?.[1] ?? GREY;

@@ -4,11 +4,7 @@ const EMPTY = "<svg><polyline /></svg>"; // parsed, because the report must not 
 const WIDTH = 160;
 const HEIGHT = 28;
 
-/**
- * @param {number[]} counts
- * @param {string} label
- */
-export function linePlot(counts, label) {
+export function linePlot(/** @type {number[]} */ counts, /** @type {string} */ label) {
   const most = Math.max(1, ...counts);
   const step = WIDTH / Math.max(1, counts.length - 1);
   const points = counts.map((n, i) => `${(i * step).toFixed(1)},${(HEIGHT * (1 - n / most)).toFixed(1)}`);

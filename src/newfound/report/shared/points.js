@@ -95,12 +95,7 @@ function webglPainter(gl) {
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   gl.enable(gl.DEPTH_TEST); // what is shown lies above what is dimmed, in one pass
   gl.depthFunc(gl.LEQUAL);
-  /**
-   * @param {string} name
-   * @param {number} width
-   * @param {number} type
-   */
-  const attribute = (name, width, type) => {
+  const attribute = (/** @type {string} */ name, /** @type {number} */ width, /** @type {number} */ type) => {
     const buffer = gl.createBuffer();
     const place = gl.getAttribLocation(program, name);
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);

@@ -37,7 +37,7 @@ const RADII = [
  * @property {(points: number[]) => void} onSelect
  * @property {(names: string[], scale: number) => void} [onDraw] Gets the names that are drawn.
  * @property {() => void} [onLasso] A lasso is begun.
- * @property {() => void} [onHint] The wheel was turned without Ctrl.
+ * @property {() => unknown} [onHint] The wheel was turned without Ctrl.
  * @property {{ scale: number, x: number, y: number }} [camera]
  */
 
@@ -46,12 +46,7 @@ const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 /** @param {string} colour */
 const rgbOf = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
-/**
- * @param {number} x
- * @param {number} y
- * @param {Place[]} polygon
- */
-function inside(x, y, polygon) {
+function inside(/** @type {number} */ x, /** @type {number} */ y, /** @type {Place[]} */ polygon) {
   let isIn = false;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
     const [xi, yi] = polygon[i];
@@ -209,11 +204,7 @@ export function scatter(canvas, options) {
     redraw();
   }
 
-  /**
-   * @param {number} factor
-   * @param {Place} place
-   */
-  function zoomAt(factor, [cx, cy]) {
+  function zoomAt(/** @type {number} */ factor, /** @type {Place} */ [cx, cy]) {
     const next = Math.min(MAX_ZOOM, Math.max(1, camera.scale * factor));
     camera.x = cx - ((cx - camera.x) * next) / camera.scale;
     camera.y = cy - ((cy - camera.y) * next) / camera.scale;
@@ -229,11 +220,7 @@ export function scatter(canvas, options) {
   }
   /** @param {number} factor */
   const zoom = (factor) => zoomAt(factor, centre());
-  /**
-   * @param {number} dx
-   * @param {number} dy
-   */
-  function pan(dx, dy) {
+  function pan(/** @type {number} */ dx, /** @type {number} */ dy) {
     camera.x += dx;
     camera.y += dy;
     hold();
@@ -262,8 +249,7 @@ export function scatter(canvas, options) {
   }
   /** @param {number[]} some */
   function select(some) {
-    selected = new Set(some);
-    mark();
+    markSelected(some);
     options.onSelect(some);
   }
   /** @param {Place[]} polygon */

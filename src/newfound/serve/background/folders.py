@@ -31,9 +31,7 @@ def make_workplace(model: Path) -> Path:
 
 def next_name(model: Path) -> str:
     """Return the name of the next result: that of the first model with the next number, as in `my-bot-2`."""
-    base, entries = _base_name(model), _entries(model.resolve().parent)
-    numbers = [int(match[1]) for path in entries if (match := re.fullmatch(re.escape(base) + NUMBER, path.name))]
-    return f"{base}-{max([1, *numbers]) + 1}"
+    return f"{_base_name(model)}-{max([1, *_numbered(model)]) + 1}"
 
 
 def put_beside(written: Path, model: Path, author: str) -> Path:
@@ -56,9 +54,7 @@ def remove_old_results(model: Path, most: int, *, in_use: Collection[Path]) -> N
     Only what a server has written is removed, and only under the name that it was given. A result with review
     decisions stays, and so does one that is in use or that holds anything else than a model.
     """
-    base, entries = re.escape(_base_name(model)), _entries(model.resolve().parent)
-    numbered = [(int(m[1]), path) for path in entries if (m := re.fullmatch(base + NUMBER, path.name))]
-    results = [path for _, path in sorted(numbered) if _is_result(path)]
+    results = [path for _, path in sorted(_numbered(model).items()) if _is_result(path)]
     kept = {path.resolve() for path in in_use}
     for path in results[: max(0, len(results) - most)]:
         if path.resolve() not in kept and _is_only_a_model(path):
@@ -83,6 +79,12 @@ def _base_name(model: Path) -> str:
     """Return the name of the model that others were trained from, so that names do not grow."""
     model = model.resolve()
     return re.sub(NUMBER + "$", "", model.name) or model.name if has_history(model) else model.name
+
+
+def _numbered(model: Path) -> dict[int, Path]:
+    """Return the folders that have the name of the first model and a number, by the number."""
+    base, entries = re.escape(_base_name(model)), _entries(model.resolve().parent)
+    return {int(match[1]): path for path in entries if (match := re.fullmatch(base + NUMBER, path.name))}
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -14,13 +14,14 @@ from typing import Any, Literal
 from newfound.errors import ConflictError, NewfoundError
 from newfound.files import hold_folder
 from newfound.serve.background.folders import make_workplace, next_name, put_beside, remove, remove_old_results
-from newfound.serve.background.process import Tell, Work, WorkFailed, WorkProcess
+from newfound.serve.background.process import WorkFailed, run_in_process
 from newfound.serve.schemas.errors import without_paths
 from newfound.serve.schemas.training import Discovered, JobState
 from newfound.workflows.refitting import RefitChanges
 
 logger = logging.getLogger("newfound.serve")
 MAX_WARNINGS = 100  # of one job that are kept
+MAX_RESULTS = 10  # of jobs that stay beside the model
 Kind = Literal["discover", "update", "refit"]
 Outcome = RefitChanges | Discovered
 STEP_TITLES = {
@@ -43,8 +44,8 @@ STEPS: dict[Kind, tuple[str, ...]] = {  # those that are known in advance
 class BackgroundJobs:
     """Runs at most one job at a time."""
 
-    def __init__(self, *, max_results: int, in_use: Callable[[], Collection[Path]]) -> None:
-        self._max_results, self._in_use = max_results, in_use
+    def __init__(self, *, in_use: Callable[[], Collection[Path]]) -> None:
+        self._in_use = in_use
         self._state = JobState()
         self._started_at, self._ended_at = 0.0, 0.0
         self._workplace = Path()
@@ -57,7 +58,9 @@ class BackgroundJobs:
         seconds = (self._ended_at or time.monotonic()) - self._started_at if self._started_at else 0.0
         return replace(self._state, seconds=round(seconds, 1))
 
-    def start(self, kind: Kind, model: Path, work: Work, *, author: str, version: int = 0) -> JobState:
+    def start(
+        self, kind: Kind, model: Path, work: Callable[..., Outcome], *, author: str, version: int = 0
+    ) -> JobState:
         """Start a job that writes a model beside the served one, which stays as it is. An event loop must be running.
 
         A second job, and a folder that cannot be written, are refused.
@@ -78,7 +81,7 @@ class BackgroundJobs:
         )
         self._started_at, self._ended_at, self.result = time.monotonic(), 0.0, None
         out = self._workplace / next_name(model)
-        self._work = asyncio.create_task(_run(partial(work, out=out), self._tell))
+        self._work = asyncio.create_task(run_in_process(partial(work, out=out), self._keep_report))
         self._end_task = asyncio.create_task(self._end(self._work, out, model))
         return self.state()
 
@@ -118,7 +121,7 @@ class BackgroundJobs:
         outcome = work.result()
         result = await asyncio.to_thread(put_beside, out, model, self._state.author)
         self.result = result
-        await asyncio.to_thread(remove_old_results, result, self._max_results, in_use=[result, *self._in_use()])
+        await asyncio.to_thread(remove_old_results, result, MAX_RESULTS, in_use=[result, *self._in_use()])
         message = f"Wrote {result.name}, beside the model. The model itself stays as it is."
         came_of_it = {"changes" if isinstance(outcome, RefitChanges) else "discovered": outcome}
         return {"status": "done", "message": message, "folder": result.name, **came_of_it}
@@ -129,8 +132,7 @@ class BackgroundJobs:
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
 
-    def _tell(self, kind: str, *values: Any) -> None:
-        """Keep a report of the job."""
+    def _keep_report(self, kind: str, *values: Any) -> None:
         match kind, values:
             case "note", (message,):
                 self._update(message=self._hide_paths(message))
@@ -152,12 +154,3 @@ class BackgroundJobs:
         if step not in steps:
             steps.insert(steps.index(self._state.step) + (self._state.done > 0), step)
         self._update(step=step, steps=tuple(steps), done=0, total=total)
-
-
-async def _run(work: Work, tell: Tell) -> Outcome:
-    process = WorkProcess()
-    try:
-        outcome: Outcome = await process.run(work, tell)
-        return outcome
-    finally:
-        await process.stop()  # with the memory that a training has taken

@@ -1,8 +1,4 @@
-"""A process that works for the server: the server's end first, then its own.
-
-It reads work from its connection and writes reports and results to it. When the server ends, the connection ends, and
-so does the process.
-"""
+"""Work in a process of its own: the server's end first, then that of the process."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import asyncio
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -18,8 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from newfound.errors import NewfoundError
 from newfound.threads import THREADS_VARIABLE, inference_threads
@@ -30,8 +24,9 @@ NICENESS = 10  # beside predictions that want all cores, it gets about a tenth o
 SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"  # the folder in which the server was started is no place for modules
 TOKENIZER_THREADS_VARIABLE = "RAYON_NUM_THREADS"
 PRELOADED_MODULES = ["newfound.serve.background.work", "newfound.methods.consensus", "threadpoolctl"]
+T = TypeVar("T")
 Work = Callable[..., Any]  # can be pickled, with all its arguments but the reporter
-Tell = Callable[..., None]  # is called with the kind of a report and its values
+Report = Callable[..., None]  # is called with the kind of a report and its values
 _start_lock = threading.Lock()
 
 
@@ -39,72 +34,46 @@ class WorkFailed(Exception):
     """The work ended for a reason that no client can change."""
 
 
-class WorkProcess:
-    """A process that does one piece of work after another.
+async def run_in_process(work: Callable[..., T], report: Report) -> T:
+    """Do some work in another process and return its result; `report` is called with each report of progress.
 
-    It takes at most half of the cores and has a low priority, so that predictions go first, and it can be killed
-    at any time. It starts with the first work.
+    The process takes at most half of the cores and has a low priority, so that predictions go first. If this is
+    cancelled, or the server ends, the process is killed.
+
+    Raises:
+        NewfoundError: The work cannot be done as it was asked for.
+        WorkFailed: It failed otherwise.
     """
-
-    def __init__(self) -> None:
-        self._running: tuple[BaseProcess, Connection] | None = None
-
-    async def run(self, work: Work, tell: Tell) -> Any:
-        """Do some work and return its result; `tell` is called with each report of progress.
-
-        If this is cancelled, the process is killed.
-
-        Raises:
-            NewfoundError: The work cannot be done as it was asked for.
-            WorkFailed: It failed otherwise.
-        """
-        is_usable = False
-        try:
-            result = await self._exchange(work, tell)
-            is_usable = True
-        except NewfoundError:
-            is_usable = True
-            raise
-        finally:
-            if not is_usable:
-                await self.stop()
-        return result
-
-    async def stop(self) -> None:
-        """Kill the process, if there is one."""
-        running, self._running = self._running, None
-        if running is not None:
-            running[0].kill()
-            await asyncio.to_thread(running[0].join)
-
-    async def _exchange(self, work: Work, tell: Tell) -> Any:
-        if self._running is None or not self._running[0].is_alive():  # it may have died while it had no work
-            self._running = await asyncio.to_thread(_start)
-        process, connection = self._running
-        try:
-            await asyncio.to_thread(connection.send, work)
-            while True:
-                kind, *values = await asyncio.to_thread(connection.recv)
-                if kind == "done":
-                    return values[0]
-                if kind == "refused":
-                    raise NewfoundError(values[0])
-                if kind == "failed":
-                    raise WorkFailed(values[0])
-                tell(kind, *values)
-        except (EOFError, ConnectionError):
-            await asyncio.to_thread(process.join)
-            raise WorkFailed(f"its process ended with code {process.exitcode}; was there enough memory?") from None
+    starting = asyncio.create_task(asyncio.to_thread(_start, work))
+    try:
+        process, connection = await asyncio.shield(starting)
+        while True:
+            kind, *values = await asyncio.to_thread(connection.recv)
+            if kind == "done":
+                result: T = values[0]
+                return result
+            if kind == "refused":
+                raise NewfoundError(values[0])
+            if kind == "failed":
+                raise WorkFailed(values[0])
+            report(kind, *values)
+    except (EOFError, ConnectionError):
+        await asyncio.to_thread(process.join)
+        raise WorkFailed(f"its process ended with code {process.exitcode}; was there enough memory?") from None
+    finally:
+        process, _ = await starting  # which cannot be interrupted
+        process.kill()
+        await asyncio.to_thread(process.join)
 
 
-def _start() -> tuple[BaseProcess, Connection]:
-    """Start a process; all but the first come from one that has imported everything already, where there is fork."""
+def _start(work: Work) -> tuple[BaseProcess, Connection]:
+    """Start a process. All but the first come from one that has imported everything already, where there is fork."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(method)
     context.set_forkserver_preload(PRELOADED_MODULES)
     threads = max(1, inference_threads() // 2)
     ours, theirs = context.Pipe()
-    process: BaseProcess = context.Process(target=_main, args=(theirs, threads, NICENESS), daemon=True)
+    process: BaseProcess = context.Process(target=_main, args=(work, theirs, threads, NICENESS), daemon=True)
     with _start_lock, theirs:
         before = os.environ.get(SAFE_PATH_VARIABLE)
         os.environ[SAFE_PATH_VARIABLE] = "1"
@@ -116,17 +85,21 @@ def _start() -> tuple[BaseProcess, Connection]:
     return process, ours
 
 
-def _main(connection: Connection, threads: int, niceness: int) -> None:
-    """Do the work that arrives, one piece after the other, until there is no more."""
+def _main(work: Work, connection: Connection, threads: int, niceness: int) -> None:
+    """Do the work, and send its result."""
     if hasattr(os, "nice"):
         os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     logging.basicConfig(stream=sys.stderr, format="newfound: %(levelname)s: %(message)s", level=logging.WARNING)
     _limit_threads(threads)
-    arrived: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_receive, args=(connection, arrived), daemon=True).start()
-    while True:
-        _work(arrived.get(), connection)
+    threading.Thread(target=_end_with_the_server, args=(connection,), daemon=True).start()
+    try:
+        connection.send(("done", work(reporter=SendingReporter(connection))))
+    except (NewfoundError, OSError) as error:
+        connection.send(("refused", str(error)))
+    except Exception as error:
+        logger.exception("work in the background failed")
+        connection.send(("failed", f"{type(error).__name__}; the server's log says more"))
 
 
 def _limit_threads(threads: int) -> None:
@@ -141,24 +114,12 @@ def _limit_threads(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
-def _receive(connection: Connection, arrived: SimpleQueue[bytes]) -> None:
-    """Take in work while the main thread works, so that the end of the server is noticed at once."""
+def _end_with_the_server(connection: Connection) -> None:
+    """Wait for the end of the connection: the server sends nothing, and closes it when it ends."""
     try:
-        while True:
-            arrived.put(connection.recv_bytes())
+        connection.recv_bytes()
     except (EOFError, OSError):
         os._exit(0)
-
-
-def _work(message: bytes, connection: Connection) -> None:
-    try:
-        work = pickle.loads(message)  # noqa: S301 (from the server)
-        connection.send(("done", work(reporter=SendingReporter(connection))))
-    except (NewfoundError, OSError) as error:
-        connection.send(("refused", str(error)))
-    except Exception as error:
-        logger.exception("work in the background failed")
-        connection.send(("failed", f"{type(error).__name__}; the server's log says more"))
 
 
 class SendingReporter:

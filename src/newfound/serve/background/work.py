@@ -20,7 +20,7 @@ from newfound.training.progress import Reporter
 from newfound.workflows.checking import CheckRequest, check
 from newfound.workflows.discovery import DiscoverRequest, DiscoverResult, discover
 from newfound.workflows.estimation import EstimateRequest, estimate
-from newfound.workflows.evaluation import EvaluateRequest, evaluate
+from newfound.workflows.evaluation import EvaluateRequest, EvaluationScores, evaluate
 from newfound.workflows.refitting import RefitChanges, RefitRequest, refit
 from newfound.workflows.thresholding import ThresholdsResult, thresholds
 from newfound.workflows.trending import Trends, trends
@@ -43,7 +43,7 @@ class ServedModel:
         return load(self.folder, encoder=self.encoder).encoder
 
 
-def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: Reporter) -> answers.EvaluationOut:
+def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: Reporter) -> EvaluationScores:
     """Compare predictions of the reviewed model with labels."""
     request = EvaluateRequest(
         model.folder,
@@ -53,7 +53,7 @@ def run_evaluation(model: ServedModel, body: bodies.EvaluateBody, *, reporter: R
         precision=model.precision,
         **_options(body),
     )
-    return answers.EvaluationOut.model_validate(evaluate(request, reporter=reporter))
+    return evaluate(request, reporter=reporter).scores
 
 
 def run_thresholds(model: ServedModel, body: bodies.ThresholdsBody, *, reporter: Reporter) -> ThresholdsResult:

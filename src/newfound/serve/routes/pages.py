@@ -67,7 +67,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         if not guard.tokens.required:
             return RedirectResponse("/", status_code=303)
         try:
-            identity = guard.check_token(request.scope, _token_in(await request.body()))
+            person = guard.check_token(request.scope, _token_in(await request.body()))
         except HTTPException as refused:
             problem = f"{refused.detail[:1].upper()}{refused.detail[1:]}."
             answer: Response = render("login.html.jinja", refused.status_code, problem=problem)
@@ -76,7 +76,7 @@ def add_routes(app: FastAPI, service: Service, guard: GuardMiddleware) -> None:
         answer = RedirectResponse("/", status_code=303)
         answer.set_cookie(
             guard.cookie,
-            guard.sessions.begin(identity),
+            guard.sessions.begin(person),
             httponly=True,
             samesite="strict",
             secure=guard.is_over_tls(request.scope),

@@ -5,25 +5,27 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, Query, Response
+from fastapi import FastAPI, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from newfound import defaults
 from newfound.errors import NothingToExport
 from newfound.exports.registry import EXPORTS, LANGUAGE_CODE, export_format
 from newfound.review.views import ShownIntent
-from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
+from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_evaluation, run_trends
 from newfound.serve.batching import QueueFull
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.service import Service
+from newfound.workflows.evaluation import EvaluationScores
 from newfound.workflows.exporting import ExportChoice, Only, corpus_to_export, facts_of
 from newfound.workflows.prediction import PredictionLimits
 from newfound.workflows.trending import Trends
+
+SECONDS_TO_ANSWER = 30.0  # a prediction
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -34,26 +36,20 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Classify a batch of utterances."""
         if service.batcher is None:
             raise QueueFull
-        async with asyncio.timeout(service.settings.seconds_to_answer):
+        async with asyncio.timeout(SECONDS_TO_ANSWER):
             predicted = await service.batcher.ask(body.texts)
         limits = PredictionLimits(body.max_outliers, body.threshold, body.fallback)
         return answers.Predictions([replace(limits.apply(answer), top=answer.top[: body.top]) for answer in predicted])
 
-    queued = APIRouter(route_class=queued_route(service.queue), dependencies=app.router.dependencies)
-
-    @queued.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def evaluate_labelled(body: bodies.EvaluateBody) -> answers.EvaluationOut:
+    @app.post("/v1/evaluate", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    async def evaluate_labelled(request: Request, body: bodies.EvaluateBody) -> EvaluationScores:
         """Compare predictions with labels; labels that the model does not know are matched to its new intents."""
-        result: answers.EvaluationOut = await service.queue.run(partial(run_evaluation, service.served_model, body))
-        return result
+        return await service.run(request, run_evaluation, body)
 
-    @queued.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def compare_newer_logs(body: bodies.TrendsBody) -> Trends:
+    @app.post("/v1/trends", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    async def compare_newer_logs(request: Request, body: bodies.TrendsBody) -> Trends:
         """Say what newer logs hold that the model's logs do not: other volumes, and intents that came up."""
-        result: Trends = await service.queue.run(partial(run_trends, service.served_model, body))
-        return result
-
-    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
+        return await service.run(request, run_trends, body)
 
     @app.get("/v1/intents", tags=["predict"])
     async def intents() -> answers.Intents:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, FastAPI, Query
+from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from newfound.review.queries import ReviewView
-from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
+from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_thresholds
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.service import Service
@@ -50,12 +49,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
         return await run_in_threadpool(run)
 
-    queued = APIRouter(route_class=queued_route(service.queue), dependencies=app.router.dependencies)
-
-    @queued.post("/v1/thresholds", tags=["predict"], responses=TOO_MANY_RESPONSE)
-    async def set_thresholds(body: bodies.ThresholdsBody) -> ThresholdsResult:
+    @app.post("/v1/thresholds", tags=["predict"], responses=TOO_MANY_RESPONSE)
+    async def set_thresholds(request: Request, body: bodies.ThresholdsBody) -> ThresholdsResult:
         """Write thresholds that keep a promised precision; predictions have `above_threshold` a second later."""
-        result: ThresholdsResult = await service.queue.run(partial(run_thresholds, service.served_model, body))
-        return result
-
-    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
+        return await service.run(request, run_thresholds, body)

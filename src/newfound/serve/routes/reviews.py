@@ -30,6 +30,7 @@ Start = Annotated[int, Query(ge=0, le=10**6, description="The number of utteranc
 LogsOnly = Annotated[bool, Query(description="Leave labelled utterances out")]
 MAX_EVENTS = 20  # in an answer
 MAX_ENTRIES = 500  # of the log in an answer
+SECONDS_BETWEEN_NEWS = 2.5  # how often a page asks for them
 CONFLICT_RESPONSE: dict[int | str, dict[str, Any]] = {
     409: {"description": "Somebody decided something else about the same since this version"}
 }
@@ -47,7 +48,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Return all intents, the progress, and the version to send with a decision."""
         review, served = await read(lambda view: (view.state(), identify(view.session)))
         shared = (review.version, review.intents, review.progress)
-        limits = answers.Limits(seconds_between_news=service.settings.seconds_between_news)
+        limits = answers.Limits(seconds_between_news=SECONDS_BETWEEN_NEWS)
         return answers.ServedState(*shared, model=served.model, name=served.name, limits=limits)
 
     @app.get("/v1/review/news", tags=["review"])

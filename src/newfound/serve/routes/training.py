@@ -7,7 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Query, Request
+from fastapi import FastAPI, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -15,12 +15,13 @@ from newfound.data.rows import LabelUse, ReadOptions
 from newfound.serve.access import author_of, owner_of
 from newfound.serve.background.jobs import Kind
 from newfound.serve.background.process import Work
-from newfound.serve.background.queue import TOO_MANY_RESPONSE, queued_route
+from newfound.serve.background.queue import TOO_MANY_RESPONSE
 from newfound.serve.background.work import run_check, run_discovery, run_estimate, run_refit, run_update
 from newfound.serve.schemas import requests as bodies
 from newfound.serve.schemas import responses as answers
 from newfound.serve.schemas import training as jobs
 from newfound.serve.service import Service, identify
+from newfound.serve.settings import MAX_BYTES
 from newfound.serve.uploads import ENDINGS
 
 logger = logging.getLogger("newfound.serve")
@@ -31,21 +32,17 @@ BUSY_RESPONSE: dict[int | str, dict[str, Any]] = {409: {"description": "A job is
 def add_routes(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    queued = APIRouter(route_class=queued_route(service.queue), dependencies=app.router.dependencies)
-
-    @queued.post("/v1/estimate", tags=["train"], responses=TOO_MANY_RESPONSE)
-    async def estimate_new(body: bodies.EstimateBody) -> answers.EstimateOut:
+    @app.post("/v1/estimate", tags=["train"], responses=TOO_MANY_RESPONSE)
+    async def estimate_new(request: Request, body: bodies.EstimateBody) -> answers.EstimateOut:
         """Estimate how many new intents the logs hold, before any training."""
-        result: answers.EstimateOut = await service.queue.run(partial(run_estimate, service.served_model, body))
-        return result
+        return await service.run(request, run_estimate, body)
 
-    @queued.post("/v1/check", tags=["train"], responses=TOO_MANY_RESPONSE)
-    async def check_known(body: bodies.CheckBody) -> answers.CheckOut:
+    @app.post("/v1/check", tags=["train"], responses=TOO_MANY_RESPONSE)
+    async def check_known(request: Request, body: bodies.CheckBody) -> answers.CheckOut:
         """Look for likely label errors and nearly equal intents in known data; `line` is the position, from 1."""
-        result: answers.CheckOut = await service.queue.run(partial(run_check, service.served_model, body))
-        return result
+        return await service.run(request, run_check, body)
 
-    @queued.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY, responses=TOO_MANY_RESPONSE)
+    @app.post("/v1/files", tags=["train"], openapi_extra=FILE_BODY, responses=TOO_MANY_RESPONSE)
     async def read_file(
         request: Request,
         name: Annotated[str, Query(min_length=1, max_length=200, description="The name of the file")],
@@ -64,10 +61,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         labels: LabelUse = "required" if use == "known" else "ignored"
         service.uploads.forget(replaces)
         return await service.uploads.read(
-            name, await request.body(), labels, options, owner=owner_of(request), run=service.queue.run
+            name,
+            await request.body(),
+            labels,
+            options,
+            owner=owner_of(request),
+            run=partial(service.queue.run, request),
         )
-
-    app.router.routes.extend(queued.routes)  # `include_router` would hide them from `app.routes`
 
     def start_with_files(
         kind: Kind, run: Work, body: bodies.DiscoverBody | bodies.UpdateBody, author: str
@@ -114,7 +114,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             decided=jobs.ReviewCounts(len(review.checked), len(review.accepted), *(kinds[name] for name in names)),
             undecided=sum(review.status(name) == "new" for name in review.names),
             job=service.jobs.state(),
-            max_bytes=service.settings.max_bytes,
+            max_bytes=MAX_BYTES,
             endings=ENDINGS,
         )
 

@@ -17,7 +17,7 @@ REFUSALS = {  # what any request under /v1/ may be answered with
     "403": "The request comes from a page of another site, or in the name of somebody else than the token's owner",
     "409": "What was asked for is not possible as things are; `detail` says why and what to do",
     "413": "The request is too large",
-    "429": "Too many connections, waiting requests or wrong tokens; `Retry-After` says when to try again",
+    "429": "Too many waiting requests or wrong tokens; `Retry-After` says when to try again",
 }
 # What stands before the last name of an absolute path, which follows a space, a quote or the like.
 PARENT_FOLDERS = re.compile(r"(?:(?<=[\s'\"(\[=])|^)(?:[A-Za-z]:)?[/\\](?=[\w.])(?:[^\s/\\'\":;,()]+[/\\])*")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -21,9 +21,8 @@ from newfound.review.views import (
     ShownIntent,
 )
 from newfound.serve.schemas.requests import MAX_TEXTS_IN_A_REQUEST
-from newfound.serve.settings import MAX_NAME_LENGTH, SECONDS_BETWEEN_NEWS
+from newfound.serve.settings import MAX_NAME_LENGTH
 from newfound.workflows.checking import LabelError, NearDuplicate
-from newfound.workflows.evaluation import Confusion, NoIntentScores
 from newfound.workflows.exporting import ExportCounts
 
 MAX_UTTERANCES_IN_A_REQUEST = 500
@@ -128,7 +127,7 @@ class Limits:
     max_utterances_to_move: int = MAX_UTTERANCES_TO_MOVE
     max_queue: int = MAX_QUEUE_IN_A_REQUEST
     language_pattern: str = LANGUAGE_CODE.pattern
-    seconds_between_news: float = SECONDS_BETWEEN_NEWS
+    seconds_between_news: float = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,36 +269,6 @@ class Log:
     total: int
     entries: list[EntryOut]
     earlier: list[EarlierTraining]
-
-
-class IntentMatchOut(FromAttributes):
-    """An intent that was found in logs and the label it is matched to."""
-
-    intent: str
-    status: Literal["new", "accepted"] = Field(description="Accepted intents are matched like new ones")
-    label: str | None
-    shared: int = Field(description="Utterances that have both")
-    of_intent: int = Field(description="Utterances that are predicted as the intent")
-    of_label: int = Field(description="Utterances that have the label")
-    suggests_rename: bool = Field(description="Whether an accepted intent should have the label's name")
-
-
-class EvaluationOut(FromAttributes):
-    """How well the model does on labelled utterances. Scores are in percent."""
-
-    utterances: int
-    labels: int
-    labels_by_name: int = Field(description="Labels that are the name of an intent of the model")
-    accuracy: float
-    macro_f1: float
-    accuracy_by_name: float | None
-    accuracy_matched: float | None = Field(description="On utterances whose label the model does not know")
-    accuracy_of_intents: float | None = Field(description="Where an intent is predicted, like the next two")
-    mean_confidence: float | None
-    calibration_error: float | None = Field(description="The expected calibration error")
-    matches: list[IntentMatchOut]
-    confusions: list[Confusion]
-    no_intent: NoIntentScores | None = Field(description="None unless a label stands for no intent")
 
 
 class EstimateOut(FromAttributes):

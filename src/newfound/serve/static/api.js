@@ -55,11 +55,34 @@ async function renewSecret() {
 }
 
 /**
- * @param {string} path
- * @param {object} [body] Sent with POST, a Blob as it is and all else as JSON; without it, the request is a GET.
- * @returns {Promise<any>}
+ * @template {keyof Gets} P
+ * @param {P} path
+ * @param {Gets[P]["query"]} [query]
+ * @returns {Promise<Gets[P]["answer"]>}
  */
-export async function api(path, body) {
+export const get = (path, query) => request(path + inAddress(query));
+
+/**
+ * @template {keyof Posts} P
+ * @param {P} path
+ * @param {object} body A Blob is sent as it is, and all else as JSON.
+ * @param {Posts[P]["query"]} [query]
+ * @returns {Promise<Posts[P]["answer"]>}
+ */
+export const post = (path, body, query) => request(path + inAddress(query), body);
+
+/** @param {Record<string, any>} query A list is a parameter that is given several times. */
+function inAddress(query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)]));
+  return pairs.length ? `?${new URLSearchParams(pairs)}` : "";
+}
+
+/**
+ * @param {string} path
+ * @param {object} [body] Without it, the request is a GET.
+ */
+export async function request(path, body) {
   let response = await send(path, body);
   if (response.status === 403 && body !== undefined && (await renewSecret())) response = await send(path, body);
   if (response.ok) return response.json();

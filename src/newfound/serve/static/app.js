@@ -1,5 +1,5 @@
 // The review page: its views, its keys, and what is news. The other files here hold the views and what they share.
-import { BACK, api, problem, rememberPlace } from "./api.js";
+import { BACK, get, problem, rememberPlace, request } from "./api.js";
 import { attempt, isBusy, isSending, undoHere } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
 import { button, byId, fill } from "./dom.js";
@@ -45,10 +45,9 @@ let failures = 0;
 async function hearNews() {
   if (document.hidden || isBusy() || isSending()) return;
   if (!known.state) return current.isFailure && (await show());
-  /** @type {News} */
   let news;
   try {
-    news = await api("/v1/review/news?since=" + known.state.version);
+    news = await get("/v1/review/news", { since: known.state.version });
   } catch (error) {
     failures += 1;
     if (/** @type {any} */ (error).status === 401 || failures > 1) notice(problem(error));
@@ -111,7 +110,7 @@ const listenLater = () => setTimeout(keepListening, 1000 * (known.state ? limits
 byId("undo").addEventListener("click", undoHere);
 byId("logout")?.addEventListener("click", () =>
   attempt(async () => {
-    await api("/logout", {});
+    await request("/logout", {});
     location.assign("/login");
   }),
 );

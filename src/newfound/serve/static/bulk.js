@@ -1,9 +1,8 @@
 // Decisions about several intents at once.
-import { decide, record, settle } from "./decisions.js";
-import { ask, askIntent, confirm } from "./dialogs.js";
+import { decide } from "./decisions.js";
+import { ask, askIntent, conclude, confirm } from "./dialogs.js";
 import { bullets, button, byId, el, fill, quiet } from "./dom.js";
 import { percent } from "./format.js";
-import { say } from "./messages.js";
 import { intentNamed, intents, known } from "./store.js";
 import { t } from "./strings.js";
 
@@ -17,64 +16,54 @@ const DEFAULT_MIN_PERCENT = "90"; // of "accept all above"
 export function bulkBar(selection, redraw) {
   const some = [...selection];
   if (!some.length) return null;
+  const after = () => selection.clear();
   const fresh = some.filter((name) => intentNamed(name)?.status === "new");
-  const acceptAll = async () => {
-    const decisions = fresh.map((intent) => ({ accept: { intent } }));
-    if (!(await decide(decisions, t("said.acceptedSeveral", { n: fresh.length })))) return;
-    selection.clear();
-    redraw();
-  };
   const clear = () => {
     selection.clear();
     redraw();
   };
+  const acceptAll = async () => (await decide(...acceptances(fresh))) && clear();
   return el("div", { class: "selection" }, [
     el("strong", t("selected", { count: some.length })),
     fresh.length > 0 && button(t("accept"), acceptAll),
-    button(t("merge…"), () => mergeSeveral(some, selection)),
-    button(t("reject…"), () => rejectSeveral(some, selection)),
+    button(t("merge…"), () => mergeSeveral(some, after)),
+    button(t("reject…"), () => rejectSeveral(some, after)),
     button(t("clear"), clear, { class: "plain" }),
   ]);
 }
 
 /**
- * @param {string[]} some
- * @param {Set<string>} selection
+ * @param {string[]} names
+ * @returns {import("./decisions.js").Step}
  */
-function rejectSeveral(some, selection) {
+const acceptances = (names) => [
+  names.map((intent) => ({ accept: { intent } })),
+  t("said.acceptedSeveral", { n: names.length }),
+];
+
+function rejectSeveral(/** @type {string[]} */ some, /** @type {() => void} */ after) {
+  const rejections = some.map((intent) => ({ reject: { intent } }));
   confirm({
     title: t("bulk.rejectTitle", { n: some.length }),
     quotes: some,
     ok: t("intent.reject"),
     note: t("bulk.rejectNote"),
-    submit: async () => {
-      const entries = await record(some.map((intent) => ({ reject: { intent } })));
-      selection.clear();
-      await settle(t("said.rejectedSeveral", { n: some.length }), entries);
-    },
+    submit: () => conclude([rejections, t("said.rejectedSeveral", { n: some.length })], after),
   });
 }
 
-/**
- * @param {string[]} some
- * @param {Set<string>} selection
- */
-function mergeSeveral(some, selection) {
+function mergeSeveral(/** @type {string[]} */ some, /** @type {() => void} */ after) {
   askIntent({
     title: t("bulk.mergeTitle", { n: some.length }),
     label: t("bulk.intoWhich"),
     quotes: some,
     mayCreate: false,
     value: some[0],
-    submit: async (into) => {
+    submit: (into) => {
       const others = some.filter((name) => name !== into);
-      if (!others.length) {
-        say(t("bulk.selectAnother"), { bad: true });
-        return false;
-      }
-      const entries = await record([{ merge: { intents: others, into } }]);
-      selection.clear();
-      return settle(t("said.mergedSeveral", { n: others.length, into }), entries);
+      if (!others.length) throw new Error(t("bulk.selectAnother"));
+      const said = t("said.mergedSeveral", { n: others.length, into });
+      return conclude([[{ merge: { intents: others, into } }], said], after);
     },
   });
 }
@@ -102,11 +91,10 @@ export function acceptAbove() {
       const list = bullets(some.map(line), { class: "examples" });
       fill(byId("ask-choices"), el("p", t("above.count", { n: some.length })), list);
     },
-    submit: async (typed) => {
-      const some = above(typed);
+    submit: (typed) => {
+      const some = above(typed).map((i) => i.name);
       if (!some.length) throw new Error(t("above.none"));
-      const entries = await record(some.map((i) => ({ accept: { intent: i.name } })));
-      await settle(t("said.acceptedSeveral", { n: some.length }), entries);
+      return conclude(acceptances(some));
     },
   });
 }

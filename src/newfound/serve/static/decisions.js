@@ -1,9 +1,10 @@
 // Decisions: recorded one after the other, undone, and what happens if one is refused.
-import { api, problem } from "./api.js";
+import { post, problem } from "./api.js";
+import { askName } from "./dialogs.js";
 import { button, byId } from "./dom.js";
 import { say } from "./messages.js";
 import { address, current, go, show } from "./router.js";
-import { NobodyYet, askName, refresh, state, who } from "./store.js";
+import { NobodyYet, refresh, state, who } from "./store.js";
 import { t } from "./strings.js";
 
 /** @typedef {Record<string, object>} Decision */
@@ -12,20 +13,12 @@ import { t } from "./strings.js";
 let busy = false; // whether a decision is under way; keys that are pressed meanwhile are dropped
 
 /**
- * @param {string[]} texts
+ * @param {{ texts: string[] } | { ids: number[] }} which Utterances, by numbers if there may be thousands.
  * @param {string | null} to
  * @param {boolean} [create]
  * @returns {Decision}
  */
-export const move = (texts, to, create) => ({ move: create ? { texts, to, create: true } : { texts, to } });
-/**
- * The same by the numbers of utterances, of which there may be thousands.
- * @param {number[]} ids
- * @param {string | null} to
- * @param {boolean} [create]
- * @returns {Decision}
- */
-export const moveByNumber = (ids, to, create) => ({ move: create ? { ids, to, create: true } : { ids, to } });
+export const move = (which, to, create) => ({ move: { ...which, to, create: create || undefined } });
 export const isBusy = () => busy;
 
 /**
@@ -127,20 +120,14 @@ export function haveSeenLatest() {
 }
 
 /**
- * Record decisions, or throw. The dialog that they were made in closes as soon as they are recorded.
- * @param {Decision[]} decisions
- */
-export const record = (decisions) => recordAt("/v1/review/decisions", { decisions }, () => byId("ask").close());
-
-/**
- * @param {string} path
+ * Record decisions, or throw.
+ * @param {"/v1/review/decisions" | "/v1/review/resize"} path
  * @param {object} body
  * @param {() => void} [onRecorded]
- * @returns {Promise<Entry[]>}
  */
 export async function recordAt(path, body, onRecorded) {
   try {
-    const answer = await api(path, { author: who(), ...seenNow(), ...body });
+    const answer = await post(path, { author: who(), ...seenNow(), ...body });
     onRecorded?.();
     await refresh();
     return answer.entries;
@@ -169,18 +156,26 @@ export async function settle(message, entries, next) {
 }
 
 /**
- * @param {Decision[]} decisions
- * @param {string} message
- * @param {string} [next] Address of the view to go to.
- * @returns {Promise<boolean>} Whether they were recorded.
+ * What is decided, what is said of it, and the address of the view to go to.
+ * @typedef {[decisions: Decision[], message: string, next?: string]} Step
  */
-export async function decide(decisions, message, next) {
+
+/**
+ * @param {Step} step
+ * @param {() => void} [onRecorded]
+ */
+export async function carryOut([decisions, message, next], onRecorded) {
+  await settle(message, await recordAt("/v1/review/decisions", { decisions }, onRecorded), next);
+}
+
+/**
+ * The same without a dialog: the page says what went wrong.
+ * @param {Step} step
+ * @returns {Promise<boolean>} Whether it was recorded.
+ */
+export async function decide(...step) {
   let isDone = false;
-  await once(async () => {
-    const entries = await recordAt("/v1/review/decisions", { decisions });
-    isDone = true;
-    await settle(message, entries, next);
-  });
+  await once(() => carryOut(step, () => (isDone = true)));
   return isDone;
 }
 
@@ -189,6 +184,13 @@ export async function decide(decisions, message, next) {
  * @param {string} [next] Address of the view to go to.
  */
 export const accept = (intent, next) => decide([{ accept: { intent } }], t("said.accepted", { name: intent }), next);
+
+/** @type {(name: string, into: string) => Step} */
+export const merger = (name, into) => [
+  [{ merge: { intents: [name], into } }],
+  t("said.mergedInto", { name: into }),
+  address("intent", into),
+];
 
 /** Undo one's own last step as the view does it, which may bring something back. */
 export const undoHere = () => (current.keys?.u ?? undo)();
@@ -202,7 +204,7 @@ export const undoHere = () => (current.keys?.u ?? undo)();
 export async function undo(id = null, step = false, onUndone = () => {}) {
   await whenSent();
   await once(async () => {
-    const answer = await api("/v1/review/undo", { author: who(), ...latest(), id, step });
+    const answer = await post("/v1/review/undo", { author: who(), ...latest(), id, step });
     await refresh();
     onUndone(answer.entries);
     await show();

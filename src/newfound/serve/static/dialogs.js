@@ -1,12 +1,12 @@
 // Questions to the reviewer. A dialog stays open, with what was typed, until its answer is recorded or it is cancelled.
 import { problem } from "./api.js";
-import { explainConflict, forgetSeen, keepSeen, move, moveByNumber, once, record, settle } from "./decisions.js";
+import { carryOut, explainConflict, forgetSeen, keepSeen, move, once } from "./decisions.js";
 import { button, byId, el, fill, quiet } from "./dom.js";
 import { losses } from "./losses.js";
 import { say } from "./messages.js";
 import { nearest } from "./names.js";
 import { dot, tag } from "./parts.js";
-import { askName, intentNamed, intents, isIntent, mine } from "./store.js";
+import { intentNamed, intents, isIntent, mine, setName } from "./store.js";
 import { rich, t } from "./strings.js";
 
 const dialog = byId("ask");
@@ -38,13 +38,29 @@ let choose = () => {};
 /** @type {import("./api.js").Refusal | null} */
 let refused = null; // why the last answer was not accepted, if somebody else had decided otherwise
 
+/** Ask the reviewer's name, once; returns whether it was given. */
+export async function askName() {
+  await pose({
+    title: t("name.title"),
+    label: t("name.label"),
+    ok: t("name.ok"),
+    note: t("name.why"),
+    submit: setName,
+  });
+  return mine() !== "";
+}
+
+/** @param {Question} question */
+export async function ask(question) {
+  if (mine() || (await askName())) await pose(question);
+}
+
 /**
  * @param {Question} question
  * @returns {Promise<void>} Resolves when the dialog is closed.
  */
-export async function ask(question) {
+async function pose(question) {
   const { hasInput = true, onInput, submit } = question;
-  if (!mine() && !(await askName())) return;
   refused = null;
   fillDialog(question);
   input.oninput = () => {
@@ -98,10 +114,9 @@ function fillDialog({ title, label = "", value = "", quotes = [], total, note, o
  * @param {() => Submitted} action
  */
 async function closeAfter(action) {
+  refused = null;
   try {
-    const isDone = (await action()) !== false;
-    refused = null;
-    if (isDone) dialog.close();
+    if ((await action()) !== false) dialog.close();
   } catch (error) {
     if (!dialog.open) return say(problem(error), { bad: true });
     if (/** @type {any} */ (error).status === 409) refused = /** @type {any} */ (error);
@@ -110,6 +125,17 @@ async function closeAfter(action) {
 }
 
 export const isOpen = () => dialog.open;
+
+/**
+ * Record what was answered; the dialog closes as soon as it is.
+ * @param {import("./decisions.js").Step} step
+ * @param {() => void} [after] Called when it was recorded.
+ */
+export const conclude = (step, after) =>
+  carryOut(step, () => {
+    dialog.close();
+    after?.();
+  });
 
 /** @param {Child} items */
 function showChoices(items) {
@@ -169,8 +195,8 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
 
 /**
  * `after` runs when the move was recorded; with `send`, that records it, and the dialog closes at once. With `ids`, the
- * numbers of utterances, these are moved, and the texts are only examples of them.
- * @typedef {{ after?: () => void, except?: string[], ids?: number[],
+ * numbers of utterances, these are moved, and the texts are only examples of them. All of them are `from` an intent.
+ * @typedef {{ after?: () => void, from?: string | null, ids?: number[],
  *   send?: (to: string, create: boolean, said: string) => void }} MoveOptions
  */
 
@@ -180,14 +206,12 @@ export function askIntent({ except = [], mayCreate = true, submit, ...question }
  * @param {boolean} create
  * @param {MoveOptions} options
  */
-async function put(texts, to, create, { after, ids, send }) {
+function put(texts, to, create, { after, ids, send }) {
   const n = (ids ?? texts).length;
   const moved = n > 1 ? t("said.movedSeveral", { n, name: to }) : t("said.moved", { name: to });
   const said = create ? t("said.made", { name: to }) : moved;
   if (send) return send(to, create, said);
-  const entries = await record([ids ? moveByNumber(ids, to, create) : move(texts, to, create)]);
-  after?.();
-  await settle(said, entries);
+  return conclude([[move(ids ? { ids } : { texts }, to, create)], said], after);
 }
 
 /**
@@ -201,23 +225,15 @@ const about = (texts, { ids }) => ({
   note: ids && ids.length > 1 && [t("losses.title"), losses(ids)],
 });
 
-/**
- * @param {string[]} texts
- * @param {MoveOptions} [options]
- */
-export const askAndMove = (texts, options = {}) =>
+export const askAndMove = (/** @type {string[]} */ texts, /** @type {MoveOptions} */ options = {}) =>
   askIntent({
     title: t("dialog.move", { n: (options.ids ?? texts).length }),
     ...about(texts, options),
-    except: options.except,
+    except: options.from ? [options.from] : [],
     submit: (to, create) => put(texts, to, create, options),
   });
 
-/**
- * @param {string[]} texts
- * @param {MoveOptions} [options]
- */
-export const askAndMake = (texts, options = {}) =>
+export const askAndMake = (/** @type {string[]} */ texts, /** @type {MoveOptions} */ options = {}) =>
   ask({
     title: t("dialog.make", { n: (options.ids ?? texts).length }),
     label: t("dialog.itsName"),
@@ -239,12 +255,7 @@ export const askAndMake = (texts, options = {}) =>
  * @param {MoveOptions & { ids: number[] }} options
  */
 export function askAndMoveToNone(texts, { ids, after }) {
-  const said = t("said.noneNow", { n: ids.length });
-  const submit = async () => {
-    const entries = await record([moveByNumber(ids, null)]);
-    after?.();
-    await settle(said, entries);
-  };
+  const submit = () => conclude([[move({ ids }, null)], t("said.noneNow", { n: ids.length })], after);
   if (ids.length === 1) return once(submit);
   return confirm({ title: t("dialog.moveToNone", { n: ids.length }), ...about(texts, { ids }), submit });
 }

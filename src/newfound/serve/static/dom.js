@@ -69,6 +69,49 @@ export const quietLine = (...children) => el("p", { class: "quiet" }, children);
 export const kbd = (key) => el("kbd", key);
 /** @param {Child[]} children */
 export const row = (...children) => el("div", { class: "row" }, children);
+/**
+ * What a key does as well, on a button.
+ * @param {string} key
+ * @param {Child} label
+ */
+export const keyed = (key, label) => [kbd(key), " ", label];
+/**
+ * A link that looks like a button.
+ * @param {string} href
+ * @param {string} label
+ */
+export const linkButton = (href, label, attributes = {}) => el("a", { class: "button", href, ...attributes }, label);
+/**
+ * A part of a view under its title.
+ * @param {string} title
+ * @param {Child} content
+ */
+export const section = (title, content, attributes = {}) =>
+  el("section", { "aria-label": title, ...attributes }, [el("h3", title), content]);
+/**
+ * A part that is folded or not, and that is told when this changes.
+ * @param {Child} title
+ * @param {Child} content
+ * @param {boolean} isOpen
+ * @param {(isOpen: boolean) => unknown} [keep]
+ */
+export function fold(title, content, isOpen, keep = () => {}, attributes = {}) {
+  const node = el("details", { open: isOpen, ...attributes }, [el("summary", title), content]);
+  node.addEventListener("toggle", () => keep(node.open));
+  return node;
+}
+/**
+ * A box to tick, with its label.
+ * @param {string} id
+ * @param {string} label
+ * @param {boolean} isOn
+ * @param {(isOn: boolean) => unknown} onChange
+ */
+export function checkbox(id, label, isOn, onChange, attributes = {}) {
+  const box = el("input", { type: "checkbox", id, checked: isOn });
+  box.addEventListener("change", () => onChange(box.checked));
+  return el("label", { class: "control", ...attributes }, [box, " ", label]);
+}
 /** @param {Child[]} items */
 export const bullets = (items, attributes = {}) =>
   el(
@@ -77,15 +120,40 @@ export const bullets = (items, attributes = {}) =>
     items.map((item) => el("li", item)),
   );
 
+/** @typedef {[heading: Child, kind?: string]} Column The kind is the class of its cells. */
+
 /**
- * A table with a line of headings.
- * @param {Attributes} attributes
- * @param {Child[]} headings
- * @param {Child} rows
+ * @param {Column[]} columns Only screen readers read the headings of boxes and actions.
+ * @param {(Child[] | HTMLElement)[]} rows What the cells of each row hold, or a row.
  */
-export const table = (attributes, headings, rows) =>
-  el("table", attributes, [el("thead", el("tr", headings)), el("tbody", rows)]);
-/** @param {string} text */
-export const heading = (text, attributes = {}) => el("th", attributes, text);
-/** @param {string} text */
-export const hiddenHeading = (text) => el("th", el("span", { class: "hidden" }, text)); // for screen readers
+export function table(columns, rows, attributes = {}) {
+  const isHidden = (/** @type {string} */ kind) => kind === "box" || kind === "action";
+  const headings = columns.map(([text, kind = ""]) =>
+    el("th", { class: kind }, isHidden(kind) ? el("span", { class: "hidden" }, text) : text),
+  );
+  const body = rows.map((cells) => (Array.isArray(cells) ? tableRow(columns, cells) : cells));
+  return el("table", attributes, [el("thead", el("tr", headings)), el("tbody", body)]);
+}
+/**
+ * @param {Column[]} columns
+ * @param {Child[]} cells
+ */
+export const tableRow = (columns, cells, attributes = {}) =>
+  el(
+    "tr",
+    attributes,
+    cells.map((child, k) => el("td", { class: columns[k][1] ?? "" }, child)),
+  );
+
+/**
+ * Do only the last of several things that follow each other quickly.
+ * @param {number} milliseconds To wait for another one.
+ */
+export function lastOf(milliseconds) {
+  /** @type {number | undefined} */
+  let timer;
+  return (/** @type {() => unknown} */ act) => {
+    clearTimeout(timer);
+    timer = setTimeout(act, milliseconds);
+  };
+}

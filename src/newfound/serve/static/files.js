@@ -1,85 +1,64 @@
 // Files of utterances: chosen or dropped, sent to the server, and shown before anything is learned from them.
-import { api, problem } from "./api.js";
+import { post, problem } from "./api.js";
 import { attempt } from "./decisions.js";
-import { bullets, button, el, fill, heading, row, table } from "./dom.js";
+import { bullets, button, el, fill, lastOf, quiet, row, table } from "./dom.js";
 import { selectControl } from "./parts.js";
 import { go } from "./router.js";
 import { t } from "./strings.js";
 
 const COMPRESSIBLE = [".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".txt", ".log"]; // text is sent compressed
+const ROLES = /** @type {const} */ (["text", "label"]); // of columns
 const MAX_NOTES = 3;
 const MILLISECONDS_AFTER_A_DRAG = 800; // browsers tell of a drag more often than that
 
-/**
- * A place for one file. What was chosen stays while other views are shown.
- * @typedef {object} Slot
- * @property {string} id
- * @property {"known" | "logs"} use
- * @property {File | null} file
- * @property {FilePreview | null} preview What the server has read; null while it reads.
- * @property {boolean} isTaken Whether a job has taken what was sent.
- * @property {Child} refused Why the file was not sent or not read.
- * @property {{ text_column?: string, label_column?: string, header?: string }} options
- * @property {() => void} onChange
- */
+/** A place for one file. What was chosen stays while other views are shown. */
+export class Slot {
+  /** @type {File | null} */ file = null;
+  /** @type {FilePreview | null} What the server has read; null while it reads. */ preview = null;
+  /** @type {Child} Why the file was not sent or not read. */ refused = null;
+  /** @type {{ text_column?: string, label_column?: string, header?: boolean }} */ options = {};
+  isTaken = false; // whether a job has taken what was sent
+  maxBytes = 0;
+  onChange = () => {};
 
-/**
- * @param {string} id
- * @param {"known" | "logs"} use
- * @returns {Slot}
- */
-export const slot = (id, use) => ({
-  id,
-  use,
-  file: null,
-  preview: null,
-  isTaken: false,
-  refused: null,
-  options: {},
-  onChange: () => {},
-});
-
-/** @param {Slot} s */
-export const isReady = (s) => Boolean(s.preview?.id);
-
-/** @param {Slot} s */
-export function empty(s) {
-  Object.assign(s, { file: null, preview: null, refused: null, options: {} });
-  s.onChange();
-}
-
-/**
- * @param {Slot} s
- * @param {File} file
- * @param {number} maxBytes
- */
-export async function put(s, file, maxBytes) {
-  Object.assign(s, { file, options: {} });
-  await read(s, maxBytes);
-}
-
-/**
- * Send the file and keep what the server says about it.
- * @param {Slot} s
- * @param {number} maxBytes
- */
-export async function read(s, maxBytes) {
-  const { file, options } = s;
-  if (!file) return;
-  const readBefore = s.preview?.id;
-  Object.assign(s, { preview: null, refused: null, isTaken: false });
-  s.onChange();
-  try {
-    const content = await packed(file);
-    if (content.size > maxBytes) throw new Error(t("file.tooLarge", { name: file.name, most: megabytes(maxBytes) }));
-    const earlier = readBefore && { replaces: readBefore };
-    const query = new URLSearchParams({ name: file.name.slice(-200), use: s.use, ...options, ...earlier });
-    const preview = await api(`/v1/files?${query}`, content);
-    if (s.file === file) s.preview = preview;
-  } catch (error) {
-    if (s.file === file) s.refused = problem(error);
+  constructor(/** @type {string} */ id, /** @type {"known" | "logs"} */ use) {
+    this.id = id;
+    this.use = use;
   }
-  s.onChange();
+
+  get isReady() {
+    return Boolean(this.preview?.id);
+  }
+
+  empty() {
+    Object.assign(this, { file: null, preview: null, refused: null, options: {} });
+    this.onChange();
+  }
+
+  /** @param {File} file */
+  async put(file) {
+    Object.assign(this, { file, options: {} });
+    await this.read();
+  }
+
+  /** Send the file and keep what the server says about it. */
+  async read(options = this.options) {
+    const { file, maxBytes } = this;
+    if (!file) return;
+    const replaces = this.preview?.id;
+    Object.assign(this, { options, preview: null, refused: null, isTaken: false });
+    this.onChange();
+    try {
+      const content = await packed(file);
+      if (content.size > maxBytes) throw new Error(t("file.tooLarge", { name: file.name, most: megabytes(maxBytes) }));
+      const query = { name: file.name.slice(-200), use: this.use, replaces, ...options };
+      const preview = await post("/v1/files", content, query);
+      if (this.file === file) this.preview = preview;
+    } catch (error) {
+      if (this.file === file) this.refused = problem(error);
+    }
+    this.onChange();
+  }
 }
 
 /** @param {number} bytes */
@@ -107,8 +86,9 @@ async function packed(file) {
  * @param {Training} training
  */
 export function slotView(s, label, { endings, max_bytes: maxBytes }) {
+  s.maxBytes = maxBytes;
   const node = el("div", { class: "slot" });
-  const take = (/** @type {File | undefined} */ file) => file && put(s, file, maxBytes);
+  const take = (/** @type {File | undefined} */ file) => file && s.put(file);
   node.addEventListener("dragover", (event) => {
     event.preventDefault();
     event.stopPropagation(); // the page would say that it takes the file for newer logs
@@ -129,51 +109,45 @@ export function slotView(s, label, { endings, max_bytes: maxBytes }) {
     el("strong", label),
     el("span", { class: "act wide" }, t("file.dropOrChoose")),
     el("span", { class: "act narrow" }, t("file.choose")),
-    el("span", { class: "quiet" }, t("file.formats")),
+    quiet(t("file.formats")),
   ]);
-  fill(node, s.file ? chosen(s, label, maxBytes) : [input, chooser]);
+  fill(node, s.file ? chosen(s, s.file.name, label) : [input, chooser]);
   return node;
 }
 
-/**
- * @param {Slot} s
- * @param {string} label
- * @param {number} maxBytes
- */
-function chosen(s, label, maxBytes) {
-  const name = s.file?.name ?? "";
-  const remove = button(t("file.remove"), () => empty(s), {
-    class: "small",
-    "aria-label": t("file.removeNamed", { name }),
-  });
+function chosen(/** @type {Slot} */ s, /** @type {string} */ name, /** @type {string} */ label) {
+  const naming = { class: "small", "aria-label": t("file.removeNamed", { name }) };
   const head = el("div", { class: "row between" }, [
-    el("span", [el("span", { class: "quiet" }, `${label}: `), el("strong", name)]),
-    remove,
+    el("span", [quiet(`${label}: `), el("strong", name)]),
+    button(t("file.remove"), () => s.empty(), naming),
   ]);
   if (s.refused) return [head, el("p", { class: "refused", role: "alert" }, s.refused)];
   if (!s.preview) return [head, el("p", { role: "status" }, t("file.reading"))];
-  return [head, s.preview.id ? holds(s, s.preview, maxBytes) : isUnclear(s, s.preview, maxBytes)];
+  return [head, s.isReady ? holds(s, s.preview) : isUnclear(s, s.preview)];
 }
 
 /**
  * What a usable file holds.
  * @param {Slot} s
  * @param {FilePreview} p
- * @param {number} maxBytes
  */
-function holds(s, p, maxBytes) {
+function holds(s, p) {
   const hasLabels = p.label_column !== null;
-  const headings = [
-    heading(p.columns.length ? (p.text_column ?? "") : t("file.utterance")),
-    hasLabels && heading(p.label_column ?? ""),
-  ];
-  const rows = p.first.map(({ text, label }) => el("tr", [el("td", text), hasLabels && el("td", label ?? "")]));
+  const columns = [p.columns.length ? p.text_column : t("file.utterance"), p.label_column];
+  const rows = p.first.map(({ text, label }) => (hasLabels ? [text, label] : [text]));
   const all = el("strong", t("utterances", { n: p.utterances }));
   const notes = p.notes.slice(0, MAX_NOTES);
   return [
     el("p", { role: "status" }, [all, p.intents > 0 && t("file.ofIntents", { n: p.intents })]),
-    columnChoices(s, p, p.columns.length > 1 ? ["text", hasLabels && "label"] : [], maxBytes),
-    table({ class: "preview", "aria-label": t("file.first") }, headings, rows),
+    columnChoices(s, p, hasLabels ? ["text", "label"] : ["text"]),
+    table(
+      columns.slice(0, hasLabels ? 2 : 1).map((name) => [name]),
+      rows,
+      {
+        class: "preview",
+        "aria-label": t("file.first"),
+      },
+    ),
     notes.length > 0 && bullets(notes, { class: "quiet notes" }),
   ];
 }
@@ -182,52 +156,40 @@ function holds(s, p, maxBytes) {
  * Why a file cannot be used as it is, and what would make it usable.
  * @param {Slot} s
  * @param {FilePreview} p
- * @param {number} maxBytes
  */
-function isUnclear(s, p, maxBytes) {
-  const roles = ["text", "label"].filter((role) => p.columns.length > 1 && p.remedies.includes(`${role}_column`));
-  const hasNoHeader = () => {
-    s.options = { header: "false" };
-    read(s, maxBytes);
-  };
+function isUnclear(s, p) {
+  const roles = ROLES.filter((role) => p.remedies.includes(`${role}_column`));
   return [
     el("p", { class: "refused", role: "alert" }, `${p.problem}.`),
-    columnChoices(s, p, roles, maxBytes),
-    p.remedies.includes("no_header") && row(button(t("file.noHeader"), hasNoHeader)),
+    columnChoices(s, p, roles),
+    p.remedies.includes("no_header") && row(button(t("file.noHeader"), () => s.read({ header: false }))),
   ];
 }
 
 /**
  * @param {Slot} s
  * @param {FilePreview} p
- * @param {Child[]} roles
- * @param {number} maxBytes
+ * @param {(typeof ROLES)[number][]} roles
  */
-function columnChoices(s, p, roles, maxBytes) {
-  const choice = (/** @type {Child} */ role) => {
-    if (role !== "text" && role !== "label") return null;
+function columnChoices(s, p, roles) {
+  if (p.columns.length < 2 || !roles.length) return null;
+  const choice = (/** @type {(typeof ROLES)[number]} */ role) => {
     const key = /** @type {const} */ (`${role}_column`);
     const now = p[key] ?? s.options[key] ?? "";
     const names = p.columns.map((name) => [name, name]);
     const options = Object.fromEntries(now === "" ? [["", t("file.chooseColumn")], ...names] : names);
-    return selectControl(`${s.id}-${role}`, t(`file.column.${role}`), options, now, (column) => {
-      s.options = { ...s.options, [key]: column };
-      read(s, maxBytes);
-    });
+    return selectControl(`${s.id}-${role}`, t(`file.column.${role}`), options, now, (column) =>
+      s.read({ ...s.options, [key]: column }),
+    );
   };
-  return roles.some(Boolean) && row(roles.map(choice));
+  return row(roles.map(choice));
 }
 
 // ---------------------------------------------------------------- a file that is dropped anywhere on the page
 
 const hint = el("div", { class: "drop-hint", hidden: true }, el("p", t("file.dropHere")));
-
-/** @type {number | undefined} */
-let hintTimer;
-function endDrag() {
-  clearTimeout(hintTimer);
-  hint.hidden = true;
-}
+const endDrag = () => (hint.hidden = true);
+const endDragLater = lastOf(MILLISECONDS_AFTER_A_DRAG); // no event tells that a drag was given up
 
 /**
  * Take a file that is dropped anywhere, and show it in the view that uses it.
@@ -240,9 +202,8 @@ export function acceptDrops(s, maxBytes) {
   addEventListener("dragover", (event) => {
     if (!isFile(event)) return;
     event.preventDefault(); // otherwise the browser would open the file
-    clearTimeout(hintTimer);
     hint.hidden = false;
-    hintTimer = setTimeout(endDrag, MILLISECONDS_AFTER_A_DRAG); // no event tells that a drag was given up
+    endDragLater(endDrag);
   });
   addEventListener("drop", async (event) => {
     if (!isFile(event)) return;
@@ -251,6 +212,9 @@ export function acceptDrops(s, maxBytes) {
     const file = event.dataTransfer?.files[0];
     if (!file) return;
     go("#train");
-    await attempt(async () => put(s, file, await maxBytes()));
+    await attempt(async () => {
+      s.maxBytes = await maxBytes();
+      await s.put(file);
+    });
   });
 }

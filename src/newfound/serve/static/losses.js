@@ -1,5 +1,5 @@
 // What moving some utterances would take from each intent.
-import { api } from "./api.js";
+import { post } from "./api.js";
 import { el, fill, quiet } from "./dom.js";
 import { dot } from "./parts.js";
 import { rich, t } from "./strings.js";
@@ -12,14 +12,14 @@ const MAX_INTENTS = 6;
  */
 export function losses(ids) {
   const list = el("ul", { class: "losses", "aria-label": t("losses.title") }, el("li", quiet(t("loading"))));
-  api("/v1/review/selection", { ids }).then(
+  post("/v1/review/selection", { ids }).then(
     (answer) => fill(list, entries(answer)),
     (error) => fill(list, el("li", { class: "bad" }, error.message)),
   );
   return list;
 }
 
-/** @param {SelectionLosses} selection */
+/** @param {Posts["/v1/review/selection"]["answer"]} selection */
 function entries({ losses: all, labelled }) {
   const rest = all.slice(MAX_INTENTS);
   const taken = rest.reduce((sum, loss) => sum + loss.taken, 0);
@@ -30,7 +30,7 @@ function entries({ losses: all, labelled }) {
   ];
 }
 
-/** @param {Loss} loss */
+/** @param {Posts["/v1/review/selection"]["answer"]["losses"][number]} loss */
 function sentence({ intent, taken, size }) {
   if (intent === null) return t("losses.ofNone", { taken });
   const name = el("span", { class: "name" }, [dot(intent), " ", intent]);

@@ -7,34 +7,20 @@ const plain = (text) =>
     .replace(/[\s_-]+/g, " ")
     .trim();
 
-/**
- * Count the pairs of neighbouring letters.
- * @param {string} text
- */
+/** @param {string} text */
 function pairs(text) {
   const letters = ` ${plain(text)} `;
-  const found = new Map();
-  for (let i = 0; i + 1 < letters.length; i++) {
-    const pair = letters.slice(i, i + 2);
-    found.set(pair, (found.get(pair) || 0) + 1);
-  }
-  return found;
+  return new Set([...letters].slice(1).map((letter, i) => letters[i] + letter));
 }
 
 /**
- * Dice's coefficient of the pairs of letters.
+ * Dice's coefficient of the pairs of neighbouring letters.
  * @param {string} one
  * @param {string} other
  */
 function similarity(one, other) {
   const [a, b] = [pairs(one), pairs(other)];
-  let [common, all] = [0, 0];
-  for (const [pair, n] of a) {
-    common += Math.min(n, b.get(pair) || 0);
-    all += n;
-  }
-  for (const n of b.values()) all += n;
-  return (2 * common) / all;
+  return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
 }
 
 /**

@@ -62,10 +62,8 @@ export const named = (name) => (name === null ? quiet(t("noIntent")) : [dot(name
 export function meter(share, label) {
   const length = share ?? 0;
   const level = length < MIN_SHARES.mid ? "low" : length < MIN_SHARES.high ? "mid" : "high";
-  const inner = el("span", { class: level });
-  inner.style.width = `${Math.round(100 * length)}%`;
   return el("span", { class: "meter", title: label }, [
-    el("span", { class: "track", "aria-hidden": "true" }, inner),
+    el("span", { class: "track", "aria-hidden": "true" }, bar(level, length)),
     el("span", { class: "value" }, percent(share)),
   ]);
 }
@@ -75,11 +73,22 @@ export function meter(share, label) {
  * @param {number} share
  * @param {number} largest
  * @param {boolean} isKnown
+ * @param {string} title
  */
-export function shareBar(share, largest, isKnown) {
-  const bar = el("span", { class: isKnown ? "bar known" : "bar" });
-  bar.style.width = `${(100 * share) / (largest || 1)}%`;
-  return el("span", { class: "share" }, [bar, el("span", { class: "value" }, percent(share))]);
+export const shareBar = (share, largest, isKnown, title) =>
+  el("span", { class: "share", title }, [
+    bar(isKnown ? "bar known" : "bar", share / (largest || 1)),
+    el("span", { class: "value" }, percent(share)),
+  ]);
+
+/**
+ * @param {string} kind
+ * @param {number} length Between 0 and 1.
+ */
+export function bar(kind, length) {
+  const node = el("span", { class: kind });
+  node.style.width = `${100 * length}%`;
+  return node;
 }
 
 /**
@@ -93,11 +102,7 @@ export function ago(at) {
   return el("time", { datetime: at, title }, timeInWords(new Date(at), seconds));
 }
 
-/**
- * @param {Date} moment
- * @param {number} seconds
- */
-function timeInWords(moment, seconds) {
+function timeInWords(/** @type {Date} */ moment, /** @type {number} */ seconds) {
   if (seconds < 60) return t("time.now");
   if (seconds < 3600) return t("time.minutes", { n: Math.floor(seconds / 60) });
   const language = document.documentElement.lang;
@@ -107,24 +112,6 @@ function timeInWords(moment, seconds) {
   if (days === 1) return t("time.yesterday", { clock });
   const day = moment.toLocaleDateString(language, { day: "numeric", month: "long", year: "numeric" });
   return t("time.day", { day, clock });
-}
-
-/**
- * A box that puts a value into a selection.
- * @param {Set<string>} selection
- * @param {string} value
- * @param {string} label
- * @param {() => void} onChange
- */
-export function selectionBox(selection, value, label, onChange) {
-  const box = el("input", { type: "checkbox", "aria-label": label });
-  box.checked = selection.has(value);
-  box.addEventListener("change", () => {
-    if (box.checked) selection.add(value);
-    else selection.delete(value);
-    onChange();
-  });
-  return box;
 }
 
 /**

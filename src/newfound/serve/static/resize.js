@@ -1,7 +1,7 @@
 // Coarser and finer: a slider over the number of new intents, a field for it, and a preview of what is merged or split.
-import { api, problem } from "./api.js";
+import { get, problem, sentence } from "./api.js";
 import { once, recordAt, settle } from "./decisions.js";
-import { bullets, button, el, fill, quiet, row } from "./dom.js";
+import { bullets, button, el, fill, fold, lastOf, quiet, row } from "./dom.js";
 import { count } from "./format.js";
 import { dot } from "./parts.js";
 import { state } from "./store.js";
@@ -23,10 +23,7 @@ async function preview(n) {
   const version = `${state().model} ${state().version}`;
   if (previewsOf !== version) previews = new Map();
   previewsOf = version;
-  const kept = previews.get(n);
-  if (kept) return kept;
-  /** @type {Resizing} */
-  const made = await api("/v1/review/resize" + (n === null ? "" : `?to=${n}`));
+  const made = previews.get(n) ?? (await get("/v1/review/resize", { to: n }));
   previews.set(n, made);
   return made;
 }
@@ -44,8 +41,7 @@ export function resizeCard() {
   const step = (/** @type {number} */ by) => () => choose(chosen + by);
   const coarser = button(t("resize.coarser"), step(-1), { id: "coarser", disabled: true, title: t("resize.fewer") });
   const finer = button(t("resize.finer"), step(1), { id: "finer", disabled: true, title: t("resize.more") });
-  /** @type {number | undefined} */
-  let timer;
+  const soon = lastOf(MILLISECONDS_BEFORE_ASKING);
 
   function label() {
     const n = chosen;
@@ -63,14 +59,12 @@ export function resizeCard() {
     chosen = Math.max(fewest, Math.min(most, Math.round(n) || present));
     wanted = chosen === present ? null : chosen;
     label();
-    clearTimeout(timer);
     for (const b of changes.querySelectorAll("button")) b.disabled = true; // they are about another number
-    if (wanted === null) fill(changes);
-    else timer = setTimeout(draw, MILLISECONDS_BEFORE_ASKING);
+    soon(draw);
   }
   async function draw() {
     const n = wanted;
-    if (n === null) return;
+    if (n === null) return fill(changes);
     try {
       const resizing = await preview(n);
       if (n === wanted && slider.isConnected) fill(changes, shown(resizing, leave));
@@ -120,14 +114,11 @@ function shown(resizing, leave) {
   const rows = resizing.changes.map(changeRow);
   const rest = rows.slice(MAX_CHANGES_SHOWN);
   return [
-    el("p", t("resize.wouldDo", { summary: sentence(summary(resizing)) })),
+    el("p", [sentence(summary(resizing)), " ", t("resize.wouldDo")]),
     row(button(t("resize.apply"), apply, { class: "main" }), button(t("resize.leave"), leave, { class: "plain" })),
     el("ul", { class: "plain changes" }, rows.slice(0, MAX_CHANGES_SHOWN)),
     rest.length > 0 &&
-      el("details", [
-        el("summary", t("resize.rest", { count: rest.length })),
-        el("ul", { class: "plain changes" }, rest),
-      ]),
+      fold(t("resize.rest", { count: rest.length }), el("ul", { class: "plain changes" }, rest), false),
   ];
 }
 
@@ -148,10 +139,7 @@ function summary({ changes }) {
   return t("resize.merged", { n: merges.reduce((sum, c) => sum + c.before.length, 0), into: merges.length });
 }
 
-/** @param {string} text */
-const sentence = (text) => text[0].toUpperCase() + text.slice(1);
-
-/** @param {ResizeChange} change */
+/** @param {Resizing["changes"][number]} change */
 function changeRow({ kind, before, after }) {
   const [many, one] = kind === "merge" ? [before, after[0]] : [after, before[0]];
   const part = (/** @type {Part} */ p) =>

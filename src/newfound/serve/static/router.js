@@ -1,6 +1,6 @@
 // Which view is shown. A view is a function that gets the parts of the address and returns a `View`.
 import { problem } from "./api.js";
-import { button, byId, el, fill, quietLine, row } from "./dom.js";
+import { button, byId, el, fill, linkButton, quietLine, row } from "./dom.js";
 import { known, refresh, state } from "./store.js";
 import { t } from "./strings.js";
 
@@ -86,10 +86,7 @@ const failure = (error) =>
   el("section", { class: "card stage", role: "alert" }, [
     el("h2", t("failure.title")),
     el("p", problem(error)),
-    row(
-      button(t("tryAgain"), startOver, { class: "main" }),
-      el("a", { class: "button", href: "#overview" }, t("failure.home")),
-    ),
+    row(button(t("tryAgain"), startOver, { class: "main" }), linkButton("#overview", t("failure.home"))),
   ]);
 
 function startOver() {
@@ -105,11 +102,7 @@ function markTab(tab) {
   }
 }
 
-/**
- * @param {string} name
- * @param {View} made
- */
-function draw(name, made) {
+function draw(/** @type {string} */ name, /** @type {View} */ made) {
   const scrolled = scrollY;
   const focused = document.activeElement?.id;
   fill(view, made.content);

@@ -1,5 +1,5 @@
 // What the page knows of the review, and what the reviewer has typed but not sent.
-import { api } from "./api.js";
+import { get } from "./api.js";
 import { byId } from "./dom.js";
 import { percent } from "./format.js";
 import { intentColour } from "./palette.js";
@@ -17,8 +17,7 @@ export const known = {
 export const state = () => /** @type {State} */ (known.state);
 
 export async function refresh() {
-  /** @type {State} */
-  const latest = await api("/v1/review/state");
+  const latest = await get("/v1/review/state");
   if (known.state && latest.model !== known.state.model) return; // another model: the news lead to a page of its own
   known.state = latest;
   const { accepted, new: n, checked, expected_error: error } = latest.progress;
@@ -32,8 +31,7 @@ export async function refresh() {
 // Examples and proposals, once for each version.
 export async function loadDetails() {
   if (known.detailsVersion === state().version) return;
-  /** @type {{ version: number, intents: Details[] }} */
-  const answer = await api("/v1/review/details");
+  const answer = await get("/v1/review/details");
   known.details = new Map(answer.intents.map((i) => [i.name, i]));
   known.detailsVersion = answer.version;
 }
@@ -59,24 +57,10 @@ export function who() {
   throw new NobodyYet();
 }
 
-/**
- * Ask the reviewer's name, once.
- * @returns {Promise<boolean>} Whether it was given.
- */
-export function askName() {
-  const [dialog, input] = [byId("name-dialog"), byId("name-value")];
-  input.value = "";
-  byId("name-cancel").onclick = () => dialog.close();
-  byId("name-form").onsubmit = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    author.value = input.value.trim();
-    author.dispatchEvent(new Event("change"));
-    dialog.close();
-  };
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.onclose = () => resolve(Boolean(mine()));
-  });
+/** @param {string} name */
+export function setName(name) {
+  author.value = name;
+  localStorage.setItem("newfound-author", name);
 }
 /** @returns {string} */
 export const mine = () => (author ? author.value.trim() : byId("person").textContent);
@@ -105,5 +89,5 @@ export const hasDrafts = () => drafts.size > 0;
 
 if (author) {
   author.value = localStorage.getItem("newfound-author") || "";
-  author.addEventListener("change", () => localStorage.setItem("newfound-author", author.value.trim()));
+  author.addEventListener("change", () => setName(mine()));
 }

@@ -1,29 +1,17 @@
-// The page's texts in the language of `?lang=` or of the browser. Another language is one more object like `english`.
+// The page's texts. They are all in one table, so that another language can be one more object like `english`.
 import { count } from "./format.js";
-import { german } from "./strings-de.js";
 import { english } from "./strings-en.js";
 
 /** @typedef {typeof english} English */
 /** @typedef {keyof English} Key */
 
-/** @type {Record<string, Record<Key, Wording>>} */
-const LANGUAGES = { en: english, de: german };
+const forms = new Intl.PluralRules(document.documentElement.lang);
 
-const wanted = [new URLSearchParams(location.search).get("lang"), ...navigator.languages];
-const language =
-  wanted.map((code) => code?.slice(0, 2).toLowerCase()).find((code) => code && code in LANGUAGES) ?? "en";
-document.documentElement.lang = language;
-const forms = new Intl.PluralRules(language);
-
-/**
- * @param {Key} key
- * @param {Record<string, unknown>} values
- */
-function template(key, values) {
-  const text = LANGUAGES[language][key];
-  if (typeof text === "string") return text;
-  return forms.select(Number(values.n)) === "one" ? text.one : text.other;
-}
+const template = (/** @type {Key} */ key, /** @type {Record<string, unknown>} */ values) =>
+  english[key].replace(/\{(\w+)\|(.*?)\|(.*?)\}/g, (_, name, one, other) => {
+    const n = Number(values[name]);
+    return (forms.select(n) === "one" ? one : other).replace("#", count(n));
+  });
 
 /** @param {unknown} value */
 const written = (value) => (typeof value === "number" ? count(value) : value);

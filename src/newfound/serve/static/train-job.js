@@ -1,6 +1,6 @@
 // A job as it is shown: its steps while it runs, how it ended, and what came of it.
 import { sentence } from "./api.js";
-import { bullets, button, el, fill, heading, quietLine, row, table } from "./dom.js";
+import { bullets, button, el, fill, fold, quietLine, row, section, table } from "./dom.js";
 import { percent } from "./format.js";
 import { knownCheck, term } from "./parts.js";
 import { t } from "./strings.js";
@@ -16,12 +16,12 @@ export function runningPanel(job, cancel) {
   const steps = el("ol", { class: "steps" });
   const passed = el("span", { class: "quiet" });
   const told = el("p", { class: "hidden", role: "status" });
-  const node = el("section", { class: "card job", "aria-label": t(`job.title.${job.kind}`) }, [
-    el("h3", t(`job.title.${job.kind}`)),
+  const content = [
     el("div", { "aria-live": "off" }, [el("p", passed), steps]),
     told,
-    row(button(t("job.cancel"), cancel), quietLine(t("job.goOn"))),
-  ]);
+    row(button(t("cancel"), cancel), quietLine(t("job.goOn"))),
+  ];
+  const node = section(t(`job.title.${job.kind}`), content, { class: "card job" });
   const follow = (/** @type {Job} */ now) => {
     passed.textContent = t("job.passed", { who: now.author, time: clock(now.seconds) });
     const title = titleOf(now, now.step);
@@ -36,11 +36,8 @@ export function runningPanel(job, cancel) {
   return Object.assign(node, { follow });
 }
 
-/**
- * @param {Job} job
- * @param {string} step
- */
-const titleOf = (job, step) => job.step_titles[step] ?? step[0].toUpperCase() + step.slice(1);
+const titleOf = (/** @type {Job} */ job, /** @type {string} */ step) =>
+  job.step_titles[step] ?? step[0].toUpperCase() + step.slice(1);
 
 /** @param {number} seconds */
 function clock(seconds) {
@@ -69,12 +66,8 @@ function stepLines(job) {
  */
 export function endedPanel(job, again) {
   const [title, why] = ending(job);
-  return el("section", { class: "card job", "aria-label": title }, [
-    el("h3", title),
-    el("p", { role: "alert" }, why),
-    warnings(job),
-    again ? row(button(t("job.again"), again, { class: "main" })) : quietLine(t("job.againBelow")),
-  ]);
+  const begin = again ? row(button(t("job.again"), again, { class: "main" })) : quietLine(t("job.againBelow"));
+  return section(title, [el("p", { role: "alert" }, why), warnings(job), begin], { class: "card job" });
 }
 
 /**
@@ -89,8 +82,7 @@ function ending({ status, message }) {
 
 /** @param {Job} job */
 const warnings = (job) =>
-  job.warnings.length > 0 &&
-  el("details", [el("summary", t("job.warnings", { n: job.warnings.length })), bullets([...job.warnings])]);
+  job.warnings.length > 0 && fold(t("job.warnings", { n: job.warnings.length }), bullets([...job.warnings]), false);
 
 /**
  * What came of a job, and the way to the new model and back.
@@ -100,13 +92,13 @@ const warnings = (job) =>
 export function donePanel(training, serve) {
   const { job } = training;
   const name = job.folder ?? "";
+  const since = training.version - job.version; // decisions
   const isServed = training.name === name;
   const title = t(isServed ? "job.inUse" : "job.ready", { name });
-  return el("section", { class: "card job ready", "aria-label": title }, [
-    el("h3", title),
+  const content = [
     job.changes ? changes(job.changes) : job.discovered && discovered(job.discovered),
     warnings(job),
-    !isServed && job.kind !== "discover" && training.version > job.version && decidedSince(training),
+    !isServed && job.kind !== "discover" && since > 0 && el("p", t("job.decidedSince", { n: since })),
     el("p", isServed ? t("job.served", { name }) : t("job.notServed", { name: training.name })),
     row(
       !isServed && button(t("job.use", { name }), () => serve("result"), { class: "main", id: "use-model" }),
@@ -114,17 +106,11 @@ export function donePanel(training, serve) {
         button(t("job.goBack", { name: training.earlier }), () => serve("earlier"), { id: "go-back" }),
     ),
     quietLine(t("job.took", { who: job.author, time: clock(job.seconds) })),
-  ]);
+  ];
+  return section(title, content, { class: "card job ready" });
 }
 
-/** @param {Training} training */
-const decidedSince = ({ version, job }) => el("p", t("job.decidedSince", { n: version - job.version }));
-
-/**
- * @param {Child} label
- * @param {Child} value
- */
-const fact = (label, value) => [el("dt", label), el("dd", value)];
+const fact = (/** @type {Child} */ label, /** @type {Child} */ value) => [el("dt", label), el("dd", value)];
 
 /** @param {{ expected_error_before: number, expected_error_after: number }} c */
 const expectedErrors = (c) =>
@@ -141,7 +127,7 @@ function changes(c) {
       c.now_known.length > 0 && ` ${t("changes.knownNow", { n: c.now_known.length })}`,
     ]),
     el("dl", [
-      fact(t("changes.intents"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
+      fact(t("intents.title"), t("changes.beforeAndNow", { before: c.intents_before, now: c.intents_after })),
       c.now_known.length > 0 && fact(t("changes.known"), names(c.now_known)),
       c.gone.length > 0 && fact(t("changes.gone"), names(c.gone)),
       expectedErrors(c),
@@ -160,15 +146,12 @@ const names = (all) =>
 
 /** @param {Changes} c */
 function movedExamples({ examples, moved }) {
-  const headings = [heading(t("changes.utterance")), heading(t("changes.before")), heading(t("changes.now"))];
-  const rows = examples.map(({ text, before, after }) =>
-    el("tr", [el("td", text), el("td", before ?? t("noIntent")), el("td", after ?? t("noIntent"))]),
-  );
+  const rows = examples.map(({ text, before, after }) => [text, before ?? t("noIntent"), after ?? t("noIntent")]);
   const title = moved > examples.length ? t("changes.first", { count: examples.length }) : t("changes.which");
-  return el("details", [el("summary", title), table({}, headings, rows)]);
+  return fold(title, table([[t("file.utterance")], [t("changes.before")], [t("changes.now")]], rows), false);
 }
 
-/** @param {UpdateChanges} c */
+/** @param {NonNullable<Discovered["changes"]>} c */
 const updated = (c) =>
   el("dl", [
     c.new.length > 0 && fact(t("changes.new"), names(c.new)),

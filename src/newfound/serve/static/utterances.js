@@ -1,8 +1,8 @@
 // Lists of utterances: read in parts, selected one by one, with Shift, or all at once, and moved with one decision.
-import { api } from "./api.js";
+import { get } from "./api.js";
 import { attempt } from "./decisions.js";
 import { askAndMake, askAndMove, askAndMoveToNone } from "./dialogs.js";
-import { button, el, fill, quiet, quietLine } from "./dom.js";
+import { button, checkbox, el, fill, lastOf, quiet, quietLine } from "./dom.js";
 import { percent } from "./format.js";
 import { losses } from "./losses.js";
 import { named } from "./parts.js";
@@ -35,13 +35,34 @@ export function tally(keys, counts) {
   return sizes;
 }
 
-/** The rest of an address that asks for utterances. */
-export const whichUtterances = () => (settings.logsOnly ? "&logs_only=true" : "");
+/**
+ * What fetches a part of a list of utterances.
+ * @template {"/v1/review/intent" | "/v1/review/search" | "/v1/review/without-intent"} P
+ * @param {P} path
+ * @param {Omit<Gets[P]["query"], "start" | "logs_only">} query
+ * @returns {(start?: number) => Promise<Gets[P]["answer"]>}
+ */
+export const utterancesAt = (path, query) => (start) =>
+  get(path, /** @type {any} */ ({ ...query, logs_only: settings.logsOnly || undefined, start }));
+
+/** @type {Map<string, { of: string, ids: Set<number> }>} */
+const selections = new Map();
+/**
+ * The numbers of the selected utterances; they stay while other views are shown.
+ * @param {string} view
+ * @param {string} of What the view shows: another one has another selection.
+ */
+export function selectionIn(view, of = "") {
+  const kept = selections.get(view);
+  const selection = kept?.of === of ? kept : { of, ids: /** @type {Set<number>} */ (new Set()) };
+  selections.set(view, selection);
+  return selection.ids;
+}
 
 /**
  * @typedef {object} ListOptions
  * @property {Set<number>} selection The numbers of the selected utterances.
- * @property {(start: number) => Promise<UtterancePage>} fetchPage
+ * @property {(start: number) => Promise<Pick<UtterancePage, "utterances" | "total" | "ids">>} fetchPage
  * @property {boolean} [withIntent] Whether each utterance has the name of its intent beside it.
  * @property {string} [from] The intent that all of them belong to.
  * @property {boolean} [mayLeave] Whether they can be put into no intent.
@@ -57,7 +78,7 @@ export const whichUtterances = () => (settings.logsOnly ? "&logs_only=true" : ""
  * @returns {Child[]}
  */
 export function utteranceList(page, options) {
-  const { selection, fetchPage, empty = t("nothingHere") } = options;
+  const { selection, fetchPage, from, withIntent = true, empty = t("nothingHere") } = options;
   if (page.ids.length === page.total) {
     const present = new Set(page.ids);
     for (const id of selection) if (!present.has(id)) selection.delete(id); // it was moved meanwhile
@@ -72,7 +93,7 @@ export function utteranceList(page, options) {
   const list = el("ul", { class: "plain utterances", onkeydown: moveFocus });
   const more = button(t("showMore"), () => attempt(async () => append(await fetchPage(shown.length))));
 
-  /** @param {UtterancePage} next */
+  /** @param {Awaited<ReturnType<ListOptions["fetchPage"]>>} next */
   function append(next) {
     for (const u of next.utterances) {
       const box = el("input", { type: "checkbox", "aria-label": t("select.quoted", { text: u.text }) });
@@ -84,27 +105,30 @@ export function utteranceList(page, options) {
         box.checked = !box.checked;
         choose(at, event.shiftKey);
       };
-      list.append(item(u, box, pressText, options));
+      const certainty = u.intent === null ? "" : percent(u.probability);
+      const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : certainty;
+      const label = t("move.quoted", { text: u.text });
+      const text = [u.text, u.count > 1 && quiet(` ×${u.count}`)];
+      const item = el("li", [
+        box,
+        el("span", { class: "text", onclick: pressText, onmousedown: keepFromMarking }, text),
+        el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
+        button(t("move"), () => askAndMove([u.text], { from }), { "aria-label": label, class: "small" }),
+      ]);
+      list.append(item);
     }
     more.hidden = shown.length >= next.total;
     update();
   }
-  /**
-   * @param {number} at
-   * @param {boolean} isRange
-   */
-  function choose(at, isRange) {
+  function choose(/** @type {number} */ at, /** @type {boolean} */ isRange) {
     const isChosen = boxes[at].checked;
-    const [from, to] = isRange ? [Math.min(anchor, at), Math.max(anchor, at)] : [at, at];
-    for (const u of shown.slice(from, to + 1)) set(u.id, isChosen);
+    const [first, last] = isRange ? [Math.min(anchor, at), Math.max(anchor, at)] : [at, at];
+    for (const u of shown.slice(first, last + 1)) set(u.id, isChosen);
     anchor = at;
     changed();
   }
-  /**
-   * @param {number} id
-   * @param {boolean} isChosen
-   */
-  const set = (id, isChosen) => (isChosen ? selection.add(id) : selection.delete(id));
+  const set = (/** @type {number} */ id, /** @type {boolean} */ isChosen) =>
+    isChosen ? selection.add(id) : selection.delete(id);
   function clear() {
     selection.clear();
     changed();
@@ -154,37 +178,12 @@ function selectAllLabel({ ids, total }) {
 }
 
 /** @param {Set<number>} selection */
-function logsOnlyControl(selection) {
-  const box = el("input", { type: "checkbox", id: "logs-only" });
-  box.checked = settings.logsOnly;
-  box.addEventListener("change", () => {
-    settings.logsOnly = box.checked;
+const logsOnlyControl = (selection) =>
+  checkbox("logs-only", t("logsOnly"), settings.logsOnly, (isOn) => {
+    settings.logsOnly = isOn;
     selection.clear();
     show();
   });
-  return el("label", { class: "control" }, [box, " ", t("logsOnly")]);
-}
-
-/**
- * @param {Utterance} u
- * @param {HTMLInputElement} box
- * @param {(event: MouseEvent) => void} pressText
- * @param {ListOptions} options
- */
-function item(u, box, pressText, { withIntent = true, from }) {
-  const certainty = u.intent === null ? "" : percent(u.probability);
-  const fact = u.checked ? t("checked") : u.labelled ? t("labelled") : certainty;
-  const move = () => askAndMove([u.text], { except: from === undefined ? [] : [from] });
-  return el("li", [
-    box,
-    el("span", { class: "text", onclick: pressText, onmousedown: keepFromMarking }, [
-      u.text,
-      u.count > 1 && quiet(` ×${u.count}`),
-    ]),
-    el("span", { class: "facts" }, [withIntent && named(u.intent), " ", quiet(fact)]),
-    button(t("move"), move, { "aria-label": t("move.quoted", { text: u.text }), class: "small" }),
-  ]);
-}
 
 /** @param {MouseEvent} event */
 const keepFromMarking = (event) => event.shiftKey && event.preventDefault(); // Shift selects utterances, not letters
@@ -198,16 +197,14 @@ const keepFromMarking = (event) => event.shiftKey && event.preventDefault(); // 
 function selectionBar({ selection, from, mayLeave, showsLosses }, shown, clear) {
   const node = el("div", { class: "selection", role: "group", "aria-label": t("select.bar"), hidden: true });
   const lost = el("div");
-  /** @type {number | undefined} */
-  let timer;
+  const countLater = lastOf(MILLISECONDS_BEFORE_COUNTING);
   const after = () => selection.clear();
   const quotes = () =>
     shown()
       .filter((u) => selection.has(u.id))
       .map((u) => u.text);
-  const except = from === undefined ? [] : [from];
   const actions = [
-    button(t("move…"), () => askAndMove(quotes(), { ids: [...selection], except, after })),
+    button(t("move…"), () => askAndMove(quotes(), { ids: [...selection], from, after })),
     button(t("newIntent…"), () => askAndMake(quotes(), { ids: [...selection], after })),
     mayLeave && button(t("noIntentButton"), () => askAndMoveToNone(quotes(), { ids: [...selection], after })),
     button(t("clear"), clear, { class: "plain" }),
@@ -216,15 +213,7 @@ function selectionBar({ selection, from, mayLeave, showsLosses }, shown, clear) 
     node.hidden = selection.size === 0;
     if (node.hidden) return;
     fill(node, el("strong", t("selected", { count: selection.size })), actions, showsLosses && lost);
-    if (!showsLosses) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => fill(lost, losses([...selection])), MILLISECONDS_BEFORE_COUNTING);
+    if (showsLosses) countLater(() => fill(lost, losses([...selection])));
   }
   return { node, update };
 }
-
-/**
- * @param {number[]} ids
- * @returns {Promise<UtterancePage>}
- */
-export const fetchUtterances = (ids) => api("/v1/review/utterances?" + ids.map((id) => "id=" + id).join("&"));

@@ -1,7 +1,7 @@
 // The audit: does an utterance belong to its intent? Answers change nothing but the estimate of the accuracy.
-import { api } from "./api.js";
+import { get, post } from "./api.js";
 import { once } from "./decisions.js";
-import { bullets, button, el, heading, kbd, quietLine, row, table } from "./dom.js";
+import { bullets, button, el, keyed, quietLine, row, table } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { named } from "./parts.js";
@@ -19,13 +19,12 @@ const given = []; // what was answered on this page, so that it can be undone
 let undone; // the utterance whose answer was undone last: it is asked about again
 
 export async function auditView() {
-  const result = latest ?? (await api("/v1/audit"));
+  const result = latest ?? (await get("/v1/audit"));
   latest = null;
-  /** @type {AuditQuestion[]} */
-  const open = result.questions.filter((/** @type {AuditQuestion} */ q) => !skipped.has(q.text));
+  const open = result.questions.filter((q) => !skipped.has(q.text));
   const question = open.find((q) => q.text === undone) ?? open[0];
   const send = async (/** @type {boolean | null} */ belongs, { text, id } = question) => {
-    latest = await api("/v1/audit", { answers: [{ text, id, belongs }], model: state().model });
+    latest = await post("/v1/audit", { answers: [{ text, id, belongs }], model: state().model });
     undone = belongs === null ? text : undefined;
   };
   const answer = (/** @type {boolean} */ belongs) =>
@@ -48,6 +47,18 @@ export async function auditView() {
       skipped.add(question.text);
       await show();
     });
+  const card = () =>
+    el("div", { class: "card stage" }, [
+      el("p", { class: "big" }, question.text),
+      el("p", rich("audit.question", { intent: named(question.intent) })),
+      bullets(question.examples, { class: "quiet" }),
+      row(
+        button(keyed("y", t("audit.yes")), () => answer(true), { class: "main" }),
+        button(keyed("n", t("audit.no")), () => answer(false)),
+        button(keyed("s", t("queue.skip")), skip),
+        button(keyed("u", t("undo")), undo, { class: "undo" }),
+      ),
+    ]);
   return {
     title: t("audit.title"),
     keys: { ...(question && { y: () => answer(true), n: () => answer(false), s: skip }), u: undo },
@@ -56,45 +67,23 @@ export async function auditView() {
     content: [
       el("h2", t("audit.title")),
       quietLine(t("audit.help")),
-      question ? card(question, answer, skip, undo) : el("p", t("queue.empty")),
-      result.accuracy && estimates(result),
+      question ? card() : el("p", t("queue.empty")),
+      result.accuracy && estimates(result, result.accuracy),
     ],
   };
 }
 
-/**
- * @param {AuditQuestion} question
- * @param {(belongs: boolean) => unknown} answer
- * @param {() => unknown} skip
- * @param {() => unknown} undo
- */
-const card = (question, answer, skip, undo) =>
-  el("div", { class: "card stage" }, [
-    el("p", { class: "big" }, question.text),
-    el("p", rich("audit.question", { intent: named(question.intent) })),
-    bullets(question.examples, { class: "quiet" }),
-    row(
-      button([kbd("y"), " ", t("audit.yes")], () => answer(true), { class: "main" }),
-      button([kbd("n"), " ", t("audit.no")], () => answer(false)),
-      button([kbd("s"), " ", t("queue.skip")], skip),
-      button([kbd("u"), " ", t("undo")], undo, { class: "undo" }),
-    ),
-  ]);
-
+/** @typedef {NonNullable<AuditResult["accuracy"]>} Estimate */
 /** @param {Estimate} e */
 const interval = (e) => `${percent(e.value)} (${percent(e.low)} – ${percent(e.high)})`;
 
-/** @param {AuditResult} result */
-const estimates = (result) => [
+const estimates = (/** @type {AuditResult} */ result, /** @type {Estimate} */ accuracy) => [
   el("p", [
-    t("audit.accuracy", { interval: interval(result.accuracy), n: result.answered }),
+    t("audit.accuracy", { interval: interval(accuracy), n: result.answered }),
     result.more_questions > 0 && ` ${t("audit.more", { n: result.more_questions })}`,
   ]),
   table(
-    {},
-    [heading(t("intent")), heading(t("audit.title")), heading(t("audit.yes"))],
-    result.intents.map((i) =>
-      el("tr", [el("td", named(i.name)), el("td", interval(i.accuracy)), el("td", `${i.yes} / ${i.answered}`)]),
-    ),
+    [[t("intent")], [t("audit.title")], [t("audit.yes")]],
+    result.intents.map((i) => [named(i.name), interval(i.accuracy), `${i.yes} / ${i.answered}`]),
   ),
 ];

@@ -1,6 +1,6 @@
 // Downloads for bot platforms.
-import { api } from "./api.js";
-import { el, quietLine } from "./dom.js";
+import { get } from "./api.js";
+import { el, fill, quiet, quietLine } from "./dom.js";
 import { limits } from "./store.js";
 import { t } from "./strings.js";
 
@@ -9,44 +9,29 @@ const chosen = { which: /** @type {ExportChoice} */ ("default"), language: "en" 
 /** @type {Record<ExportChoice, Record<string, string>>} */
 const QUERIES = { default: {}, accepted: { only: "accepted" }, all: { with_guesses: "true" } };
 
-export async function exportView() {
-  /** @type {Exports} */
-  const answer = await api("/v1/export");
-  return { title: t("export.title"), content: downloads(answer) };
-}
+export const exportView = async () => ({ title: t("export.title"), content: downloads(await get("/v1/export")) });
 
 /** @param {Exports} exports */
 function downloads({ formats, ...counts }) {
-  const links = formats.map((f) =>
-    el("a", { class: "download", download: true }, [
-      el("strong", f.title),
-      el("span", { class: "quiet" }, `${f.about || f.name} (${f.suffix})`),
-    ]),
-  );
-  const language = el("input", {
-    id: "language",
-    size: 6,
-    maxlength: MAX_LANGUAGE_LENGTH,
-    pattern: limits().language_pattern,
-    value: chosen.language,
-    autocapitalize: "off",
-  });
+  const links = el("div", { class: "downloads" });
+  const rules = { size: 6, maxlength: MAX_LANGUAGE_LENGTH, pattern: limits().language_pattern, autocapitalize: "off" };
+  const language = el("input", { id: "language", value: chosen.language, ...rules });
   const wrong = el("span", { class: "bad", role: "alert" });
   function update() {
     const isValid = language.validity.valid && language.value.trim() !== "";
     if (isValid) chosen.language = language.value.trim();
     wrong.textContent = isValid ? "" : t("export.badLanguage");
     const query = new URLSearchParams({ language: chosen.language, ...QUERIES[chosen.which] });
-    const isEmpty = counts[chosen.which].utterances === 0;
-    formats.forEach((f, k) => {
-      if (isEmpty) links[k].removeAttribute("href");
-      else links[k].href = `/v1/export/${f.name}?${query}`;
-    });
+    const link = (/** @type {Exports["formats"][number]} */ { name, title, about, suffix }) => {
+      const href = counts[chosen.which].utterances > 0 && `/v1/export/${name}?${query}`;
+      const content = [el("strong", title), quiet(`${about || name} (${suffix})`)];
+      return el("a", { class: "download", download: true, href }, content);
+    };
+    fill(links, formats.map(link));
   }
   const option = (/** @type {ExportChoice} */ which) => {
     const disabled = counts[which].utterances === 0;
-    const radio = el("input", { type: "radio", name: "which", value: which, disabled });
-    radio.checked = chosen.which === which;
+    const radio = el("input", { type: "radio", name: "which", disabled, checked: chosen.which === which });
     radio.addEventListener("change", () => {
       chosen.which = which;
       update();
@@ -59,16 +44,16 @@ function downloads({ formats, ...counts }) {
   language.addEventListener("input", update);
   update();
   return [
-    el("h2", t("export.heading")),
+    el("h2", t("export.title")),
     el("p", t("export.help")),
     el("fieldset", [el("legend", t("export.which")), option("default"), option("accepted"), option("all")]),
     leftOut(counts.default),
     el("p", { class: "row" }, [el("label", { for: "language" }, t("export.language")), language, wrong]),
-    el("div", { class: "downloads" }, links),
+    links,
   ];
 }
 
-/** @param {ExportCounts} c */
+/** @param {Exports["default"]} c */
 const countsInWords = (c) =>
   t("export.counts", {
     intents: t("intents", { n: c.intents }),
@@ -78,7 +63,7 @@ const countsInWords = (c) =>
     guesses: t("export.guesses", { n: c.guesses }),
   });
 
-/** @param {ExportCounts} counts */
+/** @param {Exports["default"]} counts */
 function leftOut({ left_out: n, new_intents: undecided }) {
   if (!n) return null;
   const guesses = t("export.guesses", { n });

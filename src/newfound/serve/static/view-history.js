@@ -1,81 +1,62 @@
 // Who decided what and when, in words; any decision can be undone, except what a model was trained on.
-import { api } from "./api.js";
+import { get } from "./api.js";
 import { undo } from "./decisions.js";
-import { button, el, heading, hiddenHeading, quiet, quietLine, table } from "./dom.js";
+import { button, el, quiet, quietLine, section, table, tableRow } from "./dom.js";
 import { ago } from "./parts.js";
 import { mayBe, state } from "./store.js";
 import { rich, t } from "./strings.js";
 
 export async function historyView() {
-  /** @type {{ entries: Entry[], total: number, earlier: EarlierTraining[] }} */
-  const { entries, total, earlier } = await api("/v1/review/log");
+  const { entries, total, earlier } = await get("/v1/review/log");
   const content = entries.length
-    ? [quietLine(t("history.help")), decisionTable(entries, entryRow), shownOf(entries.length, total)]
+    ? [quietLine(t("history.help")), decisionTable(entries, undoButton), shownOf(entries.length, total)]
     : quietLine(earlier.length ? t("history.noneSince", { name: state().name }) : t("history.none"));
   const results = [...earlier.slice(1).map((training) => training.model), state().name];
   const before = earlier.map((training, k) => earlierDecisions(training, results[k])).reverse();
   return { title: t("history.title"), content: [el("h2", t("history.title")), content, before] };
 }
 
-/**
- * @param {Entry[]} entries
- * @param {(entry: Entry) => HTMLElement} makeRow
- */
-function decisionTable(entries, makeRow) {
-  const headings = [heading(t("history.when")), heading(t("history.who")), heading(t("history.what"))];
-  return table({ class: "history" }, [...headings, hiddenHeading(t("undo"))], entries.toReversed().map(makeRow));
-}
+/** @type {import("./dom.js").Column[]} */
+const COLUMNS = [[t("history.when"), "time"], [t("history.who")], [t("history.what"), "words"], [t("undo"), "action"]];
 
 /**
- * @param {number} shown
- * @param {number} total
+ * @param {Entry[]} entries
+ * @param {(entry: Entry) => Child} [action] Of a decision that is not undone.
  */
-const shownOf = (shown, total) => total > shown && quietLine(t("history.latest", { shown, total }));
+function decisionTable(entries, action) {
+  const line = (/** @type {Entry} */ e) => {
+    const author = el("strong", nameOf(e.author));
+    const cells = [ago(e.at), author, e.words, e.undone_by === null ? action?.(e) : undone(e.undone_by, e.undone_at)];
+    return tableRow(COLUMNS, cells, { class: e.undone_by ? "undone" : "" });
+  };
+  return table(COLUMNS, entries.toReversed().map(line), { class: "history" });
+}
+
+/** @param {string} author */
+const nameOf = (author) => (mayBe(author) ? t("history.you") : author);
+
+const shownOf = (/** @type {number} */ shown, /** @type {number} */ total) =>
+  total > shown && quietLine(t("history.latest", { shown, total }));
 
 /**
  * What was decided before a training.
- * @param {EarlierTraining} training
+ * @param {Log["earlier"][number]} training
  * @param {string} result Name of the model that was trained.
  */
 function earlierDecisions({ model, at, author, total, entries }, result) {
   const facts = { model: el("strong", model), when: ago(at) };
   const help = author
-    ? rich("history.beforeHelp", { who: el("strong", mayBe(author) ? t("history.you") : author), ...facts })
+    ? rich("history.beforeHelp", { who: el("strong", nameOf(author)), ...facts })
     : rich("history.beforeHelpUnknown", facts);
-  return el("section", { "aria-label": t("history.before", { name: result }) }, [
-    el("h3", t("history.before", { name: result })),
-    quietLine(help),
-    entries.length > 0 && decisionTable(entries, earlierRow),
-    shownOf(entries.length, total),
-  ]);
+  const decided = entries.length > 0 && decisionTable(entries);
+  return section(t("history.before", { name: result }), [quietLine(help), decided, shownOf(entries.length, total)]);
+}
+
+function undone(/** @type {string} */ who, /** @type {string | null} */ at) {
+  const when = ago(at ?? "");
+  return quiet(mayBe(who) ? rich("history.undoneByYou", { when }) : rich("history.undoneBy", { who, when }));
 }
 
 /** @param {Entry} e */
-const undone = (e) =>
-  e.undone_by !== null &&
-  quiet(
-    mayBe(e.undone_by)
-      ? rich("history.undoneByYou", { when: ago(e.undone_at) })
-      : rich("history.undoneBy", { who: e.undone_by, when: ago(e.undone_at) }),
-  );
-
-/** @param {Entry} e */
-const earlierRow = (e) => decisionRow(e, undone(e));
-
-/** @param {Entry} e */
-function entryRow(e) {
-  const label = t("history.undo", { who: e.author, what: e.words });
-  return decisionRow(e, undone(e) || button(t("undo"), () => undo(e.id), { "aria-label": label }));
-}
-
-/**
- * @param {Entry} e
- * @param {Child} action
- */
-const decisionRow = (e, action) =>
-  el("tr", { class: e.undone_by ? "undone" : "" }, [
-    el("td", { class: "time" }, ago(e.at)),
-    el("td", el("strong", mayBe(e.author) ? t("history.you") : e.author)),
-    el("td", { class: "words" }, e.words),
-    el("td", { class: "action" }, action),
-  ]);
+const undoButton = (e) =>
+  button(t("undo"), () => undo(e.id), { "aria-label": t("history.undo", { who: e.author, what: e.words }) });

@@ -1,8 +1,8 @@
 // One intent: what it is, what it may be confused with, what people said about it, and all its utterances.
-import { api } from "./api.js";
-import { accept, attempt, decide, nextIntentButton, record, settle, undo } from "./decisions.js";
-import { ask, askIntent } from "./dialogs.js";
-import { bullets, button, byId, el, kbd, quiet, quietLine, row } from "./dom.js";
+import { get } from "./api.js";
+import { accept, decide, merger, nextIntentButton, undo } from "./decisions.js";
+import { ask, askIntent, conclude } from "./dialogs.js";
+import { bullets, button, byId, el, fold, keyed, linkButton, quiet, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { ago, dot, intentLink, meter, tag, term } from "./parts.js";
@@ -10,24 +10,18 @@ import { linePlot } from "./plot.js";
 import { address, go } from "./router.js";
 import { draft, forgetDrafts, hasDrafts, intentNamed, isIntent, limits } from "./store.js";
 import { rich, t } from "./strings.js";
-import { titleOf, utteranceList, whichUtterances } from "./utterances.js";
+import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
 import { order } from "./view-intents.js";
 
 const MAX_QUOTES = 3;
 const MAX_UTTERANCES_OF_A_PART = 5;
-/** @type {Set<number>} */
-let selection = new Set(); // numbers of utterances
-/** @type {string | null} */
-let selectionOf = null;
 
 /** @param {string} name */
 export async function intentView(name) {
-  if (selectionOf !== name) selection = new Set();
-  selectionOf = name;
-  const path = "/v1/review/intent?name=" + encodeURIComponent(name) + whichUtterances();
   if (!isIntent(name)) return goneView(name);
-  /** @type {IntentPage} */
-  const i = await api(path);
+  const selection = selectionIn("intent", name);
+  const fetchPage = utterancesAt("/v1/review/intent", { name });
+  const i = await fetchPage();
   const all = order();
   const at = all.indexOf(name);
   const [previous, next] = at >= 0 ? [all[at - 1], all[at + 1]] : [undefined, all[0]];
@@ -40,7 +34,6 @@ export async function intentView(name) {
         next && stepLink(t("intent.next"), next, "j"),
       ]),
     ]);
-  const fetchPage = (/** @type {number} */ start) => api(`${path}&start=${start}`);
   const options = { selection, fetchPage, withIntent: false, from: name, mayLeave: true, hasLabelled: i.labelled > 0 };
   const utterances = utteranceList(i, options);
   return {
@@ -56,10 +49,10 @@ export async function intentView(name) {
       el("h2", [dot(name), " ", name, " ", tag(i.status)]),
       summary(i),
       i.volume && volume(i.volume),
-      actions(name, i, next, nextToDecide(all, at)),
+      actions(i, next, nextToDecide(all, at)),
       el("div", { class: "columns" }, [texts(t("intent.central"), i.exemplars), texts(t("intent.border"), i.border)]),
-      comments(name, i.comments, i.n_comments),
-      i.merges.length > 0 && [el("h3", t("intent.near")), i.merges.map((near) => nearIntent(name, i, near))],
+      comments(i),
+      i.merges.length > 0 && [el("h3", t("intent.near")), i.merges.map((near) => nearIntent(i, near))],
       i.split && [el("h3", t("intent.split")), split(name, i.split)],
       el("h3", titleOf(i, "intent.utterances")),
       utterances,
@@ -83,8 +76,7 @@ function nextToDecide(all, at) {
  * @param {string} name
  */
 async function goneView(name) {
-  /** @type {{ entries: Entry[] }} */
-  const { entries } = await api("/v1/review/log");
+  const { entries } = await get("/v1/review/log");
   const about = (/** @type {Entry} */ e) => !e.undone_at && Object.values(e.arguments).flat().includes(name);
   const last = entries.filter(about).at(-1);
   const bringBack = () => undo(last?.id);
@@ -92,30 +84,19 @@ async function goneView(name) {
     title: name,
     content: el("section", { class: "card stage" }, [
       el("h2", t("gone.title", { name })),
-      el(
-        "p",
-        last ? [t("gone.who", { who: last.author, what: last.words }), " ", quiet(ago(last.at))] : t("gone.unknown"),
-      ),
+      el("p", last ? t("gone.who", { who: last.author, what: last.words }) : t("gone.unknown")),
+      last && quietLine(ago(last.at)),
       row(
         last && button(t("gone.bringBack", { name }), bringBack, { class: "main" }),
         nextIntentButton(),
-        el("a", { class: "button", href: "#intents" }, t("intent.all")),
+        linkButton("#intents", t("intent.all")),
       ),
     ]),
   };
 }
 
-/**
- * @param {string} label
- * @param {string} target
- * @param {string} key
- */
-const stepLink = (label, target, key) =>
-  el(
-    "a",
-    { href: address("intent", target), class: "button", title: t("intent.stepTo", { name: target, key }) },
-    label,
-  );
+const stepLink = (/** @type {string} */ label, /** @type {string} */ target, /** @type {string} */ key) =>
+  linkButton(address("intent", target), label, { title: t("intent.stepTo", { name: target, key }) });
 
 /** @param {IntentPage} i */
 const summary = (i) =>
@@ -133,23 +114,12 @@ const volume = ({ counts, first_week: since, trend }) =>
   ]);
 
 /**
- * @param {string} name
- * @param {string} into
- */
-const mergeInto = async (name, into) =>
-  settle(
-    t("said.mergedInto", { name: into }),
-    await record([{ merge: { intents: [name], into } }]),
-    address("intent", into),
-  );
-
-/**
- * @param {string} name
  * @param {IntentPage} i
  * @param {string} [next]
  * @param {string} [onward] Address of the next intent to decide about.
  */
-function actions(name, i, next, onward) {
+function actions(i, next, onward) {
+  const { name } = i;
   const isNew = i.status !== "known";
   const quotes = i.exemplars.slice(0, MAX_QUOTES);
   const rename = () =>
@@ -159,10 +129,9 @@ function actions(name, i, next, onward) {
       value: name,
       quotes,
       ok: t("intent.rename"),
-      submit: async (to) => {
-        if (to === name) return;
-        const entries = await record([{ rename: { intent: name, to } }]);
-        await settle(t("said.renamed", { name: to }), entries, address("intent", to));
+      submit: (to) => {
+        const said = t("said.renamed", { name: to });
+        if (to !== name) return conclude([[{ rename: { intent: name, to } }], said, address("intent", to)]);
       },
     });
   const merge = () =>
@@ -173,12 +142,12 @@ function actions(name, i, next, onward) {
       except: [name],
       mayCreate: false,
       value: i.merges.length ? i.merges[0].name : "",
-      submit: (into) => mergeInto(name, into),
+      submit: (into) => conclude(merger(name, into)),
     });
   const reject = () =>
     decide([{ reject: { intent: name } }], t("said.rejected", { name }), next ? address("intent", next) : "#intents");
   return el("div", { class: "row actions" }, [
-    i.status === "new" && button([kbd("a"), " ", t("accept")], () => accept(name, onward), { class: "main" }),
+    i.status === "new" && button(keyed("a", t("accept")), () => accept(name, onward), { class: "main" }),
     button(t("intent.rename"), rename),
     isNew && button(t("mergeInto…"), merge),
     isNew && button(t("intent.reject"), reject),
@@ -186,19 +155,11 @@ function actions(name, i, next, onward) {
   ]);
 }
 
-/**
- * @param {string} title
- * @param {string[]} some
- */
-const texts = (title, some) => some.length > 0 && el("div", { class: "card" }, [el("h3", title), bullets(some)]);
+const texts = (/** @type {string} */ title, /** @type {string[]} */ some) =>
+  some.length > 0 && el("div", { class: "card" }, [el("h3", title), bullets(some)]);
 
-/**
- * @param {string} name
- * @param {IntentPage} i
- * @param {IntentPage["merges"][number]} near
- */
-function nearIntent(name, i, near) {
-  const isNew = i.status !== "known";
+function nearIntent(/** @type {IntentPage} */ { name, status }, /** @type {IntentPage["merges"][number]} */ near) {
+  const isNew = status !== "known";
   const link = [dot(near.name), " ", intentLink(near.name), " ", tag(near.status)];
   const sentence = rich(isNew ? "intent.maybeSame" : "intent.overlaps", { link, share: percent(near.overlap) });
   const pair = (/** @type {[string, string]} */ [a, b]) => [
@@ -206,22 +167,17 @@ function nearIntent(name, i, near) {
     quiet(` ${t("intent.nextTo")} `),
     t("quoted", { text: b }),
   ];
-  const merge = () => attempt(() => mergeInto(name, near.name));
   return el("div", { class: "card" }, [
     el("p", sentence),
     bullets(near.evidence.map(pair)),
     row(
-      el("a", { href: address("pair", name, near.name), class: "button" }, t("sideBySide")),
-      isNew && button(t("mergeInto", { name: near.name }), merge, { class: "wrap" }),
+      linkButton(address("pair", name, near.name), t("sideBySide")),
+      isNew && button(t("mergeInto", { name: near.name }), () => decide(...merger(name, near.name)), { class: "wrap" }),
     ),
   ]);
 }
 
-/**
- * @param {string} name
- * @param {NonNullable<IntentPage["split"]>} proposal
- */
-function split(name, { separation, parts }) {
+function split(/** @type {string} */ name, /** @type {NonNullable<IntentPage["split"]>} */ { separation, parts }) {
   const inputs = parts.map((part, k) => {
     const label = t("intent.partName", { text: part.utterances[0] });
     const maxlength = limits().max_name_length;
@@ -231,10 +187,7 @@ function split(name, { separation, parts }) {
   const apply = async () => {
     const names = inputs.map((input) => input.value.trim());
     const [one, other] = names;
-    if (!one || !other || one === other) {
-      say(t("intent.needsTwoNames"), { bad: true });
-      return;
-    }
+    if (!one || !other || one === other) return say(t("intent.needsTwoNames"), { bad: true });
     const into = Object.fromEntries(parts.map((part, k) => [names[k], part.utterances]));
     if (await decide([{ split: { intent: name, into } }], t("said.split", { one, other }), "#intents")) {
       forgetDrafts(`split/${name}/`);
@@ -253,22 +206,11 @@ function split(name, { separation, parts }) {
   ]);
 }
 
-/**
- * @param {string} name
- * @param {IntentPage["comments"]} some
- * @param {number} total
- */
-function comments(name, some, total) {
-  const input = draft(
-    `comment/${name}`,
-    el("textarea", {
-      id: "comment",
-      rows: 2,
-      maxlength: limits().max_comment_length,
-      placeholder: t("comment.placeholder"),
-      "aria-label": t("comment.label"),
-    }),
-  );
+/** @param {IntentPage} i */
+function comments({ name, comments: some, n_comments: total }) {
+  const label = { placeholder: t("comment.placeholder"), "aria-label": t("comment.label") };
+  const size = { rows: 2, maxlength: limits().max_comment_length };
+  const input = draft(`comment/${name}`, el("textarea", { id: "comment", ...size, ...label }));
   const add = async () => {
     const text = input.value.trim();
     if (!text || !(await decide([{ comment: { intent: name, text } }], t("said.commented")))) return;
@@ -280,10 +222,11 @@ function comments(name, some, total) {
       quietLine(el("strong", c.author), " ", ago(c.at)),
       el("p", { class: "lines" }, c.text),
     ]);
-  return el("details", { class: "card comments", open: some.length > 0 }, [
-    el("summary", total ? t("comment.summary", { count: total }) : t("comment.none")),
+  const content = [
     total > some.length && quietLine(t("comment.latest", { shown: some.length, total })),
     some.map(comment),
     row(input, button(t("comment.add"), add)),
-  ]);
+  ];
+  const title = total ? t("comment.summary", { count: total }) : t("comment.none");
+  return fold(title, content, some.length > 0, undefined, { class: "card comments" });
 }

@@ -1,13 +1,13 @@
 // The list of intents: what needs attention, sorted and filtered, several handled at once, by mouse or keys.
 import { acceptAbove, bulkBar } from "./bulk.js";
 import { accept } from "./decisions.js";
-import { bullets, button, byId, el, fill, heading, kbd, quiet, quietLine, table } from "./dom.js";
+import { bullets, button, byId, el, fill, fold, kbd, quiet, quietLine, table, tableRow } from "./dom.js";
 import { percent } from "./format.js";
-import { dot, intentLink, selectControl, selectionBox, shareBar, tag, term } from "./parts.js";
+import { dot, intentLink, selectControl, shareBar, tag, term } from "./parts.js";
 import { resizeCard } from "./resize.js";
 import { address, go } from "./router.js";
 import { intentNamed, intents, known, limits, loadDetails, state } from "./store.js";
-import { t } from "./strings.js";
+import { rich, t } from "./strings.js";
 
 const MILLISECONDS_TO_WAIT_FOR_DETAILS = 1500;
 const EXAMPLES_IN_A_LINE = 2;
@@ -35,7 +35,7 @@ const details = (i) => known.details.get(i.name);
 /** @param {Intent} i */
 const certaintyOf = (i) => i.certainty ?? 0;
 /** @param {Intent} i */
-export const isDoubtful = (i) => certaintyOf(i) < limits().low_certainty;
+const isDoubtful = (i) => certaintyOf(i) < limits().low_certainty;
 /** @param {Intent} i */
 const isFlagged = (i) => i.status === "new" && Boolean(details(i)?.merge || details(i)?.separation || isDoubtful(i));
 /** @param {Intent} i */
@@ -52,14 +52,14 @@ const SORTS = {
 /** @param {Intent} i */
 const groupOf = (i) => i.path ?? t("intents.noGroup");
 /** @type {Record<Shown, (i: Intent) => boolean>} */
-const SHOWS = {
+export const SHOWS = {
   all: () => true,
   attention: isFlagged,
-  new: (i) => i.status === "new",
-  accepted: (i) => i.status === "accepted",
   same: (i) => i.status === "new" && Boolean(details(i)?.merge),
   two: (i) => i.status === "new" && Boolean(details(i)?.separation),
   doubtful: (i) => i.status === "new" && isDoubtful(i),
+  new: (i) => i.status === "new",
+  accepted: (i) => i.status === "accepted",
 };
 
 // The intents that the list shows, in its order: new ones, then known ones.
@@ -135,63 +135,26 @@ function head() {
   ]);
 }
 
-const keyHelp = () => [
-  kbd("↓"),
-  " ",
-  kbd("↑"),
-  " ",
-  t("keys.choose"),
-  " ",
-  kbd("Enter"),
-  " ",
-  t("keys.open"),
-  " ",
-  kbd("a"),
-  " ",
-  t("keys.accept"),
-];
+const keyHelp = () =>
+  rich("intents.keys", { arrows: [kbd("↓"), " ", kbd("↑")], enter: kbd(t("key.enter")), a: kbd("a") });
 
 /** @param {() => void} redraw */
 function tools(redraw) {
-  const label = t("intents.filterLabel");
-  const filter = el("input", {
-    id: "filter",
-    type: "search",
-    placeholder: t("intents.filter"),
-    size: 18,
-    "aria-label": label,
-  });
-  filter.value = chosen.words;
-  filter.addEventListener("input", () => {
-    chosen.words = filter.value;
+  const choose = (/** @type {Partial<typeof chosen>} */ some) => {
+    Object.assign(chosen, some);
     redraw();
-  });
-  const shows = {
-    all: t("show.all"),
-    attention: t("show.attention"),
-    same: t("show.same"),
-    two: t("show.two"),
-    doubtful: t("show.doubtful"),
-    new: t("show.new"),
-    accepted: t("show.accepted"),
   };
-  const sorts = /** @type {Record<SortBy, string>} */ ({
-    attention: t("sort.attention"),
-    size: t("sort.size"),
-    certainty: t("sort.certainty"),
-    name: t("sort.name"),
-    ...(intents().some((i) => i.path) && { group: t("sort.group") }),
-  });
+  const label = { placeholder: t("intents.filter"), "aria-label": t("intents.filterLabel") };
+  const filter = el("input", { id: "filter", type: "search", size: 18, value: chosen.words, ...label });
+  filter.addEventListener("input", () => choose({ words: filter.value }));
+  const hasGroups = intents().some((i) => i.path);
+  const shows = /** @type {Shown[]} */ (Object.keys(SHOWS)).map((key) => [key, t(`show.${key}`)]);
+  const sorts = /** @type {SortBy[]} */ (Object.keys(SORTS)).map((key) => [key, t(`sort.${key}`)]);
+  const given = sorts.filter(([key]) => key !== "group" || hasGroups);
   return el("div", { class: "row tools" }, [
     filter,
-    selectControl("show", t("show"), shows, chosen.show, (value) => {
-      chosen.show = value;
-      redraw();
-    }),
-    selectControl("sort", t("sort"), sorts, chosen.sort, (value) => {
-      chosen.sort = value;
-      redraw();
-    }),
+    selectControl("show", t("show"), Object.fromEntries(shows), chosen.show, (show) => choose({ show })),
+    selectControl("sort", t("sort"), Object.fromEntries(given), chosen.sort, (sort) => choose({ sort })),
     button(t("above.button"), acceptAbove, { id: "accept-above" }),
     coarserOrFiner(),
   ]);
@@ -199,38 +162,27 @@ function tools(redraw) {
 
 function coarserOrFiner() {
   const card = resizeCard();
-  const keep = (/** @type {any} */ event) => (showsResizing = event.target.open);
-  const attributes = { class: "fold", open: showsResizing, ontoggle: keep };
-  return card && el("details", attributes, [el("summary", t("resize.title")), card]);
+  const keep = (/** @type {boolean} */ isOpen) => (showsResizing = isOpen);
+  return card && fold(t("resize.title"), card, showsResizing, keep, { class: "fold" });
 }
 
-/**
- * @param {Intent[]} some
- * @param {() => void} redraw
- */
-function newIntents(some, redraw) {
+function newIntents(/** @type {Intent[]} */ some, /** @type {() => void} */ redraw) {
   const line = (/** @type {Intent} */ i) => {
     const hasDetails = Boolean(details(i));
     const label = t("acceptNamed", { name: i.name });
     const title = t(hasDetails ? "intents.typicalBeside" : "intents.loadingExamples");
-    const box = selectionBox(selection, i.name, t("select.named", { name: i.name }), redraw);
-    const take = () => accept(i.name);
-    return intentRow(
-      i,
-      el("td", { class: "box" }, box),
-      el("td", { class: "action" }, [
-        i.status === "new"
-          ? button(t("accept"), take, { "aria-label": label, disabled: !hasDetails, title })
-          : tag(i.status),
-      ]),
-    );
+    const select = () => {
+      if (!selection.delete(i.name)) selection.add(i.name);
+      redraw();
+    };
+    const naming = { "aria-label": t("select.named", { name: i.name }), checked: selection.has(i.name) };
+    const box = el("input", { type: "checkbox", onchange: select, ...naming });
+    const take = button(t("accept"), () => accept(i.name), { "aria-label": label, disabled: !hasDetails, title });
+    return intentRow(columns, i, [box, ...intentCells(i), i.status === "new" ? take : tag(i.status)]);
   };
-  const headings = () => [
-    el("th", { class: "box" }, el("span", { class: "hidden" }, t("select"))),
-    commonHeadings(),
-    el("th", { class: "action" }, el("span", { class: "hidden" }, t("accept"))),
-  ];
-  return folded(some, (own) => table({ class: "intents" }, headings(), own.map(line)));
+  /** @type {import("./dom.js").Column[]} */
+  const columns = [[t("select"), "box"], ...commonColumns(), [t("accept"), "action"]];
+  return folded(some, (own) => table(columns, own.map(line), { class: "intents" }));
 }
 
 /**
@@ -243,55 +195,50 @@ function folded(some, make) {
   if (chosen.sort !== "group") return make(some);
   return [...new Set(some.map(groupOf))].map((group) => {
     const own = some.filter((i) => groupOf(i) === group);
-    const keep = (/** @type {any} */ event) => unfolded[event.target.open ? "add" : "delete"](group);
-    const title = el("summary", `${group} · ${t("intents", { n: own.length })}`);
-    return el("details", { open: unfolded.has(group), ontoggle: keep }, [title, make(own)]);
+    const keep = (/** @type {boolean} */ isOpen) => unfolded[isOpen ? "add" : "delete"](group);
+    return fold(`${group} · ${t("intents", { n: own.length })}`, make(own), unfolded.has(group), keep);
   });
 }
 
 /** @param {Intent[]} some */
 function knownIntents(some) {
   if (!some.length) return null;
-  const keep = (/** @type {any} */ event) => (showsKnown = event.target.open);
-  const make = (/** @type {Intent[]} */ own) =>
-    table(
-      { class: "intents" },
-      commonHeadings(),
-      own.map((i) => intentRow(i)),
-    );
-  return el("details", { class: "fold known", open: showsKnown || Boolean(chosen.words), ontoggle: keep }, [
-    el("summary", t("intents.known", { count: some.length })),
-    folded(some, make),
-  ]);
+  const keep = (/** @type {boolean} */ isOpen) => (showsKnown = isOpen);
+  const columns = commonColumns();
+  const line = (/** @type {Intent} */ i) => intentRow(columns, i, intentCells(i));
+  const content = folded(some, (own) => table(columns, own.map(line), { class: "intents" }));
+  const title = t("intents.known", { count: some.length });
+  return fold(title, content, showsKnown || Boolean(chosen.words), keep, { class: "fold known" });
 }
 
-const commonHeadings = () => [
-  heading(t("intent"), { class: "who-is" }),
-  heading(t("intents.examples"), { class: "examples-cell" }),
-  heading(t("intents.traffic"), { class: "traffic" }),
-  el("th", { class: "certain number" }, term("certainty", t("intents.certainty"))),
+/** @returns {import("./dom.js").Column[]} */
+const commonColumns = () => [
+  [t("intent"), "who-is"],
+  [t("intents.examples"), "examples-cell"],
+  [t("intents.traffic"), "traffic"],
+  [term("certainty", t("intents.certainty")), "certain number"],
 ];
+
+/** @type {(columns: import("./dom.js").Column[], i: Intent, cells: Child[]) => HTMLElement} */
+const intentRow = (columns, i, cells) =>
+  tableRow(columns, cells, { "data-name": i.name, tabindex: -1, onfocus: () => (marked = i.name) });
 
 /**
  * An intent in two lines: its name and what should be done about it; beside it, what people say.
  * @param {Intent} i
- * @param {Child} [before]
- * @param {Child} [after]
  */
-function intentRow(i, before, after) {
+function intentCells(i) {
   const examples = (details(i)?.examples ?? []).slice(0, EXAMPLES_IN_A_LINE);
   const size = t("utterances", { n: i.size });
-  return el("tr", { "data-name": i.name, tabindex: -1, onfocus: () => (marked = i.name) }, [
-    before,
-    el("td", { class: "who-is" }, [
+  return [
+    [
       el("div", { class: "line" }, [dot(i.name), " ", intentLink(i.name)]),
       el("div", { class: "line facts" }, [hint(i) || [i.path, i.path && " · ", size], comments(i)]),
-    ]),
-    el("td", { class: "examples-cell" }, bullets(examples, { class: "examples" })),
-    el("td", { class: "traffic", title: size }, shareBar(i.share, largestShare(), i.status === "known")),
-    el("td", { class: "certain number" }, percent(i.certainty)),
-    after,
-  ]);
+    ],
+    bullets(examples, { class: "examples" }),
+    shareBar(i.share, largestShare(), i.status === "known", size),
+    percent(i.certainty),
+  ];
 }
 
 const largestShare = () => Math.max(...intents().map((i) => i.share));

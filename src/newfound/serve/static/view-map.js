@@ -1,8 +1,8 @@
 // The map of the logs: names, groups, legend, the text at the pointer, and a lasso to move utterances.
-import { api } from "./api.js";
+import { get } from "./api.js";
 import { attempt, haveSeenLatest, isBusy } from "./decisions.js";
 import { isOpen } from "./dialogs.js";
-import { button, el, fill, kbd, quiet, quietLine } from "./dom.js";
+import { bullets, button, checkbox, el, fill, fold, kbd, lastOf, quiet, quietLine } from "./dom.js";
 import { count, percent } from "./format.js";
 import { CERTAINTY, DECISION, GREY, certaintyColour } from "./palette.js";
 import { selectControl, spot } from "./parts.js";
@@ -10,7 +10,7 @@ import { groupRegions } from "./regions.js";
 import { scatter } from "./scatter.js";
 import { colourOf, intents, limits, state } from "./store.js";
 import { rich, t } from "./strings.js";
-import { fetchUtterances, tally, utteranceList } from "./utterances.js";
+import { tally, utteranceList } from "./utterances.js";
 
 // These are kept when the view changes.
 const camera = { scale: 1, x: 0, y: 0 };
@@ -29,16 +29,12 @@ const texts = new Map(); // of utterances, by their numbers
 let disposeLast = null; // a browser has few contexts of WebGL
 
 /** @param {string} text In base64. */
-function bytes(text) {
-  const raw = atob(text);
-  const values = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) values[i] = raw.charCodeAt(i);
-  return values.buffer;
-}
+const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
+/** @param {number[]} ids */
+const fetchUtterances = (ids) => get("/v1/review/utterances", { id: ids });
 
 async function fetchMap() {
-  /** @type {LogMap} */
-  const { version, names, status, is_final: isFinal, ...columns } = await api("/v1/review/map");
+  const { version, names, status, is_final: isFinal, ...columns } = await get("/v1/review/map");
   const positions = new Uint16Array(bytes(columns.positions));
   const ids = new Int32Array(bytes(columns.ids));
   const axis = (/** @type {number} */ k) => Float32Array.from(ids, (_, i) => positions[2 * i + k] / LARGEST_POSITION);
@@ -60,14 +56,12 @@ export async function mapView(name) {
   const canvas = el("canvas", { id: "map", tabindex: 0, ...label });
   const plot = el("div", { class: "plot" }, canvas);
   const card = el("div", { class: "point-card", "aria-live": "polite", hidden: true });
-  const list = el("section", { "aria-label": t("map.selection") });
+  const list = el("section", { "aria-label": t("select.bar") });
   const legend = el("div");
   const hint = el("p", { class: "quiet", hidden: true }, t("map.holdCtrl"));
   const note = el("p", { class: "quiet", id: "layout-note", hidden: data.isFinal }, t("map.simpleLayout"));
   /** @type {number | null} */
   let kept = null; // an intent that stays in the foreground
-  /** @type {number | null} */
-  let pointedAt = null; // an intent, in the legend or on the map
 
   const kind = (/** @type {number} */ i) => {
     const intent = data.points.intent[i];
@@ -86,7 +80,7 @@ export async function mapView(name) {
     isQuiet: (intent) => data.status[intent] === "known",
     onHover: (i, place) => {
       showCard(i, place);
-      pointAtLater(i === null || data.points.intent[i] < 0 ? null : data.points.intent[i]);
+      later(() => pointAt(i === null || data.points.intent[i] < 0 ? null : data.points.intent[i]));
     },
     onSelect: showSelected,
     onLasso: () => pointAt(null),
@@ -94,33 +88,25 @@ export async function mapView(name) {
       const shown = t("map.shown", { zoom: Math.round(100 * scale), names: names.join(", ") });
       if (canvas.textContent !== shown) canvas.textContent = shown; // what a screen reader reads of a canvas
     },
-    onHint: () => {
-      hint.hidden = false;
-    },
+    onHint: () => (hint.hidden = false),
   });
   disposeLast = map.dispose;
 
   // ---------------------------------------------------------------- the text at the pointer
 
   let hovering = 0;
-  /**
-   * @param {number | null} i
-   * @param {[x: number, y: number]} place
-   */
-  function showCard(i, [x, y]) {
+  function showCard(/** @type {number | null} */ i, /** @type {[x: number, y: number]} */ [x, y]) {
     const mine = ++hovering;
     card.hidden = i === null;
     if (i === null) return;
-    const id = data.ids[i];
+    const [id, intent] = [data.ids[i], data.points.intent[i]];
+    const probable = intent >= 0 && t("map.probable", { share: percent(data.probability[i]) });
+    const fact = data.checked[i] ? t("map.kind.checked") : probable;
     write();
     if (texts.has(id)) return;
     setTimeout(() => mine === hovering && attempt(read), MILLISECONDS_BEFORE_READING);
 
     function write() {
-      const intent = data.points.intent[/** @type {number} */ (i)];
-      const fact = data.checked[i ?? 0]
-        ? t("map.kind.checked")
-        : intent >= 0 && t("map.probable", { share: percent(data.probability[i ?? 0]) });
       const intentName = intent < 0 ? t("noIntent") : data.names[intent];
       fill(card, [
         el("p", { class: "text" }, texts.get(id) ?? "…"),
@@ -142,18 +128,11 @@ export async function mapView(name) {
 
   // ---------------------------------------------------------------- one intent in the foreground
 
-  /** @type {number | undefined} */
-  let timer;
+  const later = lastOf(MILLISECONDS_BEFORE_DIMMING);
   /** @param {number | null} intent */
   function pointAt(intent) {
-    clearTimeout(timer);
-    pointedAt = intent;
-    map.focus(pointedAt ?? kept);
-  }
-  /** @param {number | null} intent */
-  function pointAtLater(intent) {
-    clearTimeout(timer);
-    timer = setTimeout(() => pointAt(intent), MILLISECONDS_BEFORE_DIMMING);
+    later(() => {}); // what was pointed at on the way is forgotten
+    map.focus(intent ?? kept);
   }
   /** @param {number | null} intent */
   function keep(intent) {
@@ -178,15 +157,9 @@ export async function mapView(name) {
     marked = points;
     if (points.length < 2)
       keep(points.length && data.points.intent[points[0]] >= 0 ? data.points.intent[points[0]] : null);
-    if (!points.length) {
-      fill(list, quietLine(t("map.clickOrDraw")));
-      return;
-    }
+    if (!points.length) return fill(list, quietLine(t("map.clickOrDraw")));
     const most = limits().max_utterances_to_move;
-    if (points.length > most) {
-      fill(list, quietLine(t("map.tooMany", { n: points.length, most })));
-      return;
-    }
+    if (points.length > most) return fill(list, quietLine(t("map.tooMany", { n: points.length, most })));
     const ids = points.map((i) => data.ids[i]);
     const fetchPage = async (/** @type {number} */ start) => ({
       ...(await fetchUtterances(ids.slice(start, start + SHOWN_AT_ONCE))),
@@ -210,9 +183,8 @@ export async function mapView(name) {
     const intent = data.points.intent[point];
     const all = map.pointsOf(intent);
     if (intent < 0 || all.length < 2) return null;
-    return button(t("map.selectWhole", { n: all.length, name: data.names[intent] }), () => keepAndSelect(intent), {
-      class: "small wrap",
-    });
+    const label = t("map.selectWhole", { n: all.length, name: data.names[intent] });
+    return button(label, () => keepAndSelect(intent), { class: "small wrap" });
   }
 
   // ---------------------------------------------------------------- the legend and what is drawn
@@ -258,17 +230,16 @@ export async function mapView(name) {
     }, milliseconds);
   }
 
-  const options = { intent: t("map.byIntent"), certainty: t("map.byCertainty"), decision: t("map.byDecision") };
+  const options = { intent: t("map.byIntent"), certainty: t("term.certainty"), decision: t("map.byDecision") };
   const by = selectControl("colour-by", t("map.colourBy"), options, chosen.by, (value) => {
     chosen.by = value;
     drawLegend();
     map.recolour();
   });
-  const drawing = checkbox("lasso", false, (value) => map.setDrawing(value));
-  const knownNames = checkbox("known-names", chosen.knownNames, (value) => {
+  const showKnown = (/** @type {boolean} */ value) => {
     chosen.knownNames = value;
     map.showQuietNames(value);
-  });
+  };
   map.showQuietNames(chosen.knownNames);
   redraw();
   showSelected([]);
@@ -286,8 +257,8 @@ export async function mapView(name) {
       el("h2", { class: "map-heading" }, [t("map.heading"), " ", quiet(t("utterances", { n: state().progress.logs }))]),
       el("div", { class: "row tools map-tools" }, [
         by,
-        el("label", { class: "control" }, [drawing, " ", t("map.draw")]),
-        el("label", { class: "control" }, [knownNames, " ", t("map.knownNames")]),
+        checkbox("lasso", t("map.draw"), false, map.setDrawing),
+        checkbox("known-names", t("map.knownNames"), chosen.knownNames, showKnown),
         el("span", { class: "row zoom" }, [
           button("+", () => map.zoom(ZOOM_STEP), { "aria-label": t("map.zoomIn") }),
           button("−", () => map.zoom(1 / ZOOM_STEP), { "aria-label": t("map.zoomOut") }),
@@ -301,7 +272,7 @@ export async function mapView(name) {
           el("p", { class: "quiet help", id: "map-help" }, help()),
           el("p", { class: "quiet help-touch" }, t("map.helpTouch")),
         ]),
-        el("div", { class: "side" }, [list, el("details", { open: isWide }, [el("summary", t("map.legend")), legend])]),
+        el("div", { class: "side" }, [list, fold(t("map.legend"), legend, isWide)]),
       ]),
     ],
   };
@@ -319,30 +290,13 @@ function groupOf(name) {
 }
 
 /**
- * @param {string} id
- * @param {boolean} value
- * @param {(value: boolean) => void} onChange
- */
-function checkbox(id, value, onChange) {
-  const box = el("input", { type: "checkbox", id });
-  box.checked = value;
-  box.addEventListener("change", () => onChange(box.checked));
-  return box;
-}
-
-/**
  * @param {string} colour
  * @param {string} label
  * @param {string} [extra]
  */
 const legendEntry = (colour, label, extra = "") => [spot(colour), " ", label, " ", quiet(extra)];
 /** @param {Child[]} entries */
-const legendList = (entries) =>
-  el(
-    "ul",
-    { class: "plain legend" },
-    entries.map((entry) => entry && el("li", entry)),
-  );
+const legendList = (entries) => bullets(entries, { class: "plain legend" });
 
 function certaintyLegend() {
   const label = (/** @type {number} */ k) => {

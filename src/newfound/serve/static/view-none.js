@@ -1,21 +1,18 @@
 // What was rejected, and what belongs to no intent.
-import { api } from "./api.js";
+import { get } from "./api.js";
 import { undo } from "./decisions.js";
 import { button, el, quietLine } from "./dom.js";
 import { ago } from "./parts.js";
 import { rich, t } from "./strings.js";
-import { titleOf, utteranceList } from "./utterances.js";
-
-/** @type {Set<number>} */
-const selection = new Set();
+import { selectionIn, titleOf, utteranceList, utterancesAt } from "./utterances.js";
 
 export async function noneView() {
-  /** @type {[UtterancePage, { entries: Entry[] }]} */
-  const [page, { entries }] = await Promise.all([api("/v1/review/without-intent"), api("/v1/review/log?kind=reject")]);
-  const rejected = entries.filter((e) => e.kind === "reject" && !e.undone_by).toReversed();
-  const fetchPage = (/** @type {number} */ start) => api("/v1/review/without-intent?start=" + start);
+  const selection = selectionIn("none");
+  const fetchPage = utterancesAt("/v1/review/without-intent", {});
+  const [page, { entries }] = await Promise.all([fetchPage(), get("/v1/review/log", { kind: "reject" })]);
+  const rejected = entries.filter((e) => !e.undone_by).toReversed();
   return {
-    title: t("none.title"),
+    title: t("noIntentButton"),
     onNews: () => !selection.size,
     content: [
       el("h2", t("none.heading")),
@@ -29,9 +26,9 @@ export async function noneView() {
 
 /** @param {Entry} e */
 function rejectedItem(e) {
-  const name = e.arguments.intent;
+  const name = String(e.arguments.intent);
   return el("li", { class: "between row" }, [
     el("span", rich("none.rejectedBy", { name: el("strong", name), who: e.author, when: ago(e.at) })),
-    button(t("none.bringBack"), () => undo(e.id), { "aria-label": t("none.bringBackNamed", { name }) }),
+    button(t("bringBack"), () => undo(e.id), { "aria-label": t("none.bringBackNamed", { name }) }),
   ]);
 }

@@ -1,15 +1,16 @@
 // The first screen, for somebody who decides: how much is new, what is large or rising, what needs a person.
-import { el, fill, quietLine, row } from "./dom.js";
+import { el, fill, linkButton, quietLine, row, section } from "./dom.js";
 import { percent } from "./format.js";
-import { isDoubtful, showOnly } from "./view-intents.js";
+import { SHOWS, showOnly } from "./view-intents.js";
 import { linePlot } from "./plot.js";
-import { knownCheck } from "./parts.js";
+import { bar, intentLink, knownCheck } from "./parts.js";
 import { address } from "./router.js";
-import { intents, known, loadDetails, state } from "./store.js";
+import { intents, loadDetails, state } from "./store.js";
 import { t } from "./strings.js";
 
 const MAX_INTENTS_SHOWN = 10;
 const MAX_RISING_SHOWN = 4;
+const KINDS_OF_WORK = /** @type {const} */ (["new", "same", "two", "doubtful"]);
 
 export async function overviewView() {
   const toDo = el("div");
@@ -23,7 +24,7 @@ export async function overviewView() {
     title: t("overview.title"),
     content: el("div", { class: "overview" }, [
       lead(),
-      el("section", { "aria-label": t("overview.largest") }, [el("h3", t("overview.largest")), largest()]),
+      section(t("overview.largest"), largest()),
       el("div", { class: "aside" }, [toDo, rising(), quality()]),
     ]),
   };
@@ -43,9 +44,9 @@ function lead() {
     el("h2", n ? t("overview.headline", { n, share: percent(new_share) }) : t("overview.nothingNew")),
     el("p", `${facts.filter(Boolean).join(" ")}`),
     row(
-      el("a", { class: "button main", href: "#queue" }, t("overview.review")),
-      el("a", { class: "button", href: "#intents" }, t("overview.look")),
-      el("a", { class: "button", href: "#export" }, t("overview.export")),
+      linkButton("#queue", t("overview.review"), { class: "button main" }),
+      linkButton("#intents", t("overview.look")),
+      linkButton("#export", t("export.title")),
     ),
   ]);
 }
@@ -58,45 +59,20 @@ function largest() {
   if (!some.length) return quietLine(t("none"));
   const most = some[0].share || 1;
   const line = (/** @type {Intent} */ i) => {
-    const bar = el("span", { class: "bar" });
-    bar.style.width = `${(100 * i.share) / most}%`;
-    return el(
-      "li",
-      el("a", { href: address("intent", i.name) }, [
-        el("span", { class: "label" }, i.name),
-        bar,
-        el("span", { class: "value" }, percent(i.share)),
-      ]),
-    );
+    const [label, value] = [el("span", { class: "label" }, i.name), el("span", { class: "value" }, percent(i.share))];
+    return el("li", el("a", { href: address("intent", i.name) }, [label, bar("bar", i.share / most), value]));
   };
   return el("ol", { class: "largest" }, some.map(line));
 }
 
 function whatNeedsAPerson() {
-  const open = intents().filter((i) => i.status === "new");
-  const details = (/** @type {Intent} */ i) => known.details.get(i.name);
-  /** @type {["new" | "same" | "two" | "doubtful", Intent[]][]} */
-  const lines = [
-    ["new", open],
-    ["same", open.filter((i) => details(i)?.merge)],
-    ["two", open.filter((i) => details(i)?.separation)],
-    ["doubtful", open.filter(isDoubtful)],
-  ];
-  const line = (/** @type {(typeof lines)[0]} */ [shown, { length: n }]) =>
-    n > 0 &&
-    el(
-      "li",
-      el("a", { href: "#intents", onclick: () => showOnly(shown) }, [
-        el("strong", String(n)),
-        " ",
-        t(`overview.${shown}`, { n }),
-      ]),
-    );
-  const shown = lines.map(line).filter(Boolean);
-  return el("section", { "aria-label": t("overview.needs") }, [
-    el("h3", t("overview.needs")),
-    shown.length ? el("ul", { class: "to-do" }, shown) : quietLine(t("overview.allDecided")),
-  ]);
+  const shown = KINDS_OF_WORK.map((kind) => {
+    const n = intents().filter(SHOWS[kind]).length;
+    const words = [el("strong", String(n)), " ", t(`overview.${kind}`, { n })];
+    return n > 0 && el("li", el("a", { href: "#intents", onclick: () => showOnly(kind) }, words));
+  }).filter(Boolean);
+  const content = shown.length ? el("ul", { class: "to-do" }, shown) : quietLine(t("overview.allDecided"));
+  return section(t("overview.needs"), content);
 }
 
 function rising() {
@@ -104,21 +80,17 @@ function rising() {
   if (!intents().some((i) => i.volume?.trend)) return null;
   const line = (/** @type {Intent} */ i) =>
     el("li", [
-      el("a", { class: "name", href: address("intent", i.name) }, i.name),
+      intentLink(i.name),
       i.volume && linePlot(i.volume.counts, t("volume.since", { since: i.volume.first_week })),
     ]);
   const largestFirst = some.sort((a, b) => b.share - a.share).slice(0, MAX_RISING_SHOWN);
-  return el("section", { "aria-label": t("overview.rising") }, [
-    el("h3", t("overview.rising")),
-    some.length ? el("ul", { class: "rising" }, largestFirst.map(line)) : quietLine(t("overview.steady")),
-  ]);
+  const content = some.length ? el("ul", { class: "rising" }, largestFirst.map(line)) : quietLine(t("overview.steady"));
+  return section(t("overview.rising"), content);
 }
 
-function quality() {
-  return el("section", { "aria-label": t("overview.quality") }, [
-    el("h3", t("overview.quality")),
+const quality = () =>
+  section(t("overview.quality"), [
     el("div", { class: "figure" }, percent(1 - state().progress.expected_error)),
     quietLine(t("overview.estimate"), " ", el("a", { href: "#audit" }, t("overview.audit"))),
     knownCheck(state().progress.known_check),
   ]);
-}

@@ -1,56 +1,38 @@
 // Pairs of intents that are mixed up, and two intents side by side with one key to move an utterance to the other.
-import { api } from "./api.js";
-import { decide, move, undo } from "./decisions.js";
-import { button, el, heading, hiddenHeading, kbd, quiet, quietLine, row, table } from "./dom.js";
+import { get } from "./api.js";
+import { decide, merger, move, undo } from "./decisions.js";
+import { button, el, kbd, linkButton, quiet, quietLine, row, table } from "./dom.js";
 import { percent } from "./format.js";
 import { dot, intentLink, named, tag } from "./parts.js";
 import { address, show } from "./router.js";
 import { intentNamed } from "./store.js";
 import { rich, t } from "./strings.js";
 
-/** @typedef {Utterance & { other: number }} PairedUtterance */
-/** @typedef {{ first: string, second: string, expected: number }} Pair */
+/** @type {import("./dom.js").Column[]} */
+const COLUMNS = [[t("intent")], [t("intent")], [t("pairs.expected"), "number"], [t("pairs.look"), "action"]];
 
 export async function pairsView() {
-  /** @type {{ pairs: Pair[] }} */
-  const { pairs } = await api("/v1/review/pairs");
-  const line = (/** @type {Pair} */ p) =>
-    el("tr", [
-      el("td", named(p.first)),
-      el("td", named(p.second)),
-      el("td", { class: "number" }, String(p.expected)),
-      el(
-        "td",
-        { class: "action" },
-        el("a", { class: "button", href: address("pair", p.first, p.second) }, t("sideBySide")),
-      ),
-    ]);
-  const headings = [
-    heading(t("intent")),
-    heading(t("intent")),
-    heading(t("pairs.expected"), { class: "number" }),
-    hiddenHeading(t("pairs.look")),
-  ];
+  const { pairs } = await get("/v1/review/pairs");
+  const rows = pairs.map(({ first, second, expected }) => [
+    named(first),
+    named(second),
+    String(expected),
+    linkButton(address("pair", first, second), t("sideBySide")),
+  ]);
   return {
     title: t("pairs.title"),
     content: [
       el("h2", t("pairs.title")),
       quietLine(t("pairs.help")),
-      pairs.length ? table({}, headings, pairs.map(line)) : el("p", t("pairs.none")),
+      pairs.length ? table(COLUMNS, rows) : el("p", t("pairs.none")),
     ],
   };
 }
 
 const cursor = { pair: "", side: 0, at: 0 };
 
-/**
- * @param {string} first
- * @param {string} second
- */
-export async function pairView(first, second) {
-  const query = new URLSearchParams({ first, second });
-  /** @type {{ first: PairedUtterance[], second: PairedUtterance[] }} */
-  const answer = await api(`/v1/review/pair?${query}`);
+export async function pairView(/** @type {string} */ first, /** @type {string} */ second) {
+  const answer = await get("/v1/review/pair", { first, second });
   const sides = [answer.first, answer.second];
   const names = [first, second];
   const pair = `${first}/${second}`;
@@ -58,14 +40,23 @@ export async function pairView(first, second) {
   if (!sides[cursor.side].length && sides[1 - cursor.side].length) cursor.side = 1 - cursor.side;
 
   const put = (/** @type {PairedUtterance} */ u, /** @type {string} */ to) =>
-    decide([move([u.text], to)], t("said.isIntent", { text: u.text, name: to }));
+    decide([move({ texts: [u.text] }, to)], t("said.isIntent", { text: u.text, name: to }));
   /** @type {(side: number) => () => unknown} */
   const putMarked = (turned) => () => {
     const marked = sides[cursor.side][cursor.at];
     return marked && put(marked, names[turned ? 1 - cursor.side : cursor.side]);
   };
   const items = sides.map((utterances, side) =>
-    utterances.map((u, k) => pairedItem(u, side, names[1 - side], () => mark(side, k), put)),
+    utterances.map((u, k) => {
+      const other = names[1 - side];
+      const label = t("pairs.moveTo", { text: u.text, name: other });
+      const facts = t("pairs.facts", { here: percent(u.probability), there: percent(u.other) });
+      return el("li", { onclick: () => mark(side, k) }, [
+        el("span", { class: "text" }, u.text),
+        el("span", { class: "facts quiet" }, facts),
+        button(side ? "←" : "→", () => put(u, other), { "aria-label": label, class: "small" }),
+      ]);
+    }),
   );
   function mark(side = cursor.side, at = cursor.at) {
     if (sides[side].length) cursor.side = side;
@@ -106,43 +97,19 @@ export async function pairView(first, second) {
     content: [
       el("p", el("a", { href: "#pairs" }, t("pairs.all"))),
       el("h2", t("sideBySide")),
-      el(
-        "p",
-        { class: "quiet keys" },
-        rich("pairs.keys", { m: kbd("m"), a: kbd("a"), u: kbd("u"), arrows: arrowKeys() }),
-      ),
+      el("p", { class: "quiet keys" }, rich("pairs.keys", keyNames())),
       row(mergeButton(first, second), mergeButton(second, first)),
       el("div", { class: "columns" }, [column(0), column(1)]),
     ],
   };
 }
 
-const arrowKeys = () => [kbd("↓"), " ", kbd("↑"), " ", kbd("←"), " ", kbd("→")];
+const keyNames = () => ({
+  ...{ m: kbd("m"), a: kbd("a"), u: kbd("u") },
+  arrows: ["↓", "↑", "←", "→"].map((key) => [kbd(key), " "]),
+});
 
-/**
- * @param {PairedUtterance} u
- * @param {number} side
- * @param {string} other
- * @param {() => void} onClick
- * @param {(u: PairedUtterance, to: string) => unknown} put
- */
-function pairedItem(u, side, other, onClick, put) {
-  const label = t("pairs.moveTo", { text: u.text, name: other });
-  const facts = t("pairs.facts", { here: percent(u.probability), there: percent(u.other) });
-  return el("li", { onclick: onClick }, [
-    el("span", { class: "text" }, u.text),
-    el("span", { class: "facts quiet" }, facts),
-    button(side ? "←" : "→", () => put(u, other), { "aria-label": label, class: "small" }),
-  ]);
-}
-
-/**
- * @param {string} name
- * @param {string} into
- */
-function mergeButton(name, into) {
+function mergeButton(/** @type {string} */ name, /** @type {string} */ into) {
   if ((intentNamed(name)?.status ?? "known") === "known") return null;
-  const merge = () =>
-    decide([{ merge: { intents: [name], into } }], t("said.mergedInto", { name: into }), address("intent", into));
-  return button(t("mergeNamed", { name, into }), merge, { class: "wrap" });
+  return button(t("mergeNamed", { name, into }), () => decide(...merger(name, into)), { class: "wrap" });
 }

@@ -1,17 +1,16 @@
 // The queue: the utterances that should be checked first, one at a time, by keyboard. The next one is shown at once;
 // the answer is sent meanwhile, one after the other, and an answer that is refused brings its utterance back.
-import { api } from "./api.js";
-import { attempt, isSending, move, once, record, recordAt, sendLater, settle, undo, whenSent } from "./decisions.js";
-import { askAndMake, askAndMove, confirm } from "./dialogs.js";
-import { bullets, button, el, kbd, quietLine, row } from "./dom.js";
+import { get } from "./api.js";
+import { attempt, isSending, move, once, recordAt, sendLater, undo, whenSent } from "./decisions.js";
+import { askAndMake, askAndMove, askName, conclude, confirm } from "./dialogs.js";
+import { bullets, button, el, kbd, keyed, linkButton, quietLine, row } from "./dom.js";
 import { percent } from "./format.js";
 import { say } from "./messages.js";
 import { dot, term } from "./parts.js";
 import { show } from "./router.js";
-import { askName, intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./store.js";
+import { intentNamed, isIntent, known, limits, loadDetails, mine, state } from "./store.js";
 import { rich, t } from "./strings.js";
 
-/** @typedef {{ version: number, items: QueueItem[], expected_error: number }} Queue */
 /** @typedef {QueueItem & { seen: number }} Question `seen` is the version that it was fetched at. */
 
 const MILLISECONDS_OTHERS_COUNT = 5 * 60_000;
@@ -45,10 +44,7 @@ async function fetchQueue(shown) {
   if (!isSending()) underWay.clear();
   const { model } = state();
   const kept = waiting.find((u) => u.id === shown && namesIn(u).every(isIntent));
-  /** @type {Queue} */
-  const { version, items } = await api(
-    `/v1/review/queue?most=${limits().max_queue}${shown === undefined ? "" : `&shown=${shown}`}`,
-  );
+  const { version, items } = await get("/v1/review/queue", { most: limits().max_queue, shown });
   const first = items.filter((u) => u.id === shown).map((u) => kept ?? u);
   const others = items.filter((u) => u.id !== shown);
   const place = ownPlace();
@@ -98,14 +94,10 @@ export async function queueView() {
       el("div", { class: "card stage" }, [
         el("p", { class: "big" }, u.text),
         u.asks_about === null ? quietLine(t("queue.which")) : isSame(u.asks_about),
-        el(
-          "ul",
-          { class: "answers" },
-          answers.map((answer) => el("li", answerButton(answer))),
-        ),
+        bullets(answers.map(answerButton), { class: "answers" }),
         row(
           others.map(actionButton),
-          button([kbd("u"), " ", t("undo")], () => takeBack(), { class: "wrap undo" }),
+          button(keyed("u", t("undo")), () => takeBack(), { class: "wrap undo" }),
         ),
         u.asks_about === null && u.stands_for > 1 && quietLine(t("queue.follow", { n: u.stands_for - 1 })),
       ]),
@@ -166,9 +158,8 @@ function actionsFor(u) {
   const candidates = offered.map(([name, share], k) => {
     return { letter: String(k + 1), label: name, name, share, isAssigned: false, act: to(name) };
   });
-  const except = intent === null ? [] : [intent];
   const others = [
-    { letter: "m", label: t("queue.other"), act: ifOpen(() => askAndMove([u.text], { except, send })) },
+    { letter: "m", label: t("queue.other"), act: ifOpen(() => askAndMove([u.text], { from: intent, send })) },
     { letter: "n", label: t("newIntent…"), act: ifOpen(() => askAndMake([u.text], { send })) },
     ...(intent === null ? [] : [{ letter: "r", label: t("noIntentButton"), act: to(null) }]),
     skipping,
@@ -190,9 +181,8 @@ const askAndMerge = (u, name, into) =>
     ok: t("mergeInto", { name: into }),
     submit: async () => {
       await whenSent();
-      const entries = await record([{ merge: { intents: [name], into } }]);
-      forget(u);
-      await settle(t("said.mergedNamed", { name, into }), entries);
+      const merge = { merge: { intents: [name], into } };
+      await conclude([[merge], t("said.mergedNamed", { name, into })], () => forget(u));
     },
   });
 
@@ -230,27 +220,21 @@ function bringBack(u, isRefused = false) {
 async function answer(u, to, message, create) {
   if (!mine() && !(await askName())) return;
   forget(u);
-  sendLater(() => send(u, to, message, create), afterSending);
-  await show();
-}
-
-/**
- * @param {Question} u
- * @param {string | null} to
- * @param {string} message
- * @param {boolean} [create]
- */
-async function send(u, to, message, create) {
   let isRecorded = false;
-  await attempt(async () => {
+  const record = async () => {
     // It is judged by what the reviewer saw: others may have decided about it since it was fetched.
-    const decisions = [move([u.text], to, create)];
+    const decisions = [move({ texts: [u.text] }, to, create)];
     const entries = await recordAt("/v1/review/decisions", { decisions, version: u.seen });
     isRecorded = true;
     if (state().version === fetched.version + 1) fetched.version += 1;
     if (isShown()) say(message, { undo: () => takeBack(entries.at(-1)?.id, true) });
-  });
-  if (!isRecorded) bringBack(u, true);
+  };
+  const send = async () => {
+    await attempt(record);
+    if (!isRecorded) bringBack(u, true);
+  };
+  sendLater(send, afterSending);
+  await show();
 }
 
 async function afterSending() {
@@ -261,13 +245,9 @@ async function afterSending() {
 
 const isShown = () => location.hash === "#queue";
 
-/**
- * @param {number | null} [id]
- * @param {boolean} [step]
- */
-const takeBack = (id = null, step = false) =>
+const takeBack = (/** @type {number | null} */ id = null, /** @type {boolean} */ step = false) =>
   undo(id, step, (entries) => {
-    const texts = new Set(entries.flatMap((e) => e.arguments.texts ?? []));
+    const texts = new Set(entries.flatMap((e) => e.arguments.texts));
     for (const u of answered.filter((item) => texts.has(item.text))) bringBack(u);
   });
 
@@ -295,21 +275,19 @@ function answerButton({ letter, label, name, share, isAssigned, act }) {
 }
 
 /** @param {Action} action */
-const actionButton = ({ letter, label, act }) => button([kbd(letter ?? ""), " ", label], act, { class: "wrap" });
+const actionButton = ({ letter, label, act }) => button(keyed(letter ?? "", label), act, { class: "wrap" });
 
 /** @param {number} error */
 function head(error) {
   const { done, of, errorAtStart: before } = round;
   const values = { term: term("expectedError"), error: percent(error) };
   const fell = before !== null && percent(before) !== percent(error);
-  return [
-    el("div", { class: "stage-head" }, [
-      el("h2", t("queue.heading")),
-      el("progress", { max: of || 1, value: done, "aria-label": t("queue.done", { done, of }) }),
-      el("span", t("queue.done", { done, of })),
-      el("span", fell ? rich("queue.errorFell", { ...values, before: percent(before) }) : rich("queue.error", values)),
-    ]),
-  ];
+  return el("div", { class: "stage-head" }, [
+    el("h2", t("queue.heading")),
+    el("progress", { max: of || 1, value: done, "aria-label": t("queue.done", { done, of }) }),
+    el("span", t("queue.done", { done, of })),
+    el("span", fell ? rich("queue.errorFell", { ...values, before: percent(before) }) : rich("queue.error", values)),
+  ]);
 }
 
 /** @param {boolean} hasSkipped */
@@ -325,8 +303,8 @@ function emptyQueue(hasSkipped) {
       el("h2", t(hasSkipped ? "queue.allSkipped" : "queue.empty")),
       row(
         hasSkipped && button(t("queue.startOver"), startOver, { class: "main" }),
-        el("a", { class: "button", href: "#intents" }, t("queue.toIntents")),
-        el("a", { class: "button", href: "#export" }, t("overview.export")),
+        linkButton("#intents", t("queue.toIntents")),
+        linkButton("#export", t("export.title")),
       ),
     ]),
   };

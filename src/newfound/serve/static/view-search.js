@@ -1,25 +1,16 @@
 // The search over all utterances. It stays while its hits are handled one after the other.
-import { api } from "./api.js";
-import { byId, el, quiet } from "./dom.js";
+import { byId, el, lastOf, quiet } from "./dom.js";
 import { named } from "./parts.js";
 import { address, go, show } from "./router.js";
 import { intents } from "./store.js";
 import { t } from "./strings.js";
-import { differentTexts, utteranceList, whichUtterances } from "./utterances.js";
+import { differentTexts, selectionIn, utteranceList, utterancesAt } from "./utterances.js";
 
-const MILLISECONDS_BEFORE_SEARCHING = 200; // after a key
 const MAX_NAMES_SHOWN = 10;
 const input = byId("search");
-/** @type {Set<number>} */
-let selection = new Set(); // numbers of utterances
-let selectionOf = "";
-/** @type {number | undefined} */
-let timer;
+const searchSoon = lastOf(200); // milliseconds after a key
 
-input.addEventListener("input", () => {
-  clearTimeout(timer);
-  timer = setTimeout(search, MILLISECONDS_BEFORE_SEARCHING);
-});
+input.addEventListener("input", () => searchSoon(search));
 byId("search-form").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
 
 function search() {
@@ -35,14 +26,11 @@ function search() {
 /** @param {string} words */
 export async function searchView(words) {
   if (document.activeElement !== input) input.value = words;
-  if (selectionOf !== words) selection = new Set();
-  selectionOf = words;
-  const path = "/v1/review/search?q=" + encodeURIComponent(words) + whichUtterances();
-  /** @type {UtterancePage} */
-  const page = await api(path);
+  const selection = selectionIn("search", words);
+  const fetchPage = utterancesAt("/v1/review/search", { q: words });
+  const page = await fetchPage();
   const parts = words.toLowerCase().split(/\s+/);
   const matching = intents().filter((i) => parts.every((w) => i.name.toLowerCase().includes(w)));
-  const fetchPage = (/** @type {number} */ start) => api(`${path}&start=${start}`);
   return {
     title: t("quoted", { text: words }),
     onNews: () => !selection.size,

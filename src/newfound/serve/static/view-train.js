@@ -1,8 +1,8 @@
 // Training: on the decisions, on newer logs, or anew. One job runs at a time, and every open page shows the same.
-import { api } from "./api.js";
+import { get, post } from "./api.js";
 import { attempt } from "./decisions.js";
-import { button, byId, el, fill, quietLine, row } from "./dom.js";
-import { acceptDrops, empty, isReady, read, slot, slotView } from "./files.js";
+import { button, byId, checkbox, el, fill, fold, linkButton, quietLine, row, section } from "./dom.js";
+import { Slot, acceptDrops, slotView } from "./files.js";
 import { say } from "./messages.js";
 import { who } from "./store.js";
 import { t } from "./strings.js";
@@ -10,8 +10,10 @@ import { donePanel, endedPanel, runningPanel } from "./train-job.js";
 
 const MILLISECONDS_BETWEEN_LOOKS = { running: 500, otherwise: 2500 };
 const KINDS_OF_DECISIONS = /** @type {const} */ (["answers", "accepted", "merged", "split", "renamed", "rejected"]);
-const newer = slot("newer-logs", "logs");
-const anew = { logs: slot("other-logs", "logs"), known: slot("known-file", "known") };
+const CARD = { class: "card" };
+const CHECK = { class: "check" };
+const newer = new Slot("newer-logs", "logs");
+const anew = { logs: new Slot("other-logs", "logs"), known: new Slot("known-file", "known") };
 const options = {
   update: { number: "", redact: false, isOpen: false },
   discover: { number: "", redact: false, isOpen: false },
@@ -21,8 +23,7 @@ let acceptsAll = false; // whether an update keeps the intents that nobody has a
 let training;
 let jobBox = el("div");
 let cardBox = el("div");
-/** @type {Job["status"]} */
-let heardStatus = "idle";
+let heardStatus = "idle"; // of the job
 /** @type {Job | null} */
 let lostJob = null; // one that this page has seen run and that the server does not know any more
 
@@ -36,16 +37,19 @@ export async function trainView() {
   return { title: t("train.title"), onNews: () => false, content: [el("h2", t("train.title")), jobBox, cardBox] };
 }
 
-/** @returns {Promise<Training>} */
-const look = () => api("/v1/review/training");
+const look = () => /** @type {Promise<Training>} */ (get("/v1/review/training"));
 
 /**
  * Tell the end of a job where it is not shown anyway.
- * @param {Job["status"]} status
+ * @param {string} status
  */
 export function hearOfJob(status) {
   if (heardStatus === "running" && status !== "running" && !jobBox.isConnected)
-    say([t(`job.said.${status}`), " ", el("a", { href: "#train" }, t("job.look"))]);
+    say([
+      t(`job.said.${/** @type {Exclude<Job["status"], "running">} */ (status)}`),
+      " ",
+      el("a", { href: "#train" }, t("job.look")),
+    ]);
   heardStatus = status;
 }
 
@@ -84,14 +88,14 @@ function update(latest) {
 const isRunning = () => training.job.status === "running";
 
 /**
- * @param {string} path
- * @param {object} body
+ * @param {keyof Posts} path
+ * @param {object} [body]
  */
 async function send(path, body) {
-  await api(path, { author: who(), ...body });
+  await post(path, { author: who(), ...body });
   update(await look());
 }
-const refit = () => attempt(() => send("/v1/review/refit", {}));
+const refit = () => attempt(() => send("/v1/review/refit"));
 
 // ---------------------------------------------------------------- the job
 
@@ -100,7 +104,7 @@ function drawJob() {
   const { job } = training;
   const follows = /** @type {any} */ (jobBox.firstChild)?.follow;
   if (isRunning() && follows) return follows(job);
-  const ended = () => endedPanel(lostJob ?? job, startAgain((lostJob ?? job).kind));
+  const ended = () => endedPanel(lostJob ?? job, startAgain());
   const panels = {
     idle: () => lostJob && ended(),
     running: () => runningPanel(job, cancel),
@@ -111,19 +115,18 @@ function drawJob() {
   fill(jobBox, panels[job.status]());
 }
 
-const cancel = () => attempt(() => send("/v1/jobs/cancel", {}));
+const cancel = () => attempt(() => send("/v1/jobs/cancel"));
 const serve = (/** @type {string} */ which) =>
   attempt(async () => {
-    await api("/v1/review/serve", { author: who(), which });
+    await post("/v1/review/serve", { author: who(), which });
     location.reload();
   });
 
-/**
- * What starts a job of a kind again; null if its file is not here.
- * @param {Job["kind"]} kind
- */
-const startAgain = (kind) =>
-  ({ refit, update: newer.file && startUpdate, discover: anew.logs.file && startDiscovery })[kind];
+/** What starts a job of the kind again; null if its file is not here. */
+const startAgain = () =>
+  ({ refit, update: newer.file && startUpdate, discover: anew.logs.file && startDiscovery })[
+    (lostJob ?? training.job).kind
+  ];
 
 // ---------------------------------------------------------------- what can be started
 
@@ -133,68 +136,61 @@ function drawCards() {
   if (focused) byId(focused)?.focus({ preventScroll: true });
 }
 
-/**
- * @param {import("./strings.js").Key} title
- * @param {Child[]} content
- */
-const card = (title, ...content) =>
-  el("section", { class: "card", "aria-label": t(title) }, [el("h3", t(title)), content]);
-
 function decisionsCard() {
   const decided = KINDS_OF_DECISIONS.filter((kind) => training.decided[kind] > 0);
   const isElsewhere = jobBox.querySelector("button.main") !== null; // the next step is the job's
   if (!decided.length) {
-    const links = [
-      el("a", { href: "#intents", class: "button" }, t("train.toIntents")),
-      el("a", { href: "#queue", class: "button" }, t("train.toQueue")),
-    ];
-    return card("train.decisions", el("p", t("train.nothing")), row(links));
+    const links = row(linkButton("#intents", t("queue.toIntents")), linkButton("#queue", t("train.toQueue")));
+    return section(t("train.decisions"), [el("p", t("train.nothing")), links], CARD);
   }
   const counts = decided.map((kind) => {
     const n = training.decided[kind];
     return el("li", [el("strong", String(n)), ` ${t(`train.${kind}`, { n })}`]);
   });
-  return card(
-    "train.decisions",
+  const content = [
     quietLine(t("train.since", { name: training.name })),
     el("ul", { class: "counts" }, counts),
     el("p", t("train.help")),
-    row(button(t("train.start"), refit, { class: isElsewhere ? "" : "main", id: "refit" })),
-  );
+    row(button(t("train.title"), refit, { class: isElsewhere ? "" : "main", id: "refit" })),
+  ];
+  return section(t("train.decisions"), content, CARD);
 }
 
 function newerLogsCard() {
   const { decided, undecided } = training;
   const mustAccept = decided.accepted === 0 && undecided > 0;
-  const keepAll = check("accept-all", t("update.acceptAll", { n: undecided }), acceptsAll, (isOn) => {
+  const keep = (/** @type {boolean} */ isOn) => {
     acceptsAll = isOn;
     newer.onChange();
-  });
-  const canStart = isReady(newer) && (!mustAccept || acceptsAll);
-  return card(
-    "update.title",
+  };
+  const keepAll = checkbox("accept-all", t("update.acceptAll", { n: undecided }), acceptsAll, keep, CHECK);
+  const disabled = !newer.isReady || (mustAccept && !acceptsAll);
+  const content = [
     el("p", t("update.help")),
     slotView(newer, t("update.logs"), training),
-    newer.file && undecided > 0 && el("p", keepAll),
-    newer.file && mustAccept && !acceptsAll && quietLine(t("update.acceptFirst")),
-    newer.file && choices("update"),
-    newer.file &&
-      row(button(t("update.start"), startUpdate, { class: "main", id: "start-update", disabled: !canStart })),
-  );
+    newer.file && [
+      undecided > 0 && el("p", keepAll),
+      mustAccept && !acceptsAll && quietLine(t("update.acceptFirst")),
+      choices("update"),
+      row(button(t("update.start"), startUpdate, { class: "main", id: "start-update", disabled })),
+    ],
+  ];
+  return section(t("update.title"), content, CARD);
 }
 
 function anewCard() {
-  const hasLogs = anew.logs.file !== null;
-  const canStart = isReady(anew.logs) && (anew.known.file === null || isReady(anew.known));
-  return card(
-    "discover.title",
+  const { logs, known } = anew;
+  const disabled = !logs.isReady || (known.file !== null && !known.isReady);
+  const content = [
     el("p", t("discover.help")),
-    slotView(anew.logs, t("discover.logs"), training),
-    slotView(anew.known, t("discover.known"), training),
-    hasLogs && choices("discover"),
-    hasLogs &&
-      row(button(t("discover.start"), startDiscovery, { class: "main", id: "start-discovery", disabled: !canStart })),
-  );
+    slotView(logs, t("discover.logs"), training),
+    slotView(known, t("discover.known"), training),
+    logs.file && [
+      choices("discover"),
+      row(button(t("discover.start"), startDiscovery, { class: "main", id: "start-discovery", disabled })),
+    ],
+  ];
+  return section(t("discover.title"), content, CARD);
 }
 
 /** @param {"update" | "discover"} kind */
@@ -203,27 +199,12 @@ function choices(kind) {
   const number = el("input", { type: "number", id: `${kind}-number`, min: 1, max: 100_000, value: chosen.number });
   number.placeholder = t("options.auto");
   number.addEventListener("input", () => (chosen.number = number.value));
-  const redact = check(`${kind}-redact`, t("options.redact"), chosen.redact, (isOn) => (chosen.redact = isOn));
-  const details = el("details", { open: chosen.isOpen }, [
-    el("summary", t("options.title")),
-    el("p", el("label", { class: "control" }, [t("options.number"), " ", number])),
-    el("p", redact),
-  ]);
-  details.addEventListener("toggle", () => (chosen.isOpen = details.open));
-  return details;
-}
-
-/**
- * @param {string} id
- * @param {string} label
- * @param {boolean} isOn
- * @param {(isOn: boolean) => void} onChange
- */
-function check(id, label, isOn, onChange) {
-  const box = el("input", { type: "checkbox", id });
-  box.checked = isOn;
-  box.addEventListener("change", () => onChange(box.checked));
-  return el("label", { class: "check" }, [box, " ", label]);
+  const keep = (/** @type {boolean} */ isOn) => (chosen.redact = isOn);
+  const content = [
+    el("p", el("label", { class: "control" }, [t("resize.number"), " ", number])),
+    el("p", checkbox(`${kind}-redact`, t("options.redact"), chosen.redact, keep, CHECK)),
+  ];
+  return fold(t("options.title"), content, chosen.isOpen, (isOpen) => (chosen.isOpen = isOpen));
 }
 
 /** @param {"update" | "discover"} kind */
@@ -231,11 +212,11 @@ const chosenOptions = (kind) => ({ n_new: Number(options[kind].number) || "auto"
 
 /**
  * The id of a slot's file. A job takes its files with it, so one that was taken is sent again.
- * @param {import("./files.js").Slot} s
+ * @param {Slot} s
  */
 async function idOf(s) {
   if (!s.file) return null;
-  if (s.isTaken) await read(s, training.max_bytes);
+  if (s.isTaken) await s.read();
   if (!s.preview?.id) throw new Error(t("file.notUsable", { name: s.file.name }));
   return s.preview.id;
 }
@@ -259,6 +240,6 @@ const startDiscovery = () =>
  * @param {string} kind
  */
 function forgetFiles(kind) {
-  if (kind === "update") empty(newer);
-  if (kind === "discover") Object.values(anew).forEach(empty);
+  const used = kind === "update" ? [newer] : kind === "discover" ? Object.values(anew) : [];
+  for (const s of used) s.empty();
 }

@@ -1,7 +1,7 @@
 // What texts are classified as, and why: one text or several, one per line.
-import { api } from "./api.js";
+import { post } from "./api.js";
 import { attempt } from "./decisions.js";
-import { bullets, button, el, fill, heading, hiddenHeading, kbd, quiet, row, table } from "./dom.js";
+import { bullets, button, el, fill, kbd, quiet, row, table, tableRow } from "./dom.js";
 import { percent } from "./format.js";
 import { meter, named, warning } from "./parts.js";
 import { draft, limits } from "./store.js";
@@ -47,12 +47,12 @@ async function classified(lines) {
   if (texts.length === 1) return explained(texts[0]);
   const most = limits().max_texts_to_classify;
   if (texts.length > most) throw new Error(t("try.tooMany", { most }));
-  const { predictions } = await api("/v1/predict", { texts });
+  const { predictions } = await post("/v1/predict", { texts });
   return predictionTable(texts, predictions);
 }
 
 /** @param {string} text */
-const explained = async (text) => reasons(await api("/v1/review/explain", { text }));
+const explained = async (text) => reasons(await post("/v1/review/explain", { text }));
 
 /** @param {Prediction} p */
 const isUnlikeAll = (p) => p.outlier > limits().max_typical_outlier;
@@ -84,51 +84,30 @@ function reasons(e) {
   ];
 }
 
-/**
- * @param {string[]} texts
- * @param {Prediction[]} predictions
- */
-function predictionTable(texts, predictions) {
-  const headings = [
-    heading(t("try.sentence")),
-    heading(t("intent")),
-    heading(t("try.probability"), { class: "wide" }),
-    hiddenHeading(t("try.why")),
-  ];
-  return [
-    el("h3", t("try.sentences", { n: texts.length })),
-    table(
-      {},
-      headings,
-      predictions.map((p, k) => predictionRows(texts[k], p)),
-    ),
-  ];
-}
+/** @type {import("./dom.js").Column[]} */
+const COLUMNS = [[t("try.sentence")], [t("intent")], [t("try.probability"), "wide"], [t("try.why"), "action"]];
 
-/**
- * @param {string} text
- * @param {Prediction} p
- */
-function predictionRows(text, p) {
-  const why = el("td", { colspan: 4 });
+const predictionTable = (/** @type {string[]} */ texts, /** @type {Prediction[]} */ predictions) => [
+  el("h3", t("try.sentences", { n: texts.length })),
+  table(
+    COLUMNS,
+    predictions.flatMap((p, k) => predictionRows(texts[k], p)),
+  ),
+];
+
+function predictionRows(/** @type {string} */ text, /** @type {Prediction} */ p) {
+  const why = el("td", { colspan: COLUMNS.length });
   const detail = el("tr", { hidden: true }, why);
   const explain = () =>
     attempt(async () => {
       detail.hidden = !detail.hidden;
       if (!detail.hidden) fill(why, await explained(text));
     });
-  const line = el("tr", [
-    el("td", text),
-    el("td", named(p.intent)),
-    el("td", { class: "wide" }, [
-      meter(p.probability, t("probability")),
-      isUnlikeAll(p) && warning(t("try.unlikeAll")),
-    ]),
-    el(
-      "td",
-      { class: "action" },
-      button(t("try.why?"), explain, { "aria-label": t("try.whyText", { text }), class: "small" }),
-    ),
+  const line = tableRow(COLUMNS, [
+    text,
+    named(p.intent),
+    [meter(p.probability, t("probability")), isUnlikeAll(p) && warning(t("try.unlikeAll"))],
+    button(t("try.why?"), explain, { "aria-label": t("try.whyText", { text }), class: "small" }),
   ]);
   return [line, detail];
 }

@@ -1,0 +1,754 @@
+// What the server answers and which parameters it takes. Made from /openapi.json by api_types.py; not changed by hand.
+
+declare namespace Api {
+  interface AllDetails {
+    version: number;
+    intents: Array<Api.IntentDetails>;
+  }
+
+  interface AuditQuestion {
+    text: string;
+    intent: string;
+    id: string;
+    examples: Array<string>;
+  }
+
+  interface AuditResult {
+    answered: number;
+    outdated: number;
+    accuracy: Api.Estimate | null;
+    more_questions: number;
+    intents: Array<Api.AuditedIntent>;
+    wrong: Array<[string, string]>;
+    questions: Array<Api.AuditQuestion>;
+  }
+
+  interface AuditedIntent {
+    name: string;
+    id: string;
+    accuracy: Api.Estimate;
+    answered: number;
+    yes: number;
+  }
+
+  interface Change {
+    kind: "merge" | "split";
+    before: Array<Api.Part>;
+    after: Array<Api.Part>;
+  }
+
+  interface CheckOut {
+    utterances: number;
+    intents: number;
+    label_errors: Array<Api.LabelError>;
+    near_duplicates: Array<Api.NearDuplicate>;
+    conflicts: Array<Api.LabelConflict>;
+    few_examples: Record<string, number>;
+    misspelt: Record<string, string>;
+  }
+
+  interface Comment {
+    id: number;
+    at: string;
+    author: string;
+    text: string;
+  }
+
+  interface ConfusedPair {
+    first: string;
+    second: string;
+    expected: number;
+  }
+
+  interface Confusion {
+    label: string;
+    intent: string | null;
+    count: number;
+    share: number;
+  }
+
+  interface Decided {
+    version: number;
+    entries: Array<Api.EntryOut>;
+  }
+
+  interface Decision {
+    kind: string;
+    arguments: Record<string, unknown>;
+  }
+
+  type DecisionKind = "rename" | "merge" | "split" | "reject" | "accept" | "move" | "comment";
+
+  interface DiffIntent {
+    id: string;
+    name: string;
+    size: number;
+    examples: Array<string>;
+  }
+
+  interface Discovered {
+    new: Array<string>;
+    known: number;
+    utterances: number;
+    known_check: Api.KnownCheck | null;
+    changes: Api.UpdateChanges | null;
+  }
+
+  interface EarlierTraining {
+    kind: string;
+    model: string;
+    at: string;
+    author: string | null;
+    total: number;
+    entries: Array<Api.EntryOut>;
+  }
+
+  interface EmergingIntent {
+    name: string;
+    size: number;
+    exemplars: Array<string>;
+  }
+
+  interface EntryOut {
+    id: number;
+    at: string;
+    author: string;
+    kind: string;
+    words: string;
+    arguments: Record<string, unknown>;
+    undone_at: string | null;
+    undone_by: string | null;
+  }
+
+  interface Estimate {
+    value: number;
+    low: number;
+    high: number;
+  }
+
+  interface EstimateOut {
+    n_new: number;
+    low: number;
+    high: number;
+  }
+
+  interface EstimatedNumber {
+    n_new: number;
+    low: number;
+    high: number;
+    is_unsure: boolean;
+  }
+
+  interface EvaluationScores {
+    utterances: number;
+    labels: number;
+    labels_by_name: number;
+    accuracy: number;
+    macro_f1: number;
+    accuracy_by_name: number | null;
+    accuracy_matched: number | null;
+    accuracy_of_intents: number | null;
+    mean_confidence: number | null;
+    calibration_error: number | null;
+    matches: Array<Api.IntentMatch>;
+    confusions: Array<Api.Confusion>;
+    no_intent: Api.NoIntentScores | null;
+  }
+
+  interface EventOut {
+    at: string;
+    author: string;
+    words: string;
+  }
+
+  interface Explanation {
+    text: string;
+    intent: string | null;
+    known: boolean;
+    probability: number;
+    outlier: number;
+    status: "known" | "accepted" | "new" | null;
+    top: Array<Api.RankedIntent>;
+    intent_id: string | null;
+    path: string | null;
+    above_threshold: boolean | null;
+    intents: Array<[string, number]>;
+    runner_up: Api.RankedIntent | null;
+    utterances: Array<Api.NearUtterance>;
+    words: Array<Api.WordEffect>;
+  }
+
+  interface ExportFormat {
+    name: string;
+    title: string;
+    about: string;
+    suffix: string;
+  }
+
+  interface ExportSummary {
+    labelled: number;
+    accepted: number;
+    guesses: number;
+    left_out: number;
+    new_intents: number;
+    intents: number;
+    utterances: number;
+  }
+
+  interface Exports {
+    formats: Array<Api.ExportFormat>;
+    default: Api.ExportSummary;
+    accepted: Api.ExportSummary;
+    all: Api.ExportSummary;
+  }
+
+  interface FilePreview {
+    id: string | null;
+    name: string;
+    problem: string | null;
+    remedies: Array<string>;
+    columns: Array<string>;
+    text_column: string | null;
+    label_column: string | null;
+    utterances: number;
+    intents: number;
+    first: Array<Api.PreviewRow>;
+    notes: Array<string>;
+  }
+
+  interface Grouped {
+    intents: Array<Api.ShownIntent>;
+    levels: Array<number>;
+  }
+
+  interface Health {
+    status: string;
+  }
+
+  interface IntentChange {
+    change: "kept" | "renamed" | "split" | "merged" | "new" | "gone";
+    before: Array<Api.DiffIntent>;
+    after: Array<Api.DiffIntent>;
+    shared: number;
+  }
+
+  interface IntentDetails {
+    name: string;
+    keywords: Array<string>;
+    examples: Array<string>;
+    merge: string | null;
+    overlap: number | null;
+    separation: number | null;
+  }
+
+  interface IntentMatch {
+    intent: string;
+    status: "new" | "accepted";
+    label: string | null;
+    shared: number;
+    of_intent: number;
+    of_label: number;
+    suggests_rename: boolean;
+  }
+
+  interface IntentPage {
+    id: string;
+    name: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    known: boolean;
+    size: number;
+    labelled: number;
+    certainty: number | null;
+    expected_error: number | null;
+    keywords: Array<string>;
+    exemplars: Array<string>;
+    border: Array<string>;
+    overlaps: Array<Api.Overlap>;
+    position: [number, number] | null;
+    volume: Api.Volume | null;
+    merges: Array<Api.MergeProposal>;
+    split: Api.SplitProposal | null;
+    total: number;
+    occurrences: number;
+    utterances: Array<Api.ListedUtterance>;
+    ids: Array<number>;
+    comments: Array<Api.Comment>;
+    n_comments: number;
+  }
+
+  interface IntentThreshold {
+    name: string;
+    id: string;
+    utterances: number;
+    threshold: number | null;
+    precision: number | null;
+    coverage: number | null;
+  }
+
+  interface Intents {
+    intents: Array<Api.ShownIntent>;
+  }
+
+  interface JobState {
+    kind: string;
+    status: "idle" | "running" | "done" | "failed" | "cancelled";
+    author: string;
+    step: string;
+    done: number;
+    total: number;
+    message: string;
+    folder: string | null;
+    steps: Array<string>;
+    step_titles: Record<string, string>;
+    seconds: number;
+    changes: Api.RefitChanges | null;
+    discovered: Api.Discovered | null;
+    warnings: Array<string>;
+    version: number;
+  }
+
+  interface KnownCheck {
+    labels: number;
+    plain: number;
+    now: number;
+    lost: number;
+    gained: number;
+    seen_before: boolean;
+    falls: boolean;
+  }
+
+  interface LabelConflict {
+    text: string;
+    uses: Array<Api.LabelUse>;
+  }
+
+  interface LabelError {
+    line: number;
+    text: string;
+    label: string;
+    likely: string;
+    margin: number;
+  }
+
+  interface LabelUse {
+    line: number;
+    label: string;
+  }
+
+  interface Limits {
+    low_certainty: number;
+    min_separation: number;
+    max_typical_outlier: number;
+    max_name_length: number;
+    max_comment_length: number;
+    max_texts_to_classify: number;
+    max_utterances_to_move: number;
+    max_queue: number;
+    language_pattern: string;
+    seconds_between_news: number;
+  }
+
+  interface ListedIntent {
+    id: string;
+    name: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    known: boolean;
+    size: number;
+    labelled: number;
+    certainty: number | null;
+    expected_error: number | null;
+    keywords: Array<string>;
+    exemplars: Array<string>;
+    border: Array<string>;
+    overlaps: Array<Api.Overlap>;
+    position: [number, number] | null;
+    volume: Api.Volume | null;
+    number: number;
+    comments: number;
+    share: number;
+  }
+
+  interface ListedUtterance {
+    text: string;
+    intent: string | null;
+    labelled: boolean;
+    probability: number;
+    count: number;
+    source: string;
+    days: Array<[string, number]>;
+    id: number;
+    checked: boolean;
+  }
+
+  interface Log {
+    total: number;
+    entries: Array<Api.EntryOut>;
+    earlier: Array<Api.EarlierTraining>;
+  }
+
+  interface LogMap {
+    version: number;
+    names: Array<string>;
+    status: Array<"known" | "accepted" | "new">;
+    positions: string;
+    intents: string;
+    counts: string;
+    ids: string;
+    probabilities: string;
+    checked: string;
+    is_final: boolean;
+  }
+
+  interface Loss {
+    intent: string | null;
+    taken: number;
+    size: number;
+  }
+
+  interface MergeProposal {
+    name: string;
+    status: "known" | "accepted" | "new";
+    overlap: number;
+    evidence: Array<[string, string]>;
+  }
+
+  interface ModelDiff {
+    utterances_before: number;
+    utterances_after: number;
+    shared: number;
+    changes: Array<Api.IntentChange>;
+  }
+
+  interface MovedUtterance {
+    text: string;
+    before: string | null;
+    after: string | null;
+  }
+
+  interface NearDuplicate {
+    first: string;
+    second: string;
+    confusion: number;
+    similarity: number;
+  }
+
+  interface NearUtterance {
+    text: string;
+    intent: string | null;
+    labelled: boolean;
+    probability: number;
+    count: number;
+    source: string;
+    days: Array<[string, number]>;
+    id: number;
+    checked: boolean;
+    similarity: number;
+    labelled_by: string;
+  }
+
+  interface News {
+    model: string;
+    name: string;
+    version: number;
+    events: Array<Api.EventOut>;
+    job: string;
+  }
+
+  interface NoIntentScores {
+    utterances: number;
+    predicted: number;
+    precision: number | null;
+    recall: number | null;
+    f1: number;
+  }
+
+  interface Overlap {
+    name: string;
+    share: number;
+  }
+
+  interface Page {
+    total: number;
+    occurrences: number;
+    utterances: Array<Api.ListedUtterance>;
+    ids: Array<number>;
+  }
+
+  interface PairPage {
+    first: Array<Api.PairedUtterance>;
+    second: Array<Api.PairedUtterance>;
+  }
+
+  interface PairedUtterance {
+    text: string;
+    intent: string | null;
+    labelled: boolean;
+    probability: number;
+    count: number;
+    source: string;
+    days: Array<[string, number]>;
+    id: number;
+    checked: boolean;
+    other: number;
+  }
+
+  interface Pairs {
+    pairs: Array<Api.ConfusedPair>;
+  }
+
+  interface Part {
+    name: string;
+    size: number;
+    utterances: Array<string>;
+  }
+
+  interface Prediction {
+    text: string;
+    intent: string | null;
+    known: boolean;
+    probability: number;
+    outlier: number;
+    status: "known" | "accepted" | "new" | null;
+    top: Array<Api.RankedIntent>;
+    intent_id: string | null;
+    path: string | null;
+    above_threshold: boolean | null;
+  }
+
+  interface Predictions {
+    predictions: Array<Api.Prediction>;
+  }
+
+  interface PreviewRow {
+    text: string;
+    label: string | null;
+  }
+
+  interface Progress {
+    logs: number;
+    new_share: number;
+    known_share: number;
+    accepted: number;
+    new: number;
+    checked: number;
+    expected_error: number;
+    without_intent: number;
+    known_check: Api.KnownCheck | null;
+  }
+
+  interface Queue {
+    version: number;
+    items: Array<Api.QueueItem>;
+    expected_error: number;
+  }
+
+  interface QueueItem {
+    text: string;
+    intent: string | null;
+    labelled: boolean;
+    probability: number;
+    count: number;
+    source: string;
+    days: Array<[string, number]>;
+    id: number;
+    checked: boolean;
+    candidates: Array<[string, number]>;
+    stands_for: number;
+    asks_about: string | null;
+  }
+
+  interface RankedIntent {
+    intent: string;
+    probability: number;
+  }
+
+  interface RefitChanges {
+    intents_before: number;
+    intents_after: number;
+    now_known: Array<string>;
+    gone: Array<string>;
+    expected_error_before: number;
+    expected_error_after: number;
+    utterances: number;
+    moved: number;
+    examples: Array<Api.MovedUtterance>;
+    reclustered: number;
+    answers: number;
+    known_check: Api.KnownCheck | null;
+  }
+
+  interface Resizing {
+    version: number;
+    present: number;
+    n_new: number;
+    fewest: number;
+    most: number;
+    estimate: Api.EstimatedNumber | null;
+    changes: Array<Api.Change>;
+    decisions: Array<Api.Decision>;
+  }
+
+  interface ReviewCounts {
+    answers: number;
+    accepted: number;
+    merged: number;
+    renamed: number;
+    split: number;
+    rejected: number;
+  }
+
+  interface Selection {
+    losses: Array<Api.Loss>;
+    labelled: number;
+  }
+
+  interface Served {
+    model: string;
+    name: string;
+  }
+
+  interface ServedState {
+    version: number;
+    intents: Array<Api.ListedIntent>;
+    progress: Api.Progress;
+    model: string;
+    name: string;
+    limits: Api.Limits;
+  }
+
+  interface Shift {
+    intent: string;
+    before: number;
+    after: number;
+    ratio: number;
+  }
+
+  interface ShownIntent {
+    id: string;
+    name: string;
+    path: string | null;
+    status: "known" | "accepted" | "new";
+    known: boolean;
+    size: number;
+    labelled: number;
+    certainty: number | null;
+    expected_error: number | null;
+    keywords: Array<string>;
+    exemplars: Array<string>;
+    border: Array<string>;
+    overlaps: Array<Api.Overlap>;
+    position: [number, number] | null;
+    volume: Api.Volume | null;
+  }
+
+  interface SplitProposal {
+    separation: number;
+    parts: Array<Api.Part>;
+  }
+
+  interface ThresholdsResult {
+    precision: number | null;
+    expected: number | null;
+    coverage: number;
+    answers: number;
+    labelled: number;
+    intents: Array<Api.IntentThreshold>;
+  }
+
+  interface TrainingState {
+    version: number;
+    name: string;
+    earlier: string | null;
+    decided: Api.ReviewCounts;
+    undecided: number;
+    job: Api.JobState;
+    max_bytes: number;
+    endings: Array<string>;
+  }
+
+  interface Trends {
+    changed: boolean;
+    utterances: number;
+    before: number;
+    unusual: number;
+    shifts: Array<Api.Shift>;
+    emerging: Array<Api.EmergingIntent>;
+  }
+
+  interface Undone {
+    version: number;
+    undone: Api.EntryOut;
+    entries: Array<Api.EntryOut>;
+  }
+
+  interface UpdateChanges {
+    new: Array<string>;
+    found_again: Array<string>;
+    lost: Array<string>;
+    answers: number;
+    expected_error_before: number;
+    expected_error_after: number;
+  }
+
+  interface Volume {
+    first_week: string;
+    counts: Array<number>;
+    trend: "rising" | "fading" | "new" | "steady" | null;
+  }
+
+  interface WordEffect {
+    word: string;
+    start: number;
+    end: number;
+    intent: string | null;
+    probability: number;
+  }
+}
+
+interface Gets {
+  "/healthz": { query: {}; answer: Api.Health };
+  "/readyz": { query: {}; answer: Api.Health };
+  "/v1/audit": { query: { questions?: number }; answer: Api.AuditResult };
+  "/v1/export": { query: {}; answer: Api.Exports };
+  "/v1/intents": { query: {}; answer: Api.Intents };
+  "/v1/jobs": { query: {}; answer: Api.JobState };
+  "/v1/review/details": { query: {}; answer: Api.AllDetails };
+  "/v1/review/diff": { query: {}; answer: Api.ModelDiff };
+  "/v1/review/intent": { query: { name: string; start?: number; logs_only?: boolean }; answer: Api.IntentPage };
+  "/v1/review/log": { query: { most?: number; kind?: Api.DecisionKind | null }; answer: Api.Log };
+  "/v1/review/map": { query: {}; answer: Api.LogMap };
+  "/v1/review/news": { query: { since?: number }; answer: Api.News };
+  "/v1/review/pair": { query: { first: string; second: string }; answer: Api.PairPage };
+  "/v1/review/pairs": { query: {}; answer: Api.Pairs };
+  "/v1/review/queue": { query: { most?: number; shown?: number | null }; answer: Api.Queue };
+  "/v1/review/resize": { query: { to?: number | null }; answer: Api.Resizing };
+  "/v1/review/search": { query: { q: string; start?: number; logs_only?: boolean }; answer: Api.Page };
+  "/v1/review/state": { query: {}; answer: Api.ServedState };
+  "/v1/review/training": { query: {}; answer: Api.TrainingState };
+  "/v1/review/utterances": { query: { id: Array<number> }; answer: Api.Page };
+  "/v1/review/without-intent": { query: { start?: number; logs_only?: boolean }; answer: Api.Page };
+}
+
+interface Posts {
+  "/v1/audit": { query: {}; answer: Api.AuditResult };
+  "/v1/check": { query: {}; answer: Api.CheckOut };
+  "/v1/discover": { query: {}; answer: Api.JobState };
+  "/v1/estimate": { query: {}; answer: Api.EstimateOut };
+  "/v1/evaluate": { query: {}; answer: Api.EvaluationScores };
+  "/v1/files": { query: { name: string; use?: "known" | "logs"; text_column?: string | null; label_column?: string | null; header?: boolean; replaces?: string | null }; answer: Api.FilePreview };
+  "/v1/jobs/cancel": { query: {}; answer: Api.JobState };
+  "/v1/predict": { query: {}; answer: Api.Predictions };
+  "/v1/review/decisions": { query: {}; answer: Api.Decided };
+  "/v1/review/explain": { query: {}; answer: Api.Explanation };
+  "/v1/review/group": { query: {}; answer: Api.Grouped };
+  "/v1/review/refit": { query: {}; answer: Api.JobState };
+  "/v1/review/resize": { query: {}; answer: Api.Decided };
+  "/v1/review/selection": { query: {}; answer: Api.Selection };
+  "/v1/review/serve": { query: {}; answer: Api.Served };
+  "/v1/review/undo": { query: {}; answer: Api.Undone };
+  "/v1/thresholds": { query: {}; answer: Api.ThresholdsResult };
+  "/v1/trends": { query: {}; answer: Api.Trends };
+  "/v1/update": { query: {}; answer: Api.JobState };
+}
