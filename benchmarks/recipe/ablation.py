@@ -48,8 +48,8 @@ PARTS = {
 class WatchedConsensus(Consensus):
     """Consensus that keeps the vectors [n, d] of the fine-tuned encoder."""
 
-    def _fine_tune(self, context: FitContext, network: IntentNetwork, y: Tensor, number: int = 0) -> Tensor:
-        self.vectors_ = super()._fine_tune(context, network, y, number)
+    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
+        self.vectors_ = super()._fine_tune(context, network)
         return self.vectors_
 
 

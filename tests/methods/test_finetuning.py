@@ -64,16 +64,6 @@ def test_half_of_the_layers_move_by_default(tiny_encoder, themed):
     assert not model.tune.everything
 
 
-def test_a_round_fine_tunes_again_on_what_clusterings_agree_on(tiny_encoder, themed):
-    settings = {"encoder": tiny_encoder, "tune": "upper", "logs": "novel", **FAST}
-    once = Consensus(**settings).fit(themed.texts, themed.labels)
-    twice = Consensus(rounds=1, **settings).fit(themed.texts, themed.labels)
-    stages = [stage for stage in twice.history_ if stage.startswith("fine-tuning")]
-    assert stages == ["fine-tuning", "fine-tuning 2"]
-    before, after = once.model_.network.tail.trained(), twice.model_.network.tail.trained()
-    assert any(not torch.equal(before[name], after[name]) for name in before)
-
-
 def test_same_seed_same_model(tiny_encoder, themed, tuned):
     again = Consensus(encoder=tiny_encoder, tune="layers", logs="novel", **FAST).fit(themed.texts, themed.labels)
     np.testing.assert_array_equal(again.predict_proba(themed.texts), tuned.predict_proba(themed.texts))
@@ -133,8 +123,8 @@ def test_what_an_effort_stands_for():
 
     assert settings(effort="quick") == {"tune": "heads"}
     assert settings(effort="standard") == {"tune": "upper"}
-    assert settings(effort="best") == {"tune": "upper", "rounds": 1}
-    assert settings(effort="best", tune="last:2") == {"tune": "last:2", "rounds": 1}
+    assert settings(effort="best") == {"tune": "upper", "runs": 18}
+    assert settings(effort="best", tune="last:2") == {"tune": "last:2", "runs": 18}
     assert settings(KMeans, effort="best") == {"tune": "last"}
     assert settings(tune="last") == {"tune": "last"}
     assert notes.said == []

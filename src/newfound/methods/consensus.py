@@ -59,7 +59,6 @@ SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
 # Of new intents, where known ones are in the logs too: it gave these 1 to 2 points back and cost none. As a share of
 # how far apart two rows are on average, since vectors of some encoders all lie close to each other.
 MARGIN = 0.12
-MIN_AGREEMENT = 0.5  # of the clusterings, for a row to teach the encoder its new intent
 
 
 class Labels(NamedTuple):
@@ -90,8 +89,6 @@ class Consensus(Discoverer):
         runs: Clusterings of each of the two views; twice as many vote in the consensus.
         neighbours: Nearest neighbours over which the second view averages, and which tell known from new intents in
             mixed logs.
-        rounds: How often the encoder is fine-tuned again, on known intents and on new ones that most clusterings agree
-            on, and everything is labelled again with its vectors.
         finetune_steps: Steps of the fine-tuning; None is 60, or 40 larger ones if all layers train, or two epochs of
             the labelled rows if all layers train and the logs are novel.
         finetune_lr: Highest learning rate of the encoder in the fine-tuning (AdamW); None is 5e-5, or 2e-5 if all
@@ -109,7 +106,6 @@ class Consensus(Discoverer):
     words: Literal["auto", "never"] = "auto"
     runs: Count = 6
     neighbours: Count = 10
-    rounds: NonNegativeInt = 0
     finetune_steps: Count | None = None
     finetune_lr: Positive | None = None
     instance_weight: NotNegative | None = None
@@ -123,7 +119,7 @@ class Consensus(Discoverer):
     EFFORTS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"tune": "heads"},
         "standard": {"tune": "upper"},
-        "best": {"tune": "upper", "rounds": 1},
+        "best": {"tune": "upper", "runs": 18},
     }
 
     def check_settings(self, corpus: Corpus) -> None:
@@ -161,14 +157,10 @@ class Consensus(Discoverer):
         context = trial.hide_labels(context)
         frozen = context.unit_vectors(network)  # [n, d]
         aside = self._put_aside(context, frozen)  # step 1
-        x = self._fine_tune(context, network, context.y) if context.tune.layers else frozen  # step 2
+        x = self._fine_tune(context, network) if context.tune.layers else frozen  # step 2
         joined = self._join(context, frozen, x)
         context = self._with_number(context, network, joined, frozen, aside)  # step 3
         labels = self._label(context, joined, frozen, aside)  # steps 4 and 5
-        for number in range(1, self.rounds + 1 if context.tune.layers else 1):
-            agreed = torch.where(labels.agreement >= MIN_AGREEMENT, labels.y, context.y)
-            x = self._fine_tune(context, network, agreed, number)
-            labels = self._label(context, self._join(context, frozen, x), frozen, aside)
         context = context.with_number(network, max(context.n_new, int(labels.y.max()) + 1 - context.n_known))
         self._fit_classifier(context, network, x, labels.y)  # step 6
         check = trial.compare(context, network, frozen, x)
@@ -208,10 +200,9 @@ class Consensus(Discoverer):
         """Which rows [n] (CPU) belong to no intent; without new intents, those that are not recognised are known."""
         return (y < 0) & (context.y < 0) if context.n_new else aside
 
-    def _fine_tune(self, context: FitContext, network: IntentNetwork, y: Tensor, number: int = 0) -> Tensor:
-        """Fine-tune the network on labels y [n] (CPU, -1 for none), and return its unit vectors [n, d]."""
-        stage = f"fine-tuning {number + 1}" if number else "fine-tuning"
-        fine_tune(context, network, y, self._fine_tuning(context), stage=stage)
+    def _fine_tune(self, context: FitContext, network: IntentNetwork) -> Tensor:
+        """Fine-tune the network on the labels, and return its unit vectors [n, d]."""
+        fine_tune(context, network, context.y, self._fine_tuning(context), stage="fine-tuning")
         return context.unit_vectors(network)
 
     def _join(self, context: FitContext, frozen: Tensor, tuned: Tensor) -> Tensor:
