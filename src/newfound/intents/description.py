@@ -102,10 +102,7 @@ def expected_error_of(utterances: Iterable[Utterance]) -> float:
 def overlaps(neighbours: Tensor, label: Tensor, intents: int) -> Tensor:
     """Return the share of the neighbours of each intent's utterances that belongs to each intent, [intents, intents].
 
-    Args:
-        neighbours: Row numbers of the nearest neighbours of each row, [n, k].
-        label: The intent of each row, [n]; rows of no intent (-1) do not count.
-        intents: The number of intents.
+    Of each row there are the row numbers of its nearest neighbours, [n, k], and its intent, [n]; -1 does not count.
     """
     label_of_row, label_of_neighbour = label[:, None].expand_as(neighbours), label[neighbours]
     counted = (label_of_row >= 0) & (label_of_neighbour >= 0)

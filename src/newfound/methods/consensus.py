@@ -56,8 +56,8 @@ MIN_LABELS_TO_FINE_TUNE = 3  # of the typical known intent (docs/cold-start.md)
 MAX_TOKENS_TO_FINE_TUNE = 4_000_000  # whose hidden states are kept in memory: about 6 GB with minilm
 TOKENS_PER_WORD = 1.4
 SHARE_OF_EPOCHS_TO_ADD_HELD_OUT = 0.2
-# Of new intents, where known ones are in the logs too: it gave these a point back and cost none of the whole. As a share
-# of how far apart two rows are on average, since vectors of some encoders all lie close to each other.
+# Of new intents, where known ones are in the logs too: it gave these a point back and cost none of the whole. As a
+# share of how far apart two rows are on average, since vectors of some encoders all lie close to each other.
 MARGIN = 0.04
 
 

@@ -53,14 +53,7 @@ def kept_card(folder: Path) -> bytes | None:
 
 
 def model_card(about: Mapping[str, Any], intents: Sequence[Intent], *, name: str, source: str) -> bytes:
-    """Return the card of a model.
-
-    Args:
-        about: The content of `model.json`.
-        intents: Its intents, as they are shown.
-        name: What the model is called.
-        source: What to load: a folder, or an address on the hub.
-    """
+    """Return the card of a model, from the content of `model.json`; the source is what to load."""
     encoder, provenance = public_name(about["encoder"]["name"]), about["provenance"]
     data, release = provenance.get("data", {}), RELEASES.get(encoder)
     known_check = KnownCheck.of(provenance)
